@@ -1,0 +1,1 @@
+"""AWS wire protocols: dispatch from botocore service models, one module of operations a noun."""

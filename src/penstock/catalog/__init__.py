@@ -1,0 +1,1 @@
+"""Databases, tables, table versions, partitions and partition expressions; the ``CatalogStore`` port."""

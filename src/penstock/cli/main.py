@@ -1,0 +1,78 @@
+"""Entry point of ``penstock``: finds a command's module when it is asked for, and turns errors into one clear message.
+
+Commands are loaded lazily because their packages come with extras: ``penstock produce`` works without the server's.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from penstock import __version__
+from penstock.errors import PenstockError
+
+__all__ = ["cli", "main"]
+
+# Command name -> (module with a click command named `command`, the extra that brings its dependencies, one-line help).
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "up": ("penstock.cli.up", "all", "Start the broker, the object store and the server."),
+    "down": ("penstock.cli.down", "local", "Stop a running platform."),
+    "status": ("penstock.cli.status", "local", "What runs, where, and whether it is healthy."),
+    "env": ("penstock.cli.env", "local", "Print the environment that points AWS clients at the platform."),
+    "serve": ("penstock.cli.serve", "server", "Run the server alone."),
+    "operations": ("penstock.cli.operations", "server", "List the AWS operations that are served."),
+    "produce": ("penstock.cli.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
+    "run": ("penstock.cli.run", "spark", "Run a declared pipeline on Spark."),
+    "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),
+    "demo": ("penstock.cli.demo", "all", "The whole platform on real data, reconciled to the record."),
+    "fetch": ("penstock.cli.fetch", "local", "Fetch the JVM artefacts into the cache."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, extra, _ = COMMANDS[cmd_name]
+        try:
+            command: click.Command = import_module(module).command
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.startswith("penstock"):
+                raise
+            raise click.ClickException(
+                f"'penstock {cmd_name}' needs the package '{error.name}'. Install it with: pip install 'penstock[{extra}]'"
+            ) from error
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(__version__, prog_name="penstock")
+def cli() -> None:
+    """Streams with schemas: registry, broker, Spark pipeline, catalog and SQL on AWS's own wire protocols."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 the machine lacks something, 4 data do not add up."""
+    try:
+        cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("penstock: interrupted", err=True)
+        sys.exit(130)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except PenstockError as error:
+        click.echo(f"penstock: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,130 @@
+"""The one tree of coded errors.
+
+Every error a user can meet derives from :class:`PenstockError`::
+
+    PenstockError
+    ├── InvalidInput            bad request, bad argument, bad file            400, exit 2
+    │   └── OperationNotServed  AWS has the operation, this server does not yet 400
+    ├── NotFound                the named thing does not exist                 400
+    ├── AlreadyExists           the name is taken                              400
+    ├── ConcurrentModification  somebody else changed it first                 400
+    ├── LimitExceeded           a count, a size or a rate is used up           400
+    ├── AccessDenied            the signature or the permission is wrong       400/403
+    ├── EnvironmentProblem      missing Java, taken port, dead broker          exit 3
+    ├── DataProblem             records that do not add up, drift, bad payload exit 4
+    └── InternalError           our fault                                      500
+
+Packages subclass these where AWS has a code of its own for the case; each class carries the AWS code, HTTP status and
+fault side, and ``penstock.api`` looks the class up once. A message says what happened, to what, and what to do.
+"""
+
+from typing import ClassVar, Literal
+
+__all__ = [
+    "AccessDenied",
+    "AlreadyExists",
+    "ConcurrentModification",
+    "DataProblem",
+    "EnvironmentProblem",
+    "InternalError",
+    "InvalidInput",
+    "LimitExceeded",
+    "NotFound",
+    "OperationNotServed",
+    "PenstockError",
+]
+
+
+class PenstockError(Exception):
+    """An error with a code, shown to users without a traceback.
+
+    ``aws_code`` is the ``__type`` AWS clients match on, ``http_status`` goes with it, ``exit_code`` is what the CLI
+    ends with. ``remedy`` is what the reader can do about it, a sentence of its own.
+    """
+
+    aws_code: ClassVar[str] = "InternalServiceException"
+    http_status: ClassVar[int] = 500
+    fault: ClassVar[Literal["client", "server"]] = "server"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}" if self.remedy else self.message
+
+
+class InvalidInput(PenstockError):
+    """The request, argument or file is wrong; trying again unchanged cannot help."""
+
+    aws_code = "InvalidInputException"
+    http_status = 400
+    fault = "client"
+    exit_code = 2
+
+
+class OperationNotServed(InvalidInput):
+    """AWS has this operation and Penstock does not answer it yet."""
+
+    aws_code = "UnknownOperationException"
+
+
+class NotFound(PenstockError):
+    """The named thing does not exist."""
+
+    aws_code = "EntityNotFoundException"
+    http_status = 400
+    fault = "client"
+
+
+class AlreadyExists(PenstockError):
+    """The name is taken."""
+
+    aws_code = "AlreadyExistsException"
+    http_status = 400
+    fault = "client"
+
+
+class ConcurrentModification(PenstockError):
+    """A precondition (version id, lease) no longer holds: read again and retry."""
+
+    aws_code = "ConcurrentModificationException"
+    http_status = 400
+    fault = "client"
+
+
+class LimitExceeded(PenstockError):
+    """A count, size or rate limit is used up."""
+
+    aws_code = "ResourceNumberLimitExceededException"
+    http_status = 400
+    fault = "client"
+
+
+class AccessDenied(PenstockError):
+    """The caller is not who it says it is, or may not do this."""
+
+    aws_code = "AccessDeniedException"
+    http_status = 400
+    fault = "client"
+
+
+class EnvironmentProblem(PenstockError):
+    """The machine lacks something: Java, a free port, a reachable broker, disk space."""
+
+    exit_code = 3
+
+
+class DataProblem(PenstockError):
+    """Records that do not add up: a failed reconciliation, a drift, a payload that cannot be read."""
+
+    aws_code = "InvalidInputException"
+    http_status = 400
+    fault = "client"
+    exit_code = 4
+
+
+class InternalError(PenstockError):
+    """A defect of ours; the log has the details, the caller gets the request id."""

@@ -1,0 +1,1 @@
+"""Object layout, partition paths, file statistics and the commit ledger of the lake."""

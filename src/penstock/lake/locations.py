@@ -1,0 +1,59 @@
+"""Names of the lake: ``s3://BUCKET/key`` to the folder behind it, and back.
+
+The embedded lake is a folder in which each bucket is a sub-folder; the S3 gateway, Spark (through Hadoop's viewfs) and
+the SQL engine see the same objects under the same ``s3://`` names.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import InvalidInput
+
+__all__ = ["LakeFolder", "ObjectUri", "parse_uri"]
+
+_SCHEMES = ("s3://", "s3a://", "s3n://")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectUri:
+    """A bucket and a key; the key has no leading slash and may be empty."""
+
+    bucket: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"s3://{self.bucket}/{self.key}"
+
+
+def parse_uri(uri: str) -> ObjectUri:
+    """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``); raise :class:`InvalidInput` for anything else or for ``..``."""
+    for scheme in _SCHEMES:
+        if uri.startswith(scheme):
+            bucket, _, key = uri[len(scheme) :].partition("/")
+            break
+    else:
+        raise InvalidInput(f"'{uri[:200]}' is not an S3 location.", remedy="It has to read s3://BUCKET/KEY.")
+    if not bucket or bucket in {".", ".."} or ".." in key.split("/") or "\0" in uri:
+        raise InvalidInput(f"'{uri[:200]}' is not a usable S3 location: it has no bucket, or a '..' in its key.")
+    return ObjectUri(bucket, key)
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFolder:
+    """The folder that holds the buckets. Absolute, and nothing resolves outside it."""
+
+    root: Path
+
+    def path(self, uri: str) -> Path:
+        """The file or folder behind ``uri``; :class:`InvalidInput` where a link leads outside the lake."""
+        where = parse_uri(uri)
+        root = self.root.resolve()
+        path = (root / where.bucket / where.key).resolve()
+        if not path.is_relative_to(root / where.bucket):
+            raise InvalidInput(f"{uri} leads outside the lake.", remedy="Remove the symbolic link in its bucket's folder.")
+        return path
+
+    def uri(self, path: Path) -> str:
+        """The ``s3://`` name of a file inside the lake."""
+        bucket, *key = path.resolve().relative_to(self.root.resolve()).parts
+        return str(ObjectUri(bucket, "/".join(key)))

@@ -1,0 +1,63 @@
+"""ARNs, ids and names as types, and the checks every row shares.
+
+Sources: Glue API reference for name patterns; the service authorization reference for ARN formats.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NewType
+from uuid import UUID
+
+from penstock.errors import InvalidInput
+
+__all__ = [
+    "DEFAULT_ACCOUNT",
+    "DEFAULT_REGION",
+    "AccountId",
+    "Arn",
+    "RegistryName",
+    "SchemaName",
+    "SchemaVersionId",
+    "arn",
+    "parse_arn",
+]
+
+AccountId = NewType("AccountId", str)
+RegistryName = NewType("RegistryName", str)
+SchemaName = NewType("SchemaName", str)
+SchemaVersionId = NewType("SchemaVersionId", UUID)
+
+# The account of an embedded platform; AWS account ids are twelve digits.
+DEFAULT_ACCOUNT = AccountId("000000000000")
+DEFAULT_REGION = "us-east-1"
+
+_ARN = re.compile(r"arn:(aws[a-zA-Z-]*):([a-z0-9-]+):([a-z0-9-]*):(\d{12}|):(.+)", re.DOTALL)
+_MAX_ARN = 10_240  # GlueResourceArn in the Glue API model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arn:
+    """An Amazon Resource Name, split. ``resource`` keeps its slashes: ``schema/REGISTRY/NAME``."""
+
+    service: str
+    region: str
+    account: str
+    resource: str
+    partition: str = "aws"
+
+    def __str__(self) -> str:
+        return f"arn:{self.partition}:{self.service}:{self.region}:{self.account}:{self.resource}"
+
+
+def arn(service: str, region: str, account: str, resource: str) -> str:
+    """The ARN's text for ``resource`` (such as ``registry/NAME``) of ``service``."""
+    return str(Arn(service=service, region=region, account=account, resource=resource))
+
+
+def parse_arn(text: str) -> Arn:
+    """Split an ARN; raise :class:`~penstock.errors.InvalidInput` where it is none."""
+    match = _ARN.fullmatch(text) if len(text) <= _MAX_ARN else None
+    if match is None:
+        raise InvalidInput(f"'{text[:200]}' is not an ARN.", remedy="An ARN reads arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE.")
+    partition, service, region, account, resource = match.groups()
+    return Arn(partition=partition, service=service, region=region, account=account, resource=resource)

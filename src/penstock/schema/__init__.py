@@ -1,0 +1,1 @@
+"""Parse, canonicalise, infer, compare and explain schemas; pure functions, no I/O."""

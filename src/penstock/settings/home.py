@@ -1,0 +1,153 @@
+"""The folder that holds a platform's whole state, and the configuration file in it.
+
+Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
+
+    platform.json   ports, region, credentials; mode 0600
+    master.key      key that encrypts secrets at rest; mode 0600
+    store/          the server's SQLite database
+    lake/BUCKET/    the lake: one folder a bucket
+    kafka/          the broker's log directory
+    logs/ run/      logs and process ids of the child processes
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from penstock.errors import InvalidInput
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+__all__ = ["Home", "PlatformConfig"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformConfig:
+    """What one embedded platform listens on and who may use it. All addresses are loopback by default."""
+
+    host: str = "127.0.0.1"
+    server_port: int = 8750
+    s3_port: int = 8751
+    kafka_port: int = 8752
+    controller_port: int = 8753
+    region: str = DEFAULT_REGION
+    account: str = DEFAULT_ACCOUNT
+    access_key_id: str
+    secret_access_key: str
+    kafka_username: str = "penstock"
+    kafka_password: str
+    bucket: str = "lake"
+
+    @classmethod
+    def generate(cls, **overrides: object) -> "PlatformConfig":
+        """A configuration with fresh random credentials."""
+        return cls(
+            access_key_id="AKIA" + "".join(secrets.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16)),
+            secret_access_key=secrets.token_urlsafe(30),
+            kafka_password=secrets.token_urlsafe(24),
+            **overrides,  # type: ignore[arg-type]
+        )
+
+    @property
+    def endpoint_url(self) -> str:
+        """The server's URL."""
+        return f"http://{self.host}:{self.server_port}"
+
+    @property
+    def s3_endpoint_url(self) -> str:
+        """The object store's URL."""
+        return f"http://{self.host}:{self.s3_port}"
+
+    @property
+    def brokers(self) -> str:
+        """Bootstrap servers of the SASL/SCRAM listener."""
+        return f"{self.host}:{self.kafka_port}"
+
+    @property
+    def secret_name(self) -> str:
+        """Name of the broker credentials in Secrets Manager; MSK wants the prefix AmazonMSK_."""
+        return "AmazonMSK_penstock"
+
+    def client_environment(self) -> dict[str, str]:
+        """The variables that point any AWS client at this platform."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_ENDPOINT_URL_S3": self.s3_endpoint_url,
+            "AWS_ACCESS_KEY_ID": self.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "PENSTOCK_BROKERS": self.brokers,
+            "PENSTOCK_SECRET_ID": self.secret_name,
+            "PENSTOCK_BUCKET": self.bucket,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths under one PENSTOCK_HOME."""
+
+    root: Path
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Home":
+        """The home that PENSTOCK_HOME names, or ``.penstock`` in the working directory."""
+        return cls(Path(environment.get("PENSTOCK_HOME") or ".penstock").absolute())
+
+    @property
+    def config_file(self) -> Path:
+        """Ports and credentials."""
+        return self.root / "platform.json"
+
+    @property
+    def master_key_file(self) -> Path:
+        """Key that encrypts secrets at rest."""
+        return self.root / "master.key"
+
+    @property
+    def store_url(self) -> str:
+        """SQLAlchemy URL of the server's database."""
+        return f"sqlite:///{self.root / 'store' / 'penstock.db'}"
+
+    @property
+    def lake(self) -> Path:
+        """Parent folder of the buckets."""
+        return self.root / "lake"
+
+    @property
+    def kafka(self) -> Path:
+        """The broker's folder."""
+        return self.root / "kafka"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of the child processes."""
+        return self.root / "logs"
+
+    @property
+    def run(self) -> Path:
+        """Process ids and locks."""
+        return self.root / "run"
+
+    def load(self) -> PlatformConfig:
+        """The stored configuration; :class:`InvalidInput` where there is none or it cannot be read."""
+        try:
+            raw = json.loads(self.config_file.read_text())
+            known = {field.name for field in fields(PlatformConfig)}
+            return PlatformConfig(**{key: value for key, value in raw.items() if key in known})
+        except FileNotFoundError:
+            raise InvalidInput(
+                f"There is no platform in {self.root}.", remedy="Start one with 'penstock up', or set PENSTOCK_HOME."
+            ) from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InvalidInput(f"{self.config_file} cannot be read: {error}.", remedy="Restore or remove it.") from error
+
+    def save(self, config: PlatformConfig) -> None:
+        """Write the configuration, readable by its owner alone; whole or not at all."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch = self.config_file.with_suffix(f".{os.getpid()}.tmp")
+        scratch.touch(mode=0o600)
+        scratch.write_text(json.dumps(asdict(config), indent=2) + "\n")
+        scratch.replace(self.config_file)

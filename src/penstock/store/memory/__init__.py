@@ -1,0 +1,1 @@
+"""The in-memory implementation of the ports, for tests and trials."""

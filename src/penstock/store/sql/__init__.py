@@ -1,0 +1,1 @@
+"""The SQL implementation of the ports: SQLite (WAL) embedded, PostgreSQL by URL."""
