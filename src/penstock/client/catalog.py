@@ -1,0 +1,158 @@
+"""The data catalog's client: tables, and partitions added as often as one likes.
+
+Tables come and go in Glue's own shapes (``Table``, ``TableInput``), as botocore's model describes them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.client.connection import calls, open_client
+from penstock.errors import AlreadyExists, InvalidInput, PenstockError
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+    from types_boto3_glue import GlueClient
+    from types_boto3_glue.type_defs import (
+        PartitionInputTypeDef,
+        PartitionTypeDef,
+        StorageDescriptorOutputTypeDef,
+        TableInputTypeDef,
+        TableTypeDef,
+    )
+
+__all__ = ["CatalogClient", "table_input"]
+
+# BatchCreatePartition takes at most this many: https://docs.aws.amazon.com/glue/latest/webapi/API_BatchCreatePartition.html
+_BATCH = 100
+
+_TABLE_INPUT = frozenset(
+    {
+        "Name",
+        "Description",
+        "Owner",
+        "LastAccessTime",
+        "LastAnalyzedTime",
+        "Retention",
+        "StorageDescriptor",
+        "PartitionKeys",
+        "ViewOriginalText",
+        "ViewExpandedText",
+        "TableType",
+        "Parameters",
+        "TargetTable",
+    }
+)
+
+
+def table_input(table: "TableTypeDef") -> "TableInputTypeDef":
+    """The part of a table that an update may carry: without times, ids and owners that the service sets."""
+    return {key: value for key, value in table.items() if key in _TABLE_INPUT}  # type: ignore[return-value]
+
+
+class CatalogClient:
+    """Databases, tables and partitions of one catalog; safe for threads. Same options as :class:`RegistryClient`."""
+
+    def __init__(
+        self,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        session: "Session | None" = None,
+        catalog_id: str | None = None,
+        attempts: int = 5,
+    ) -> None:
+        self._glue: GlueClient = open_client(
+            "glue", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
+        )
+        self._catalog: dict[str, Any] = {"CatalogId": catalog_id} if catalog_id else {}
+
+    def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
+        """Create a database unless it is there."""
+        wanted: dict[str, Any] = {"Name": name, "Description": description, "LocationUri": location}
+        body = {key: value for key, value in wanted.items() if value is not None}
+        try:
+            with calls(self._glue, f"creation of database {name}"):
+                self._glue.create_database(DatabaseInput=body, **self._catalog)  # type: ignore[arg-type]
+        except AlreadyExists:
+            return
+
+    def table(self, database: str, name: str) -> "TableTypeDef":
+        """The table's current version; :class:`~penstock.errors.NotFound` where there is none."""
+        with calls(self._glue, f"table {database}.{name}"):
+            return self._glue.get_table(DatabaseName=database, Name=name, **self._catalog)["Table"]
+
+    def create_table(self, database: str, table: "TableInputTypeDef") -> None:
+        """Create a table; :class:`~penstock.errors.AlreadyExists` where the name is taken."""
+        with calls(self._glue, f"creation of table {database}.{table['Name']}"):
+            self._glue.create_table(DatabaseName=database, TableInput=table, **self._catalog)
+
+    def update_table(
+        self, database: str, table: "TableInputTypeDef", *, version_id: str | None = None, skip_archive: bool = False
+    ) -> None:
+        """Replace a table's definition.
+
+        ``version_id`` is the version the change was made from; :class:`~penstock.errors.ConcurrentModification` where the
+        table has moved on since.
+        """
+        guard: dict[str, Any] = {"VersionId": version_id} if version_id is not None else {}
+        with calls(self._glue, f"update of table {database}.{table['Name']}"):
+            self._glue.update_table(
+                DatabaseName=database, TableInput=table, SkipArchive=skip_archive, **guard, **self._catalog
+            )
+
+    def partitions(self, database: str, table: str, *, expression: str | None = None) -> "Iterator[PartitionTypeDef]":
+        """All partitions, or those that a Glue partition expression (``ingest_year = '2026'``) selects."""
+        query: dict[str, Any] = {"Expression": expression} if expression else {}
+        with calls(self._glue, f"the partitions of table {database}.{table}"):
+            pages = self._glue.get_paginator("get_partitions").paginate(
+                DatabaseName=database, TableName=table, ExcludeColumnSchema=True, **query, **self._catalog
+            )
+            for page in pages:
+                yield from page["Partitions"]
+
+    def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
+        """Add partitions that are not there yet and return how many were new.
+
+        ``locations`` maps each partition's values, in the order of the table's keys, to its ``s3://`` location. The
+        storage descriptor is the table's with that location, as the crawler and Spark make them. Adding one that exists
+        is no error and leaves it as it is. Raises :class:`InvalidInput` where a partition is refused.
+        """
+        if not locations:
+            return 0
+        current = self.table(database, table)
+        keys = [key["Name"] for key in current.get("PartitionKeys", [])]
+        wrong = next((values for values in locations if len(values) != len(keys)), None)
+        if wrong is not None:
+            raise InvalidInput(f"Partition {list(wrong)} of table {database}.{table} does not fit its keys {keys}.")
+        storage = current.get("StorageDescriptor", {})
+        inputs = [_partition(values, location, storage) for values, location in locations.items()]
+        return sum(
+            self._add_batch(database, table, inputs[start : start + _BATCH]) for start in range(0, len(inputs), _BATCH)
+        )
+
+    def _add_batch(self, database: str, table: str, batch: "list[PartitionInputTypeDef]") -> int:
+        with calls(self._glue, f"creation of {len(batch)} partitions of table {database}.{table}"):
+            answer = self._glue.batch_create_partition(
+                DatabaseName=database, TableName=table, PartitionInputList=batch, **self._catalog
+            )
+        known = 0
+        for error in answer.get("Errors", []):
+            detail = error.get("ErrorDetail", {})
+            if detail.get("ErrorCode") != "AlreadyExistsException":
+                raise _refused(
+                    database,
+                    table,
+                    error.get("PartitionValues", []),
+                    detail.get("ErrorCode", ""),
+                    detail.get("ErrorMessage", ""),
+                )
+            known += 1
+        return len(batch) - known
+
+
+def _partition(values: Sequence[str], location: str, storage: "StorageDescriptorOutputTypeDef") -> "PartitionInputTypeDef":
+    return {"Values": list(values), "StorageDescriptor": {**storage, "Location": location}}
+
+
+def _refused(database: str, table: str, values: Sequence[str], code: str, text: str) -> PenstockError:
+    return InvalidInput(f"Partition {list(values)} of table {database}.{table} was refused: {code}: {text}")

@@ -1,0 +1,140 @@
+"""One way to open an AWS client and one place where its exceptions become ours.
+
+A call is tried up to ``attempts`` times with botocore's standard mode (exponential backoff with jitter, throttling and
+5xx included). Errors name the endpoint and the seconds spent on the call, retries included.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError, ParamValidationError
+
+from penstock import __version__
+from penstock.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ConcurrentModification,
+    EnvironmentProblem,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    PenstockError,
+)
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+__all__ = ["calls", "open_client"]
+
+_ATTEMPTS = 5
+_CONNECT_SECONDS = 5
+_READ_SECONDS = 30
+
+_BY_CODE: dict[str, type[PenstockError]] = {
+    "EntityNotFoundException": NotFound,
+    "ResourceNotFoundException": NotFound,
+    "AlreadyExistsException": AlreadyExists,
+    "ResourceExistsException": AlreadyExists,
+    "ConcurrentModificationException": ConcurrentModification,
+    "VersionMismatchException": ConcurrentModification,
+    "ResourceNumberLimitExceededException": LimitExceeded,
+    "ThrottlingException": LimitExceeded,
+    "Throttling": LimitExceeded,
+    "TooManyRequestsException": LimitExceeded,
+    "AccessDeniedException": AccessDenied,
+    "AccessDenied": AccessDenied,
+    "UnrecognizedClientException": AccessDenied,
+    "InvalidClientTokenId": AccessDenied,
+    "InvalidSignatureException": AccessDenied,
+    "SignatureDoesNotMatch": AccessDenied,
+    "IncompleteSignature": AccessDenied,
+    "MissingAuthenticationToken": AccessDenied,
+    "ExpiredTokenException": AccessDenied,
+    "ExpiredToken": AccessDenied,
+    "RequestExpired": AccessDenied,
+}
+
+
+def open_client(
+    service: str,
+    *,
+    region: str | None = None,
+    endpoint_url: str | None = None,
+    session: "Session | None" = None,
+    attempts: int = _ATTEMPTS,
+) -> Any:
+    """A botocore client of ``service`` (``glue``, ``secretsmanager``), safe to share between threads.
+
+    Region, credentials and, where ``endpoint_url`` is ``None``, the endpoint come from the usual places of any AWS
+    client (AWS_REGION, AWS_ENDPOINT_URL, profiles); raises :class:`EnvironmentProblem` where no region is set.
+    """
+    config = Config(
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=_READ_SECONDS,
+        user_agent_extra=f"penstock/{__version__}",
+    )
+    try:
+        # A new session a client: the default one of boto3 is not safe to build clients from in several threads.
+        return (session or boto3.session.Session()).client(
+            service,  # type: ignore[call-overload]
+            region_name=region,
+            endpoint_url=endpoint_url,
+            config=config,
+        )
+    except NoRegionError:
+        raise EnvironmentProblem(
+            f"No AWS region is set for {service}.",
+            remedy="Pass a region, or set AWS_REGION (for a local platform: penstock env).",
+        ) from None
+    except (BotoCoreError, ValueError) as error:
+        raise EnvironmentProblem(f"The {service} client cannot be made for {endpoint_url or 'AWS'}: {error}.") from error
+
+
+@contextmanager
+def calls(client: Any, what: str) -> Iterator[None]:
+    """Translate botocore's exceptions inside the block; ``what`` says what was asked, such as ``schema version 7c…``.
+
+    Raises the :class:`PenstockError` that the service's error code stands for, and :class:`EnvironmentProblem` where no
+    usable answer came at all.
+    """
+    started = time.monotonic()
+    try:
+        yield
+    except ClientError as error:
+        raise _refusal(client, what, error, time.monotonic() - started) from error
+    except NoCredentialsError:
+        raise EnvironmentProblem(
+            f"Reading {what} from {_endpoint(client)}: no AWS credentials were found.",
+            remedy="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (for a local platform: penstock env).",
+        ) from None
+    except ParamValidationError as error:
+        raise InvalidInput(f"Asking for {what}: {' '.join(str(error).split())}.") from None
+    except BotoCoreError as error:
+        seconds = time.monotonic() - started
+        raise EnvironmentProblem(
+            f"Asking for {what}: {_endpoint(client)} gave no usable answer in {seconds:.1f} s of tries: {error}",
+            remedy="Check that the server runs and that the endpoint is right.",
+        ) from error
+
+
+def _endpoint(client: Any) -> str:
+    return str(client.meta.endpoint_url)
+
+
+def _refusal(client: Any, what: str, error: ClientError, seconds: float) -> PenstockError:
+    code = error.response.get("Error", {}).get("Code", "")
+    text = error.response.get("Error", {}).get("Message", "") or code
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    where = f"(asked for {what} at {_endpoint(client)}, {seconds:.1f} s)"
+    if code in _BY_CODE:
+        kind = _BY_CODE[code]
+        remedy = "Check the access key, its secret and its permissions." if kind is AccessDenied else None
+        return kind(f"{text} {where}", remedy=remedy)
+    if status >= 500:
+        return EnvironmentProblem(f"{code} {text} {where}", remedy="The service failed; its log and /readyz say more.")
+    return InvalidInput(f"{code}: {text} {where}")

@@ -1,0 +1,192 @@
+"""The schema registry's client: versions by id, kept for ever because they never change, and the calls of registration.
+
+It fulfils :class:`penstock.serdes.ports.SchemaSource` and :class:`penstock.serdes.ports.Registrar`. With no endpoint it
+talks to AWS. Operations: https://docs.aws.amazon.com/glue/latest/webapi/API_GetSchemaVersion.html and its neighbours.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from penstock.client.cache import OnceCache
+from penstock.client.connection import calls, open_client
+from penstock.errors import NotFound
+from penstock.names import parse_arn
+from penstock.schema.version import SchemaVersion
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+    from types_boto3_glue import GlueClient
+    from types_boto3_glue.literals import CompatibilityType, DataFormatType
+    from types_boto3_glue.type_defs import SchemaIdTypeDef
+
+__all__ = ["RegistryClient", "UnknownSchemaVersion"]
+
+_SETTLED = frozenset({"AVAILABLE", "FAILURE"})
+
+
+class UnknownSchemaVersion(NotFound):
+    """No schema version has this id; :attr:`version_id` is the id that was asked for."""
+
+    def __init__(self, message: str, *, version_id: UUID | None = None, remedy: str | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.version_id = version_id
+
+
+class RegistryClient:
+    """Cached reads of one registry service; safe for threads.
+
+    ``cache_size`` counts schema versions (200 in AWS's serde). An unknown id is remembered for ``unknown_seconds``, so that
+    a stream of damaged records does not become a stream of requests. ``session`` is a boto3 session for credentials
+    (an assumed role, say); ``attempts`` bounds the tries a call.
+    """
+
+    def __init__(
+        self,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        session: "Session | None" = None,
+        cache_size: int = 1000,
+        unknown_seconds: float = 30.0,
+        attempts: int = 5,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._glue: GlueClient = open_client(
+            "glue", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
+        )
+        self._versions: OnceCache[UUID, SchemaVersion] = OnceCache(cache_size)
+        self._unknown: OnceCache[UUID, str] = OnceCache(cache_size, seconds=unknown_seconds, clock=clock)
+
+    @property
+    def endpoint_url(self) -> str:
+        """The URL that is asked."""
+        return str(self._glue.meta.endpoint_url)
+
+    def version(self, version_id: UUID | str) -> SchemaVersion:
+        """The version with this id, whatever its status.
+
+        Raises :class:`UnknownSchemaVersion` where there is none, :class:`EnvironmentProblem` where nobody answers.
+        """
+        wanted = version_id if isinstance(version_id, UUID) else _uuid(version_id)
+        unknown = self._unknown.peek(wanted)
+        if unknown is not None:
+            raise UnknownSchemaVersion(unknown, version_id=wanted)
+        found = self._versions.get(wanted, lambda: self._fetch(wanted))
+        if found.status not in _SETTLED:
+            self._versions.drop(wanted)
+        return found
+
+    def latest(self, registry: str, schema: str) -> SchemaVersion:
+        """The highest AVAILABLE version; :class:`NotFound` where the schema has none. Asks each time."""
+        what = f"the latest version of schema {registry}/{schema}"
+        with calls(self._glue, what):
+            answer = self._glue.get_schema_version(
+                SchemaId=_schema_id(registry, schema), SchemaVersionNumber={"LatestVersion": True}
+            )
+        found = self._keep(answer)
+        if found.status == "AVAILABLE":
+            return found
+        available = self.versions(registry, schema)
+        if not available:
+            raise NotFound(
+                f"Schema {registry}/{schema} has no AVAILABLE version: version {found.number} is {found.status}.",
+                remedy="Register a version that the schema's compatibility mode accepts.",
+            )
+        return available[-1]
+
+    def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:
+        """All versions, lowest number first; bodies come from the cache, the list itself is asked for each time."""
+        listed: list[tuple[int, UUID, str]] = []
+        with calls(self._glue, f"the versions of schema {registry}/{schema}"):
+            pages = self._glue.get_paginator("list_schema_versions").paginate(SchemaId=_schema_id(registry, schema))
+            for page in pages:
+                listed.extend(
+                    (item["VersionNumber"], UUID(item["SchemaVersionId"]), item["Status"]) for item in page["Schemas"]
+                )
+        wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
+        return [self.version(version_id) for _, version_id, status in sorted(listed) if status in wanted]
+
+    def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
+        """Id and status of the version with this definition (GetSchemaByDefinition); :class:`NotFound` with AWS's words."""
+        with calls(self._glue, f"a version of schema {registry}/{schema} by its definition"):
+            answer = self._glue.get_schema_by_definition(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
+        return UUID(answer["SchemaVersionId"]), answer["Status"]
+
+    def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
+        """Id and status of a new version, or of the equal one that is there (RegisterSchemaVersion)."""
+        with calls(self._glue, f"registration of a version of schema {registry}/{schema}"):
+            answer = self._glue.register_schema_version(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
+        return UUID(answer["SchemaVersionId"]), answer["Status"]
+
+    def create_schema(
+        self,
+        registry: str,
+        schema: str,
+        definition: str,
+        *,
+        data_format: "DataFormatType" = "AVRO",
+        compatibility: "CompatibilityType" = "BACKWARD",
+        description: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> tuple[UUID, str]:
+        """Id and status of version 1 of a new schema (CreateSchema); :class:`AlreadyExists` where the name is taken."""
+        extra: dict[str, Any] = {"Description": description} if description else {}
+        with calls(self._glue, f"creation of schema {registry}/{schema}"):
+            answer = self._glue.create_schema(
+                RegistryId={"RegistryName": registry},
+                SchemaName=schema,
+                DataFormat=data_format,
+                Compatibility=compatibility,
+                SchemaDefinition=definition,
+                Tags=dict(tags or {}),
+                **extra,
+            )
+        return UUID(answer["SchemaVersionId"]), answer["SchemaVersionStatus"]
+
+    def version_status(self, version_id: UUID) -> str:
+        """The version's status now: AVAILABLE, PENDING, FAILURE or DELETING."""
+        return self._fetch(version_id).status
+
+    def put_metadata(self, version_id: UUID, key: str, value: str) -> None:
+        """Add one metadata pair to a version; that it is there already is fine."""
+        with calls(self._glue, f"metadata of schema version {version_id}"):
+            self._glue.put_schema_version_metadata(
+                SchemaVersionId=str(version_id), MetadataKeyValue={"MetadataKey": key, "MetadataValue": value}
+            )
+
+    def _fetch(self, version_id: UUID) -> SchemaVersion:
+        try:
+            with calls(self._glue, f"schema version {version_id}"):
+                return self._keep(self._glue.get_schema_version(SchemaVersionId=str(version_id)))
+        except NotFound as error:
+            self._unknown.put(version_id, error.message)
+            raise UnknownSchemaVersion(error.message, version_id=version_id) from error
+
+    def _keep(self, answer: Mapping[str, Any]) -> SchemaVersion:
+        _, registry, name = parse_arn(answer["SchemaArn"]).resource.split("/", 2)
+        version = SchemaVersion(
+            id=UUID(answer["SchemaVersionId"]),
+            schema_arn=answer["SchemaArn"],
+            registry_name=registry,
+            schema_name=name,
+            number=answer["VersionNumber"],
+            definition=answer["SchemaDefinition"],
+            data_format=answer["DataFormat"],
+            status=answer["Status"],
+        )
+        if version.status in _SETTLED:
+            self._versions.put(version.id, version)
+        return version
+
+
+def _schema_id(registry: str, schema: str) -> "SchemaIdTypeDef":
+    return {"RegistryName": registry, "SchemaName": schema}
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise UnknownSchemaVersion(f"'{text[:80]}' is not a schema version id, which is a UUID.") from None

@@ -1,0 +1,58 @@
+"""Broker credentials from Secrets Manager, in the form Amazon MSK keeps them: a JSON object with username and password.
+
+Source: https://docs.aws.amazon.com/msk/latest/developerguide/msk-password-tutorial.html
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.client.connection import calls, open_client
+from penstock.errors import InvalidInput
+from penstock.names import parse_arn
+
+if TYPE_CHECKING:
+    from boto3.session import Session
+    from types_boto3_secretsmanager import SecretsManagerClient
+
+__all__ = ["BrokerCredentials", "broker_credentials"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerCredentials:
+    """Who logs in to the broker; the password stays out of ``repr``."""
+
+    username: str
+    password: str = field(repr=False)
+
+
+def broker_credentials(
+    secret_id: str,
+    *,
+    region: str | None = None,
+    endpoint_url: str | None = None,
+    session: "Session | None" = None,
+    attempts: int = 5,
+) -> BrokerCredentials:
+    """The credentials in a secret, given by ARN or name; the region of an ARN wins over none given.
+
+    Raises :class:`~penstock.errors.NotFound` for an unknown secret and :class:`InvalidInput` where it holds something else.
+    """
+    if region is None and secret_id.startswith("arn:"):
+        region = parse_arn(secret_id).region or None
+    client: SecretsManagerClient = open_client(
+        "secretsmanager", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
+    )
+    with calls(client, f"secret {secret_id}"):
+        text = client.get_secret_value(SecretId=secret_id).get("SecretString")
+    try:
+        found = json.loads(text or "")
+        username, password = found["username"], found["password"]
+    except (ValueError, KeyError, TypeError):
+        username = password = None
+    if not isinstance(username, str) or not isinstance(password, str):
+        raise InvalidInput(
+            f"Secret {secret_id} holds no broker credentials.",
+            remedy='Its value has to be a JSON object with the texts "username" and "password".',
+        )
+    return BrokerCredentials(username=username, password=password)
