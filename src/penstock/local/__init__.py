@@ -1,0 +1,1 @@
+"""The embedded platform: JVM artefacts, a Kafka broker and an S3 gateway as supervised child processes."""

@@ -1,0 +1,149 @@
+"""One file over HTTP into its place: resumed, retried, hashed, and visible only when it is whole."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["Download", "DownloadStopped", "default_repository"]
+
+_ATTEMPTS = 5
+_FIRST_PAUSE = 0.5  # seconds; doubles with each attempt
+_CHUNK = 1 << 18
+_CONNECT_TIMEOUT = 15
+_READ_TIMEOUT = 60
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+def default_repository(environment: Mapping[str, str]) -> str:
+    """The Maven repository's URL: ``PENSTOCK_MAVEN_REPOSITORY``, or the one that jgo takes."""
+    if given := environment.get("PENSTOCK_MAVEN_REPOSITORY"):
+        return given
+    from jgo.maven import MavenContext  # noqa: PLC0415 - half a second that only a download needs
+
+    return str(next(iter(MavenContext().remote_repos.values())))
+
+
+class DownloadStopped(Exception):
+    """Another download failed, or the user interrupted: what there is stays for the next run."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Download:
+    """One file: ``name`` for messages, ``size`` in bytes; ``advance`` gets the bytes that came (negative: thrown away)."""
+
+    name: str
+    url: str
+    target: Path
+    sha256: str
+    size: int
+    advance: Callable[[int], None]
+    note: Callable[[str], None]
+    stop: threading.Event
+
+    @property
+    def partial(self) -> Path:
+        """Where the bytes are until all are there."""
+        return self.target.with_name(self.target.name + ".part")
+
+    def run(self) -> None:
+        """Fetch; raise :class:`EnvironmentProblem` when attempts or the hash fail, :class:`DownloadStopped` when told to."""
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            self._run()
+        except OSError as error:
+            if isinstance(error, requests.RequestException):
+                raise
+            raise EnvironmentProblem(
+                f"{self.name} cannot be written to {self.target.parent}: {error.strerror or error}.",
+                remedy="Free some space, or set PENSTOCK_CACHE to another folder.",
+            ) from error
+
+    def _run(self) -> None:
+        started_over = False
+        attempt = 0
+        while True:
+            try:
+                digest = self._transfer()
+            except requests.RequestException as error:
+                attempt += 1
+                self._give_up_or_pause(error, attempt)
+                continue
+            if digest == self.sha256:
+                self.partial.replace(self.target)
+                return
+            resumed_or_cut = self.partial.stat().st_size
+            self.partial.unlink()
+            self.advance(-resumed_or_cut)
+            if started_over:
+                raise EnvironmentProblem(
+                    f"{self.name} has the wrong SHA-256: expected {self.sha256}, got {digest} from {self.url}.",
+                    remedy="Something between here and the repository changes files: check the proxy or mirror, "
+                    "or name another repository with PENSTOCK_MAVEN_REPOSITORY.",
+                )
+            started_over = True
+
+    def _transfer(self) -> str:
+        """Append what is missing to the partial file; the SHA-256 of all of it."""
+        hasher = hashlib.sha256()
+        have = 0
+        if self.partial.exists():
+            with self.partial.open("rb") as file:
+                while block := file.read(_CHUNK):
+                    hasher.update(block)
+            have = self.partial.stat().st_size
+        if have >= self.size:
+            self.advance(have)
+            return hasher.hexdigest()
+        headers = {"Range": f"bytes={have}-"} if have else {}
+        with requests.get(self.url, headers=headers, stream=True, timeout=(_CONNECT_TIMEOUT, _READ_TIMEOUT)) as response:
+            if have and response.status_code != requests.codes.partial_content:
+                have, hasher = 0, hashlib.sha256()
+            response.raise_for_status()
+            self.advance(have)
+            received = have
+            try:
+                with self.partial.open("ab" if have else "wb") as file:
+                    for block in response.iter_content(_CHUNK):
+                        if self.stop.is_set():
+                            raise DownloadStopped
+                        file.write(block)
+                        hasher.update(block)
+                        received += len(block)
+                        self.advance(len(block))
+                        if received > self.size:
+                            break
+            except requests.RequestException:
+                self.advance(-received)
+                raise
+        if received < self.size:
+            self.advance(-received)
+            raise requests.ConnectionError(f"the connection ended after {received} of {self.size} bytes")
+        return hasher.hexdigest()
+
+    def _give_up_or_pause(self, error: requests.RequestException, attempt: int) -> None:
+        status = error.response.status_code if error.response is not None else None
+        if attempt >= _ATTEMPTS or (status is not None and status not in _RETRIED):
+            why = f"the server answered {status}" if status is not None else _reason(error)
+            raise EnvironmentProblem(
+                f"{self.name} could not be fetched from {self.url}: {why} (attempt {attempt} of {_ATTEMPTS}).",
+                remedy="Check the network and proxy settings (HTTPS_PROXY), or name a reachable Maven repository with "
+                "PENSTOCK_MAVEN_REPOSITORY; then run 'penstock fetch' again: it resumes.",
+            ) from error
+        pause = _FIRST_PAUSE * 2 ** (attempt - 1)
+        self.note(f"{self.name}: {status or _reason(error)}; trying again in {pause:g} s.")
+        if self.stop.wait(pause):
+            raise DownloadStopped from error
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost cause's text: requests and urllib3 wrap it in their own, which names objects."""
+    cause = error
+    while (inner := cause.__cause__ or cause.__context__) is not None:
+        cause = inner
+    return str(cause) or type(cause).__name__
