@@ -1,0 +1,1 @@
+"""SQL over the lake: Athena's statements on an embedded engine."""

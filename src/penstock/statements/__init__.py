@@ -1,0 +1,1 @@
+"""A SQL statement's life as values, and the port that keeps it."""

@@ -1,0 +1,123 @@
+"""A SQL statement's life as values: what was asked, how far it is, what came out.
+
+States and fields follow Athena's QueryExecution. A statement goes QUEUED → RUNNING → SUCCEEDED, FAILED or CANCELLED;
+the last three are final.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+__all__ = [
+    "FINAL_STATES",
+    "ResultColumn",
+    "Statement",
+    "StatementFailure",
+    "StatementId",
+    "StatementPage",
+    "StatementState",
+    "StatementStatistics",
+    "StatementType",
+]
+
+StatementId = NewType("StatementId", str)
+
+
+class StatementState(StrEnum):
+    """How far a statement is."""
+
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+FINAL_STATES = frozenset({StatementState.SUCCEEDED, StatementState.FAILED, StatementState.CANCELLED})
+
+
+class StatementType(StrEnum):
+    """Athena's three kinds; SELECT is DML, SHOW and DESCRIBE are UTILITY."""
+
+    DDL = "DDL"
+    DML = "DML"
+    UTILITY = "UTILITY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultColumn:
+    """One column of a result, as Athena's ColumnInfo describes it."""
+
+    name: str
+    type: str
+    precision: int = 0
+    scale: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementFailure:
+    """Why a statement failed. ``category``: 1 system, 2 user, 3 other (Athena's error categories)."""
+
+    message: str
+    category: int = 2
+    type: int = 1006
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementStatistics:
+    """Times in milliseconds, sizes in bytes. ``files_scanned`` counts the data files that were opened."""
+
+    queue_ms: int = 0
+    planning_ms: int = 0
+    engine_ms: int = 0
+    service_ms: int = 0
+    total_ms: int = 0
+    scanned_bytes: int = 0
+    scanned_rows: int = 0
+    files_scanned: int = 0
+    partitions_scanned: int = 0
+    partitions_total: int = 0
+    output_bytes: int = 0
+    output_rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement. ``owner`` names the worker process that runs it, ``heartbeat`` when that process last said so.
+
+    ``output_location`` is the folder that was asked for, ``result_uri`` the object of this statement's result.
+    """
+
+    id: StatementId
+    sql: str
+    type: StatementType
+    substatement: str | None = None
+    catalog: str = "AwsDataCatalog"
+    database: str | None = None
+    workgroup: str = "primary"
+    output_location: str
+    result_uri: str
+    parameters: tuple[str, ...] = ()
+    token: str | None = None
+    principal: str = ""
+    state: StatementState = StatementState.QUEUED
+    submitted: datetime
+    started: datetime | None = None
+    completed: datetime | None = None
+    reason: str | None = None
+    failure: StatementFailure | None = None
+    statistics: StatementStatistics = field(default_factory=StatementStatistics)
+    columns: tuple[ResultColumn, ...] = ()
+    owner: str
+    heartbeat: datetime
+    cancel_requested: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementPage:
+    """Ids, newest first, and the token of the next page."""
+
+    ids: tuple[StatementId, ...]
+    next_token: str | None = None

@@ -1,0 +1,196 @@
+"""Statements in the SQL store: one row each; every change of state is one UPDATE that names the state it leaves."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, insert, select, update
+from sqlalchemy.engine import RowMapping
+
+from penstock.statements.model import (
+    ResultColumn,
+    Statement,
+    StatementFailure,
+    StatementId,
+    StatementPage,
+    StatementState,
+    StatementStatistics,
+    StatementType,
+)
+from penstock.statements.store import page_position
+from penstock.store.sql.database import Database, metadata
+
+__all__ = ["SqlStatementStore", "statements"]
+
+# Times are microseconds since the epoch, which every backend compares and stores alike.
+statements = Table(
+    "statements",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("sql", Text, nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("substatement", String(64)),
+    Column("catalog", String(256), nullable=False),
+    Column("database", String(255)),
+    Column("workgroup", String(128), nullable=False),
+    Column("output_location", Text, nullable=False),
+    Column("result_uri", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("token", String(128), unique=True),
+    Column("principal", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("submitted", BigInteger, nullable=False),
+    Column("started", BigInteger),
+    Column("completed", BigInteger),
+    Column("reason", Text),
+    Column("failure", Text),
+    Column("statistics", Text, nullable=False),
+    Column("columns", Text, nullable=False),
+    Column("owner", String(255), nullable=False),
+    Column("heartbeat", BigInteger, nullable=False),
+    Column("cancel_requested", Boolean, nullable=False),
+    Index("ix_statements_workgroup_number", "workgroup", "number"),
+    Index("ix_statements_state", "state"),
+)
+
+_UNFINISHED = (StatementState.QUEUED.value, StatementState.RUNNING.value)
+_TIMES = ("submitted", "started", "completed", "heartbeat")
+
+
+class SqlStatementStore:
+    """:class:`penstock.statements.store.StatementStore` over an SQL database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, statement: Statement) -> Statement:
+        with self._database.write() as connection:
+            if statement.token is not None:
+                query = select(statements).where(statements.c.token == statement.token)
+                earlier = connection.execute(query).mappings().first()
+                if earlier is not None:
+                    return _statement(earlier)
+            connection.execute(insert(statements).values(**_row(statement)))
+        return statement
+
+    def get(self, statement_id: StatementId) -> Statement | None:
+        found = self.get_many([statement_id])
+        return found[0] if found else None
+
+    def get_many(self, ids: Sequence[StatementId]) -> Sequence[Statement]:
+        with self._database.read() as connection:
+            rows = connection.execute(select(statements).where(statements.c.id.in_(ids))).mappings()
+            found = {each["id"]: _statement(each) for each in rows}
+        return [found[each] for each in ids if each in found]
+
+    def page(self, *, workgroup: str, limit: int, token: str | None = None) -> StatementPage:
+        query = select(statements.c.number, statements.c.id).where(statements.c.workgroup == workgroup)
+        if token is not None:
+            query = query.where(statements.c.number < page_position(token))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(statements.c.number.desc()).limit(limit + 1)).all()
+        ids = tuple(StatementId(each.id) for each in rows[:limit])
+        more = len(rows) > limit > 0
+        return StatementPage(ids=ids, next_token=str(rows[limit - 1].number) if more else None)
+
+    def start(self, statement_id: StatementId, *, at: datetime) -> bool:
+        change = update(statements).where(statements.c.id == statement_id, statements.c.state == StatementState.QUEUED.value)
+        with self._database.write() as connection:
+            done = connection.execute(change.values(state=StatementState.RUNNING.value, started=_micros(at)))
+            return done.rowcount == 1
+
+    def finish(
+        self,
+        statement_id: StatementId,
+        state: StatementState,
+        *,
+        at: datetime,
+        reason: str | None = None,
+        failure: StatementFailure | None = None,
+        statistics: StatementStatistics | None = None,
+        columns: Sequence[ResultColumn] = (),
+    ) -> bool:
+        values: dict[str, Any] = {
+            "state": state.value,
+            "completed": _micros(at),
+            "reason": reason,
+            "failure": _json(failure),
+            "columns": _json(list(columns)),
+        }
+        if statistics is not None:
+            values["statistics"] = _json(statistics)
+        change = update(statements).where(statements.c.id == statement_id, statements.c.state.in_(_UNFINISHED))
+        with self._database.write() as connection:
+            return connection.execute(change.values(**values)).rowcount == 1
+
+    def request_cancel(self, statement_id: StatementId, *, at: datetime, reason: str) -> StatementState | None:
+        this = update(statements).where(statements.c.id == statement_id)
+        with self._database.write() as connection:
+            connection.execute(
+                this.where(statements.c.state == StatementState.QUEUED.value).values(
+                    state=StatementState.CANCELLED.value, completed=_micros(at), reason=reason
+                )
+            )
+            connection.execute(this.where(statements.c.state == StatementState.RUNNING.value).values(cancel_requested=True))
+            state = connection.execute(select(statements.c.state).where(statements.c.id == statement_id)).scalar()
+        return None if state is None else StatementState(state)
+
+    def cancelled_among(self, ids: Sequence[StatementId]) -> frozenset[StatementId]:
+        if not ids:
+            return frozenset()
+        query = select(statements.c.id).where(statements.c.id.in_(ids), statements.c.cancel_requested)
+        with self._database.read() as connection:
+            return frozenset(StatementId(each) for each in connection.execute(query).scalars())
+
+    def beat(self, owner: str, *, at: datetime) -> None:
+        change = update(statements).where(statements.c.owner == owner, statements.c.state.in_(_UNFINISHED))
+        with self._database.write() as connection:
+            connection.execute(change.values(heartbeat=_micros(at)))
+
+    def unfinished(self) -> Sequence[Statement]:
+        query = select(statements).where(statements.c.state.in_(_UNFINISHED)).order_by(statements.c.number)
+        with self._database.read() as connection:
+            return [_statement(each) for each in connection.execute(query).mappings()]
+
+
+def _row(statement: Statement) -> dict[str, Any]:
+    row: dict[str, Any] = {name: getattr(statement, name) for name in statements.c.keys() if name != "number"}  # noqa: SIM118
+    for name in _TIMES:
+        row[name] = None if row[name] is None else _micros(row[name])
+    row["type"], row["state"] = statement.type.value, statement.state.value
+    for name in ("parameters", "failure", "statistics", "columns"):
+        row[name] = _json(row[name])
+    return row
+
+
+def _statement(row: RowMapping) -> Statement:
+    values: dict[str, Any] = {name: value for name, value in row.items() if name != "number"}
+    for name in _TIMES:
+        values[name] = None if values[name] is None else _moment(values[name])
+    values["type"], values["state"] = StatementType(values["type"]), StatementState(values["state"])
+    values["parameters"] = tuple(json.loads(values["parameters"]))
+    failure = json.loads(values["failure"]) if values["failure"] is not None else None
+    values["failure"] = None if failure is None else StatementFailure(**failure)
+    values["statistics"] = StatementStatistics(**json.loads(values["statistics"]))
+    values["columns"] = tuple(ResultColumn(**each) for each in json.loads(values["columns"]))
+    return Statement(**values)
+
+
+def _json(value: StatementFailure | StatementStatistics | Sequence[Any] | None) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, StatementFailure | StatementStatistics):
+        return json.dumps(asdict(value))
+    return json.dumps([asdict(each) if isinstance(each, ResultColumn) else each for each in value])
+
+
+def _micros(at: datetime) -> int:
+    whole = at.astimezone(UTC)
+    return int(whole.replace(microsecond=0).timestamp()) * 1_000_000 + whole.microsecond
+
+
+def _moment(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
