@@ -1,0 +1,304 @@
+"""A real Apache Kafka broker in one process: KRaft, SASL/SCRAM-SHA-512, one user, made at format time.
+
+Sources: Kafka 4.3 configuration reference (broker and KRaft settings); ``kafka.tools.StorageTool`` for the format.
+The controller's listener cannot use SCRAM, whose users live in the very log it serves, so it asks for a password of its
+own (SASL/PLAIN) on the loopback interface.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.local.artefacts import class_path
+from penstock.local.child import Child, Service
+from penstock.local.java import Java, find_java
+from penstock.local.ports import answers
+
+__all__ = ["MECHANISM", "Broker", "client_settings"]
+
+MECHANISM = "SCRAM-SHA-512"
+_HEAP = "512m"
+_FORMAT_TIMEOUT = 120  # seconds
+_NODE = 1
+# What the JAAS line and the format tool's own little syntax can carry without quoting rules of theirs.
+_CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=@-]{1,128}")
+_JAAS_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_JAAS_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+_LOG4J = """\
+Configuration:
+  status: error
+  Appenders:
+    Console:
+      name: out
+      PatternLayout:
+        pattern: "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %-5p %c{1}: %m%n%throwable{10}"
+  Loggers:
+    Root:
+      level: warn
+      AppenderRef:
+        - ref: out
+    Logger:
+      - name: kafka
+        level: info
+      - name: org.apache.kafka.server
+        level: info
+"""
+
+
+def client_settings(bootstrap: str, username: str, password: str) -> dict[str, Any]:
+    """librdkafka's settings for the SASL/SCRAM listener."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": MECHANISM,
+        "sasl.username": username,
+        "sasl.password": password,
+    }
+
+
+@dataclass(slots=True, kw_only=True)
+class Broker:
+    """A broker whose state is under ``folder``; starting it again resumes with all data.
+
+    ``settings`` are added to, and win over, the broker's properties. Usable as a context manager: started on entry,
+    stopped on exit. All listeners are on ``host``.
+    """
+
+    folder: Path
+    port: int
+    controller_port: int
+    username: str = "penstock"
+    password: str
+    host: str = "127.0.0.1"
+    auto_create_topics: bool = True
+    settings: Mapping[str, str] = field(default_factory=dict)
+    java: Java | None = None
+    _child: Child | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, value in (("user name", self.username), ("password", self.password)):
+            if not _CREDENTIAL.fullmatch(value):
+                raise InvalidInput(
+                    f"The broker's {name} has a character that cannot be used.",
+                    remedy="Use up to 128 ASCII letters, digits and . _ ~ + / = @ -.",
+                )
+
+    @property
+    def bootstrap(self) -> str:
+        """Bootstrap servers of the client listener."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """The broker's log."""
+        return self.folder / "broker.log"
+
+    @property
+    def client_settings(self) -> dict[str, Any]:
+        """librdkafka's settings to reach this broker."""
+        return client_settings(self.bootstrap, self.username, self.password)
+
+    def start(self) -> float:
+        """Format on first use, start, wait until a client is served; the seconds that took."""
+        began = time.monotonic()
+        self._child = Child(self.service(), self.log)
+        self._child.start()
+        try:
+            self._child.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return time.monotonic() - began
+
+    def stop(self) -> None:
+        """End the broker and wait for it; nothing to do where it does not run."""
+        if self._child is not None:
+            self._child.stop()
+            self._child = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def service(self) -> Service:
+        """How a supervisor runs this broker."""
+        return Service(
+            name="kafka",
+            title="Kafka broker",
+            command=self._java_command("kafka.Kafka", str(self._properties_file), heap=_HEAP),
+            prepare=self._prepare,
+            is_ready=self.healthy,
+            start_timeout=120,
+            stop_grace=30,
+        )
+
+    def healthy(self) -> bool:
+        """Whether a client that logs in is served; :class:`EnvironmentProblem` where the broker refuses its own user."""
+        if not answers(self.host, self.port):
+            return False
+        try:
+            from confluent_kafka import KafkaError, KafkaException  # noqa: PLC0415 - an extra; without it the port decides
+            from confluent_kafka.admin import AdminClient  # noqa: PLC0415
+        except ModuleNotFoundError:
+            return True
+        refused: list[str] = []
+
+        def on_error(error: KafkaError) -> None:
+            if error.code() == KafkaError._AUTHENTICATION:
+                refused.append(error.str())
+
+        settings: dict[str, Any] = {**self.client_settings, "error_cb": on_error, "log_level": 0}
+        client = AdminClient(settings)
+        try:
+            return bool(client.list_topics(timeout=5).brokers)
+        except KafkaException:
+            client.poll(0)
+            if refused:
+                raise EnvironmentProblem(
+                    f"The broker on {self.bootstrap} refuses the user '{self.username}': its data were made with another "
+                    "password, or the port belongs to another broker.",
+                    remedy=f"Restore the platform.json that belongs to {self.folder}, or remove that folder and its data.",
+                ) from None
+            return False
+
+    @property
+    def _properties_file(self) -> Path:
+        return self.folder / "server.properties"
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _prepare(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_private(self.folder / "log4j2.yaml", _LOG4J)
+        _write_private(self._properties_file, self._properties())
+        self._format()
+
+    def _format(self) -> None:
+        """Make the storage and its user, once. The marker is written last, so that an interrupted format is made anew."""
+        marker = self.folder / "formatted.json"
+        if marker.exists():
+            return
+        if self._data.exists():
+            shutil.rmtree(self._data)
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The tool reads arguments from a file, one a line: a password among the arguments would show in ps.
+        arguments = self.folder / "format.arguments"
+        scram = f"{MECHANISM}=[name={self.username},password={self.password}]"
+        lines = [
+            "format",
+            "--cluster-id",
+            cluster,
+            "--standalone",
+            "--config",
+            str(self._properties_file),
+            "--add-scram",
+            scram,
+        ]
+        _write_private(arguments, "\n".join(lines) + "\n")
+        try:
+            command = self._java_command("kafka.tools.StorageTool", f"@{arguments}", heap="128m")
+            done = subprocess.run(
+                command, capture_output=True, timeout=_FORMAT_TIMEOUT, check=False, stdin=subprocess.DEVNULL
+            )
+        except subprocess.TimeoutExpired:
+            raise EnvironmentProblem(f"Formatting {self._data} took more than {_FORMAT_TIMEOUT} s.") from None
+        finally:
+            arguments.unlink()
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).decode(errors="replace").strip().replace(self.password, "***")
+            raise EnvironmentProblem(f"Kafka's storage in {self._data} could not be formatted: {said[-1000:]}")
+        _write_private(marker, json.dumps({"cluster": cluster, "username": self.username}) + "\n")
+
+    def _java_command(self, main: str, *arguments: str, heap: str) -> list[str]:
+        java = self.java or find_java(os.environ)
+        return [
+            str(java.executable),
+            f"-Xmx{heap}",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1" if main != "kafka.Kafka" else "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true",
+            f"-Dlog4j2.configurationFile={self.folder / 'log4j2.yaml'}",
+            "-cp",
+            os.pathsep.join(str(path) for path in class_path("kafka")),
+            main,
+            *arguments,
+        ]
+
+    def _properties(self) -> str:
+        controller_password = secrets.token_urlsafe(24)
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": str(_NODE),
+            "listeners": f"CLIENT://{self.host}:{self.port},CONTROLLER://{self.host}:{self.controller_port}",
+            "advertised.listeners": f"CLIENT://{self.host}:{self.port}",
+            # A TLS listener takes its place here, with the same mechanism: CLIENT_TLS:SASL_SSL.
+            "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+            "inter.broker.listener.name": "CLIENT",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.bootstrap.servers": f"{self.host}:{self.controller_port}",
+            "sasl.enabled.mechanisms": MECHANISM,
+            "sasl.mechanism.inter.broker.protocol": MECHANISM,
+            "sasl.mechanism.controller.protocol": "PLAIN",
+            "listener.name.client.scram-sha-512.sasl.jaas.config": (
+                f'{_JAAS_SCRAM} required username="{self.username}" password="{self.password}";'
+            ),
+            "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.controller.plain.sasl.jaas.config": (
+                f'{_JAAS_PLAIN} required username="controller" password="{controller_password}" '
+                f'user_controller="{controller_password}";'
+            ),
+            "log.dirs": str(self._data),
+            "auto.create.topics.enable": str(self.auto_create_topics).lower(),
+            "num.partitions": "1",
+            "default.replication.factor": "1",
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "4",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "4",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "num.network.threads": "2",
+            "num.io.threads": "4",
+            "num.recovery.threads.per.data.dir": "2",
+            # The controller refuses a killed broker's successor until the old session has run out: 9 s by default.
+            "broker.session.timeout.ms": "5000",
+            "broker.heartbeat.interval.ms": "1000",
+            **self.settings,
+        }
+        return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+
+
+def _escaped(value: str) -> str:
+    """A value as java.util.Properties reads it back."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, from its first byte on."""
+    scratch = path.with_name(path.name + ".tmp")
+    with contextlib.suppress(FileNotFoundError):
+        scratch.unlink()
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    scratch.replace(path)
