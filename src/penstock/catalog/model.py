@@ -1,5 +1,6 @@
 """The catalog's values, field for field those of Glue's API (Database, Table, StorageDescriptor, Partition).
 
+``extra`` holds, as JSON values under AWS's names, the members that Glue stores and nothing here interprets.
 Type strings are Hive's (``bigint``, ``struct<a:int,b:string>``, ``decimal(10,2)``), as Glue keeps them.
 """
 
@@ -84,6 +85,9 @@ class Table:
     view_expanded_text: str | None = None
     create_time: datetime
     update_time: datetime
+    last_access_time: datetime | None = None
+    last_analyzed_time: datetime | None = None
+    retention: int = 0
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -98,4 +102,5 @@ class Partition:
     parameters: Mapping[str, str] = field(default_factory=dict)
     create_time: datetime
     last_access_time: datetime | None = None
+    last_analyzed_time: datetime | None = None
     extra: Mapping[str, object] = field(default_factory=dict)

@@ -73,8 +73,8 @@ def parse_partition_folder(name: str) -> tuple[str, str | None]:
 
 
 def parse_partition_path(path: str) -> tuple[tuple[str, str | None], ...]:
-    """Keys and values, outermost first, of ``a=1/b=x``; the inverse of :func:`partition_path`. Slashes at the ends are ignored.
+    """Keys and values, outermost first, of ``a=1/b=x``; the inverse of :func:`partition_path`.
 
-    Raises :class:`InvalidInput` for a folder that does not read ``key=value``.
+    Slashes at the ends are ignored. Raises :class:`InvalidInput` for a folder that does not read ``key=value``.
     """
     return tuple(parse_partition_folder(name) for name in path.strip("/").split("/")) if path.strip("/") else ()

@@ -1,0 +1,106 @@
+"""The catalog's errors, each worded once.
+
+::
+
+    PenstockError
+    ├── NotFound                ── DatabaseNotFound, TableNotFound, PartitionNotFound, VersionNotFound, SchemaMissing
+    ├── AlreadyExists           ── DatabaseExists, TableExists, PartitionExists
+    ├── ConcurrentModification  ── StaleTable
+    └── LimitExceeded           ── CatalogFull
+"""
+
+from collections.abc import Sequence
+
+from penstock.errors import AlreadyExists, ConcurrentModification, LimitExceeded, NotFound
+
+__all__ = [
+    "CatalogFull",
+    "DatabaseExists",
+    "DatabaseNotFound",
+    "PartitionExists",
+    "PartitionNotFound",
+    "SchemaMissing",
+    "StaleTable",
+    "TableExists",
+    "TableNotFound",
+    "VersionNotFound",
+]
+
+
+class DatabaseNotFound(NotFound):
+    """There is no database of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Database {name} not found.", remedy="GetDatabases lists the ones there are.")
+
+
+class TableNotFound(NotFound):
+    """The database has no table of this name."""
+
+    def __init__(self, database: str, name: str) -> None:
+        super().__init__(f"Table {name} not found in database {database}.", remedy="GetTables lists the ones there are.")
+
+
+class VersionNotFound(NotFound):
+    """The table has no such version, or it was archived away."""
+
+    def __init__(self, database: str, table: str, version: str) -> None:
+        super().__init__(
+            f"Version {version} of table {database}.{table} not found.", remedy="GetTableVersions lists the ones there are."
+        )
+
+
+class PartitionNotFound(NotFound):
+    """The table has no partition of these values."""
+
+    def __init__(self, database: str, table: str, values: Sequence[str]) -> None:
+        super().__init__(f"Cannot find partition {list(values)} of table {database}.{table}.")
+
+
+class SchemaMissing(NotFound):
+    """A table's SchemaReference leads nowhere."""
+
+    def __init__(self, database: str, table: str, reference: str, why: str) -> None:
+        super().__init__(
+            f"The columns of table {database}.{table} come from schema {reference}, which cannot be read: {why}",
+            remedy="Register the schema again, or point the table's SchemaReference elsewhere with UpdateTable.",
+        )
+
+
+class DatabaseExists(AlreadyExists):
+    """The database's name is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Database {name} already exists.")
+
+
+class TableExists(AlreadyExists):
+    """The table's name is taken."""
+
+    def __init__(self, database: str, name: str) -> None:
+        super().__init__(f"Table {name} already exists in database {database}.")
+
+
+class PartitionExists(AlreadyExists):
+    """The table has a partition of these values."""
+
+    def __init__(self, database: str, table: str, values: Sequence[str]) -> None:
+        super().__init__(f"Partition {list(values)} of table {database}.{table} already exists.")
+
+
+class StaleTable(ConcurrentModification):
+    """The table moved on since the caller read it."""
+
+    def __init__(self, database: str, table: str, expected: str, current: str) -> None:
+        super().__init__(
+            f"Update table failed due to concurrent modifications: {database}.{table} is at version {current}, "
+            f"the update was made for version {expected}.",
+            remedy="Read the table again and repeat the change on it.",
+        )
+
+
+class CatalogFull(LimitExceeded):
+    """A count of the catalog is at its limit."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"There can be no more than {limit:,} {what}.", remedy="Delete some first.")

@@ -1,0 +1,46 @@
+"""Pages and their tokens: a token names the last key seen, so that no write between two pages repeats or skips a row."""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from penstock.errors import InvalidInput
+
+__all__ = ["Page", "decode_token", "encode_token"]
+
+T = TypeVar("T")
+_MAX_TOKEN = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """Some rows and the token of the next ones; None where these were the last."""
+
+    items: Sequence[T]
+    next_token: str | None = None
+
+
+def encode_token(listing: str, key: str) -> str:
+    """An opaque token for ``listing`` (such as ``tables:sales``) that goes on behind ``key``."""
+    return base64.urlsafe_b64encode(json.dumps([listing, key]).encode()).decode()
+
+
+def decode_token(listing: str, token: str | None) -> str | None:
+    """The key in ``token``, None for no token; :class:`InvalidInput` where it is another listing's or none of ours."""
+    if not token:
+        return None
+    try:
+        if len(token) > _MAX_TOKEN:
+            raise ValueError
+        found, key = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
+        if found != listing or not isinstance(key, str):
+            raise ValueError
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        raise InvalidInput(
+            "The NextToken is not one that this listing gave.",
+            remedy="Start again without a token, with the same arguments.",
+        ) from None
+    return key

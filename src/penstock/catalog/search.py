@@ -1,0 +1,31 @@
+"""Names by regular expression, in time linear in the name whatever the expression: RE2, which Arrow brings along."""
+
+from collections.abc import Callable, Sequence
+
+from penstock.errors import InvalidInput
+
+__all__ = ["name_matcher"]
+
+
+def name_matcher(expression: str) -> Callable[[Sequence[str]], Sequence[bool]]:
+    """A function that says of each name whether the whole of it matches ``expression``, letter case aside.
+
+    Raises :class:`InvalidInput` for what is no regular expression. Needs pyarrow (the extra ``server``).
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only this operation needs it
+        import pyarrow.compute as pc  # noqa: PLC0415
+    except ImportError as error:
+        raise InvalidInput("Matching names by expression needs pyarrow.", remedy="pip install 'penstock[server]'") from error
+
+    def match(names: Sequence[str]) -> Sequence[bool]:
+        found = pc.match_substring_regex(pa.array(names, pa.string()), f"^(?:{expression})$", ignore_case=True)
+        return [bool(each) for each in found.to_pylist()]
+
+    try:
+        match([""])
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise InvalidInput(
+            f"'{expression[:200]}' is not a regular expression: {error}.", remedy="Escape ( ) [ ] * + ? with a backslash."
+        ) from None
+    return match

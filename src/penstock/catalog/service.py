@@ -1,0 +1,181 @@
+"""The catalog: databases and tables, and the partitions of tables, by Glue's rules."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from penstock.catalog.errors import PartitionExists, PartitionNotFound
+from penstock.catalog.expressions import PartitionExpression
+from penstock.catalog.inputs import PartitionInput
+from penstock.catalog.model import Partition, Table
+from penstock.catalog.paging import Page, decode_token, encode_token
+from penstock.catalog.store import Accept, PartitionValues, partition_key
+from penstock.catalog.tables import Tables
+from penstock.errors import InvalidInput, PenstockError
+
+__all__ = ["CatalogService", "Segment"]
+
+Failures = Sequence[tuple[PartitionValues, PenstockError]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One of ``total`` disjoint shares of a table's partitions, for readers in parallel; ``number`` counts from 0."""
+
+    number: int
+    total: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < self.total:
+            raise InvalidInput(
+                f"Segment {self.number} of {self.total} does not exist.", remedy="Segments are numbered from 0 to total - 1."
+            )
+
+    def holds(self, values: PartitionValues) -> bool:
+        """Whether the partition with ``values`` is in this share."""
+        return zlib.crc32(partition_key(values).encode()) % self.total == self.number
+
+
+class CatalogService(Tables):
+    """The whole catalog. The readers' face is ``databases``, ``tables``, ``table`` and ``partitions``."""
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        """All partitions that ``expression`` (Glue's grammar) takes, by values. :class:`NotFound`, :class:`InvalidInput`."""
+        home = self._existing(database, table)
+        accept = _accept(home, expression, None)
+        return self._store.list_partitions(home.database, home.name, after=None, limit=None, accept=accept)
+
+    def partitions_page(
+        self,
+        database: str,
+        table: str,
+        *,
+        limit: int,
+        token: str | None = None,
+        expression: str | None = None,
+        segment: Segment | None = None,
+    ) -> Page[Partition]:
+        """Up to ``limit`` partitions of ``segment`` that ``expression`` takes, by values."""
+        home = self._existing(database, table)
+        share = f"{segment.number}/{segment.total}" if segment else ""
+        listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
+        found = self._store.list_partitions(
+            home.database,
+            home.name,
+            after=decode_token(listing, token),
+            limit=limit + 1,
+            accept=_accept(home, expression, segment),
+        )
+        more = len(found) > limit
+        last = partition_key(found[limit - 1].values) if more else ""
+        return Page(items=found[:limit], next_token=encode_token(listing, last) if more else None)
+
+    def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
+        """One partition; :class:`NotFound`."""
+        home = self._existing(database, table)
+        found = self._store.partitions_of(home.database, home.name, [tuple(values)])
+        if not found:
+            raise PartitionNotFound(home.database, home.name, values)
+        return found[0]
+
+    def partitions_by_values(self, database: str, table: str, wanted: Sequence[Sequence[str]]) -> Sequence[Partition]:
+        """Those of ``wanted`` that exist, in their order; missing ones are left out."""
+        home = self._existing(database, table)
+        keys = [tuple(values) for values in wanted]
+        found = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, keys)}
+        return [found[key] for key in dict.fromkeys(keys) if key in found]
+
+    def create_partition(self, database: str, table: str, wanted: PartitionInput) -> None:
+        """Add a partition; :class:`NotFound`, :class:`AlreadyExists`, :class:`InvalidInput`."""
+        _raise_first(self.create_partitions(database, table, [wanted]))
+
+    def create_partitions(self, database: str, table: str, wanted: Sequence[PartitionInput]) -> Failures:
+        """Add several; the ones that could not be added, each with its error. :class:`NotFound` for the table."""
+        home = self._existing(database, table)
+        failed: list[tuple[PartitionValues, PenstockError]] = []
+        fresh: dict[PartitionValues, Partition] = {}
+        now = self._now()
+        for each in wanted:
+            values = tuple(each.values)
+            if error := _wrong_values(home, values):
+                failed.append((values, error))
+            elif values in fresh:
+                failed.append((values, PartitionExists(home.database, home.name, values)))
+            else:
+                fresh[values] = each.resolve(home, now)
+        if fresh:
+            known = self._store.create_partitions(list(fresh.values()))
+            failed.extend((values, PartitionExists(home.database, home.name, values)) for values in known)
+        return failed
+
+    def update_partition(self, database: str, table: str, values: Sequence[str], wanted: PartitionInput) -> None:
+        """Replace the partition with ``values``; they stay. :class:`NotFound`, :class:`InvalidInput`."""
+        _raise_first(self.update_partitions(database, table, [(values, wanted)]))
+
+    def update_partitions(
+        self, database: str, table: str, wanted: Sequence[tuple[Sequence[str], PartitionInput]]
+    ) -> Failures:
+        """Replace several; the ones that could not be replaced, each with its error. :class:`NotFound` for the table."""
+        home = self._existing(database, table)
+        failed: list[tuple[PartitionValues, PenstockError]] = []
+        changed: dict[PartitionValues, Partition] = {}
+        now = self._now()
+        for old, each in wanted:
+            values = tuple(old)
+            error = _wrong_values(home, values)
+            if error is None and each.values and tuple(each.values) != values:
+                error = InvalidInput(
+                    f"The values of partition {list(values)} of {home.database}.{home.name} cannot be changed.",
+                    remedy="Delete it and create the other one.",
+                )
+            if error:
+                failed.append((values, error))
+            else:
+                changed[values] = replace(each, values=values).resolve(home, now)
+        if changed:
+            missing = self._store.replace_partitions(list(changed.values()))
+            failed.extend((values, PartitionNotFound(home.database, home.name, values)) for values in missing)
+        return failed
+
+    def delete_partition(self, database: str, table: str, values: Sequence[str]) -> None:
+        """Remove a partition; :class:`NotFound`."""
+        _raise_first(self.delete_partitions(database, table, [values]))
+
+    def delete_partitions(self, database: str, table: str, wanted: Sequence[Sequence[str]]) -> Failures:
+        """Remove several; the ones that were missing, each with its error. :class:`NotFound` for the table."""
+        home = self._existing(database, table)
+        keys = list(dict.fromkeys(tuple(values) for values in wanted))
+        missing = self._store.delete_partitions(home.database, home.name, keys)
+        return [(values, PartitionNotFound(home.database, home.name, values)) for values in missing]
+
+
+def _raise_first(failures: Failures) -> None:
+    for _, error in failures:
+        raise error
+
+
+def _wrong_values(table: Table, values: PartitionValues) -> InvalidInput | None:
+    if len(values) == len(table.partition_keys) > 0 and all(values):
+        return None
+    keys = ", ".join(key.name for key in table.partition_keys)
+    if len(values) != len(table.partition_keys):
+        return InvalidInput(
+            f"The number of partition keys do not match the number of partition values: {table.database}.{table.name} has "
+            f"the keys ({keys}), the partition the values {list(values)}.",
+            remedy="Give one value for each key, in the keys' order.",
+        )
+    if not values:
+        return InvalidInput(f"Table {table.database}.{table.name} is not partitioned.")
+    return InvalidInput(f"The partition {list(values)} of {table.database}.{table.name} has an empty value.")
+
+
+def _accept(table: Table, expression: str | None, segment: Segment | None) -> Accept | None:
+    """What of the table's partitions is asked for; None for all."""
+    tests: list[Accept] = []
+    if segment is not None and segment.total > 1:
+        tests.append(segment.holds)
+    if expression and expression.strip():
+        tests.append(PartitionExpression.parse(expression, table.partition_keys).matches)
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    return lambda values: all(test(values) for test in tests)

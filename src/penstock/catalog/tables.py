@@ -1,0 +1,242 @@
+"""Databases, tables and table versions, by Glue's rules."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from penstock.catalog.errors import DatabaseNotFound, SchemaMissing, TableNotFound, VersionNotFound
+from penstock.catalog.inputs import DatabaseInput, TableInput
+from penstock.catalog.model import Column, Database, SchemaReference, Table
+from penstock.catalog.paging import Page, decode_token, encode_token
+from penstock.catalog.search import name_matcher
+from penstock.catalog.store import CatalogLimits, CatalogStore
+from penstock.errors import InvalidInput, PenstockError
+
+__all__ = ["ColumnSource", "Tables", "no_registry"]
+
+_SCAN = 1_000
+
+
+class ColumnSource(Protocol):
+    """Where the columns of tables with a SchemaReference come from: the registry, seen from here."""
+
+    def __call__(self, reference: SchemaReference, /) -> Sequence[Column]:
+        """The columns of the schema; raise a :class:`PenstockError` that says why there are none."""
+
+
+def no_registry(reference: SchemaReference, /) -> Sequence[Column]:
+    """The :class:`ColumnSource` of a catalog without a registry: refuses every reference."""
+    raise InvalidInput(f"This catalog is not connected to a schema registry, so {reference} cannot be read.")
+
+
+def _utcnow() -> datetime:
+    return datetime.now(UTC)
+
+
+class Tables:
+    """Databases and tables over a :class:`CatalogStore`.
+
+    ``columns_of`` reads a table's columns from the registry wherever it has a SchemaReference, on every read: the registry
+    is the one source of truth. ``now`` gives the time in UTC.
+    """
+
+    def __init__(
+        self,
+        store: CatalogStore,
+        *,
+        columns_of: ColumnSource = no_registry,
+        now: Callable[[], datetime] = _utcnow,
+        limits: CatalogLimits | None = None,
+    ) -> None:
+        self._store = store
+        self._columns_of = columns_of
+        self._now = now
+        self._limits = limits or CatalogLimits()
+
+    def create_database(self, wanted: DatabaseInput) -> Database:
+        """Add a database; :class:`AlreadyExists`, :class:`LimitExceeded`."""
+        database = wanted.resolve(self._now())
+        self._store.create_database(database, limit=self._limits.databases)
+        return database
+
+    def update_database(self, name: str, wanted: DatabaseInput) -> None:
+        """Replace a database's description, location and parameters; it cannot be renamed. :class:`NotFound`."""
+        if wanted.name.lower() != name.lower():
+            raise InvalidInput(
+                f"Database {name} cannot be renamed to {wanted.name}.", remedy="Create the other one and move the tables."
+            )
+        self._store.replace_database(wanted.resolve(self._now()))
+
+    def delete_database(self, name: str) -> None:
+        """Remove a database and all that is in it. :class:`NotFound`."""
+        self._store.delete_database(name.lower())
+
+    def database(self, name: str) -> Database:
+        """One database; :class:`NotFound`."""
+        found = self._store.database(name.lower())
+        if found is None:
+            raise DatabaseNotFound(name.lower())
+        return found
+
+    def databases(self) -> Sequence[Database]:
+        """All databases by name."""
+        return self._store.list_databases(after=None, limit=self._limits.databases)
+
+    def databases_page(self, *, limit: int, token: str | None = None) -> Page[Database]:
+        """Up to ``limit`` databases by name."""
+        found = self._store.list_databases(after=decode_token("databases", token), limit=limit + 1)
+        more = len(found) > limit
+        return Page(items=found[:limit], next_token=encode_token("databases", found[limit - 1].name) if more else None)
+
+    def create_table(self, database: str, wanted: TableInput) -> Table:
+        """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`."""
+        now = self._now()
+        table = wanted.resolve(database, create_time=now, update_time=now)
+        if self._store.database(table.database) is None:
+            raise DatabaseNotFound(table.database)
+        filled = self._filled(table)
+        self._store.create_table(table, limit=self._limits.tables_per_database)
+        return filled
+
+    def update_table(
+        self, database: str, wanted: TableInput, *, version: str | None = None, skip_archive: bool = False
+    ) -> Table:
+        """Make ``wanted`` the table's next version, and keep the replaced one unless ``skip_archive``.
+
+        Raises :class:`NotFound`, and :class:`ConcurrentModification` where the table is no longer at ``version``.
+        """
+        now = self._now()
+        table = wanted.resolve(database, create_time=now, update_time=now)
+        filled = self._filled(table)
+        stored = self._store.replace_table(
+            table, expected=version, archive=not skip_archive, limit=self._limits.versions_per_table
+        )
+        return replace(stored, storage=filled.storage)
+
+    def delete_table(self, database: str, name: str) -> None:
+        """Remove a table with its versions and partitions; :class:`NotFound`."""
+        self._store.delete_table(database.lower(), name.lower())
+
+    def delete_tables(self, database: str, names: Sequence[str]) -> Sequence[tuple[str, PenstockError]]:
+        """Remove several; the ones that could not be removed, each with its error. :class:`NotFound` for the database."""
+        self.database(database)
+        failed: list[tuple[str, PenstockError]] = []
+        for name in names:
+            try:
+                self.delete_table(database, name)
+            except TableNotFound as error:
+                failed.append((name, error))
+        return failed
+
+    def table(self, database: str, name: str) -> Table:
+        """One table at its current version; :class:`NotFound`, also where its SchemaReference leads nowhere."""
+        return self._filled(self._existing(database, name))
+
+    def tables(self, database: str) -> Sequence[Table]:
+        """All tables of a database by name; :class:`NotFound`.
+
+        A table whose SchemaReference leads nowhere is listed without columns, so that it can be found and repaired.
+        """
+        page = self.tables_page(database, limit=self._limits.tables_per_database)
+        return page.items
+
+    def tables_page(
+        self, database: str, *, limit: int, token: str | None = None, expression: str | None = None
+    ) -> Page[Table]:
+        """Up to ``limit`` tables by name, those that the regular ``expression`` matches whole. :class:`NotFound`."""
+        home = self.database(database).name
+        listing = f"tables:{home}:{expression or ''}"
+        matcher = name_matcher(expression) if expression else None
+        after = decode_token(listing, token)
+        found: list[Table] = []
+        batch = limit + 1 if matcher is None else _SCAN
+        while len(found) <= limit:
+            tables = self._store.list_tables(home, after=after, limit=batch)
+            if matcher is None:
+                found.extend(tables)
+            elif tables:
+                taken = matcher([table.name for table in tables])
+                found.extend(table for table, wanted in zip(tables, taken, strict=True) if wanted)
+            if len(tables) < batch:
+                break
+            after = tables[-1].name
+        more = len(found) > limit
+        items = [self._listed(table) for table in found[:limit]]
+        return Page(items=items, next_token=encode_token(listing, items[-1].name) if more else None)
+
+    def table_version(self, database: str, name: str, version: str | None = None) -> Table:
+        """A table at ``version``, the current one by default; :class:`NotFound`."""
+        current = self._existing(database, name)
+        found = self._store.table(current.database, current.name, version) if version else current
+        if found is None:
+            raise VersionNotFound(current.database, current.name, str(version))
+        return self._filled(found)
+
+    def table_versions_page(self, database: str, name: str, *, limit: int, token: str | None = None) -> Page[Table]:
+        """Up to ``limit`` versions, newest first; :class:`NotFound`."""
+        current = self._existing(database, name)
+        listing = f"versions:{current.database}:{current.name}"
+        before = decode_token(listing, token)
+        found = self._store.list_table_versions(
+            current.database, current.name, before=int(before) if before else None, limit=limit + 1
+        )
+        more = len(found) > limit
+        items = [self._listed(table) for table in found[:limit]]
+        return Page(items=items, next_token=encode_token(listing, items[-1].version_id) if more else None)
+
+    def delete_table_version(self, database: str, name: str, version: str) -> None:
+        """Remove an archived version; :class:`NotFound`, :class:`InvalidInput` for the current one."""
+        current = self._existing(database, name)
+        if version == current.version_id:
+            raise InvalidInput(
+                f"Version {version} of table {current.database}.{current.name} is the current one and cannot be deleted.",
+                remedy="Delete the table, or update it first.",
+            )
+        if not self._store.delete_table_version(current.database, current.name, version):
+            raise VersionNotFound(current.database, current.name, version)
+
+    def delete_table_versions(
+        self, database: str, name: str, versions: Sequence[str]
+    ) -> Sequence[tuple[str, PenstockError]]:
+        """Remove several; the ones that could not be removed, each with its error. :class:`NotFound` for the table."""
+        self._existing(database, name)
+        failed: list[tuple[str, PenstockError]] = []
+        for version in versions:
+            try:
+                self.delete_table_version(database, name, version)
+            except (VersionNotFound, InvalidInput) as error:
+                failed.append((version, error))
+        return failed
+
+    def _existing(self, database: str, name: str) -> Table:
+        found = self._store.table(database.lower(), name.lower())
+        if found is not None:
+            return found
+        self.database(database)
+        raise TableNotFound(database.lower(), name.lower())
+
+    def _filled(self, table: Table) -> Table:
+        """``table`` with the columns of its schema, less those that are partition keys: they are not in the files."""
+        reference = table.storage.schema_reference
+        if reference is None:
+            return table
+        try:
+            columns = self._columns_of(reference)
+        except PenstockError as error:
+            raise SchemaMissing(table.database, table.name, _describe(reference), error.message) from error
+        keys = {key.name.lower() for key in table.partition_keys}
+        kept = tuple(column for column in columns if column.name.lower() not in keys)
+        return replace(table, storage=replace(table.storage, columns=kept))
+
+    def _listed(self, table: Table) -> Table:
+        try:
+            return self._filled(table)
+        except SchemaMissing:
+            return table
+
+
+def _describe(reference: SchemaReference) -> str:
+    name = reference.schema_version_id or reference.schema_arn or f"{reference.registry_name}/{reference.schema_name}"
+    number = f" version {reference.schema_version_number}" if reference.schema_version_number else ""
+    return f"{name}{number}"

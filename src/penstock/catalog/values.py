@@ -1,0 +1,99 @@
+"""Partition values by type: the catalog keeps them as text, expressions compare them as what they mean.
+
+The types are those of GetPartitions in the Glue API reference; an expression over any other is refused, as there.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import TypeAlias
+
+from penstock.errors import InvalidInput
+
+__all__ = ["NULL_VALUE", "Scalar", "family", "reader"]
+
+NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""How the catalog, as Hive does, writes a partition value that is null."""
+
+Scalar: TypeAlias = str | int | Decimal | date | datetime
+
+_FAMILIES = {
+    **dict.fromkeys(("string", "char", "varchar"), "string"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint", "long"), "integer"),
+    "decimal": "decimal",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+_INTEGER = re.compile(r"[+-]?\d{1,40}")
+_DECIMAL = re.compile(r"[+-]?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
+
+
+def family(name: str, hive_type: str | None) -> str:
+    """``string``, ``integer``, ``decimal``, ``date`` or ``timestamp`` for the type of partition key ``name``.
+
+    Raises :class:`InvalidInput` for a type that expressions cannot compare.
+    """
+    base = (hive_type or "string").strip().lower().partition("(")[0].strip()
+    if base not in _FAMILIES:
+        raise InvalidInput(
+            f"Partition key {name} is a {base}, which an expression cannot compare.",
+            remedy=f"Expressions take keys of type {', '.join(sorted(_FAMILIES))}; filter on others after reading.",
+        )
+    return _FAMILIES[base]
+
+
+def reader(name: str, kind: str) -> Callable[[str], Scalar]:
+    """A function from a value's text to its meaning in family ``kind``; raises :class:`InvalidInput` for text of another."""
+    convert = _CONVERTERS[kind]
+
+    def read(text: str) -> Scalar:
+        try:
+            return convert(text)
+        except (ValueError, InvalidOperation):
+            raise InvalidInput(
+                f"'{text[:100]}' is not a value of partition key {name}, which is a {kind}.",
+                remedy="Correct the expression, or the partition that has this value.",
+            ) from None
+
+    return read
+
+
+def _integer(text: str) -> int:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    number = _decimal(text)
+    if number != number.to_integral_value():
+        raise ValueError(text)
+    return int(number)
+
+
+def _decimal(text: str) -> Decimal:
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(text)
+    return Decimal(text)
+
+
+def _date(text: str) -> date:
+    if not _DATE.fullmatch(text):
+        raise ValueError(text)
+    return date.fromisoformat(text)
+
+
+def _timestamp(text: str) -> datetime:
+    match = _TIMESTAMP.fullmatch(text)
+    if not match:
+        raise ValueError(text)
+    # datetime keeps microseconds; the three digits of nanoseconds beyond them are cut off.
+    return datetime.fromisoformat(text[:26])
+
+
+_CONVERTERS: dict[str, Callable[[str], Scalar]] = {
+    "string": str,
+    "integer": _integer,
+    "decimal": _decimal,
+    "date": _date,
+    "timestamp": _timestamp,
+}
