@@ -1,0 +1,1 @@
+"""Avro: its type model, parser, canonical text, resolution rules."""

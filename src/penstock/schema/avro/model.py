@@ -1,0 +1,164 @@
+"""Avro's types as values. Named types appear once, where they are defined; elsewhere a :class:`Reference` names them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "PRIMITIVES",
+    "ArrayType",
+    "AvroField",
+    "AvroSchema",
+    "AvroType",
+    "EnumType",
+    "FixedType",
+    "MapType",
+    "NamedType",
+    "PrimitiveType",
+    "RecordType",
+    "Reference",
+    "UnionType",
+    "describe",
+    "unqualified",
+]
+
+PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimitiveType:
+    """One of Avro's eight primitives; ``props`` holds logicalType and custom properties."""
+
+    name: str
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayType:
+    """An array of ``items``."""
+
+    items: "AvroType"
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapType:
+    """A map from strings to ``values``."""
+
+    values: "AvroType"
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionType:
+    """A union; no branch is a union itself."""
+
+    branches: tuple["AvroType", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A use of the named type ``name`` (a full name) that is defined earlier in the text."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroField:
+    """A record's field. ``default`` counts only where ``has_default``."""
+
+    name: str
+    type: "AvroType"
+    doc: str | None = None
+    has_default: bool = False
+    default: Any = None
+    aliases: tuple[str, ...] = ()
+    order: str = "ascending"
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordType:
+    """A record, or an ``error`` as Avro's protocols call the same thing. ``name`` and ``aliases`` are full names."""
+
+    name: str
+    fields: tuple[AvroField, ...]
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    kind: str = "record"
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnumType:
+    """An enum; ``default`` is the symbol that stands for symbols a reader does not know."""
+
+    name: str
+    symbols: tuple[str, ...]
+    default: str | None = None
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedType:
+    """``size`` bytes."""
+
+    name: str
+    size: int
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Mapping[str, Any] = field(default_factory=dict)
+
+
+NamedType = RecordType | EnumType | FixedType
+AvroType = PrimitiveType | ArrayType | MapType | UnionType | Reference | NamedType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroSchema:
+    """A whole definition: its outermost type and every named type in it by full name."""
+
+    root: AvroType
+    names: Mapping[str, NamedType] = field(repr=False)
+
+    def resolve(self, kind: AvroType) -> "PrimitiveType | ArrayType | MapType | UnionType | NamedType":
+        """The type itself where ``kind`` is a reference to it."""
+        return self.names[kind.name] if isinstance(kind, Reference) else kind
+
+
+def unqualified(name: str) -> str:
+    """The last part of a full name."""
+    return name.rpartition(".")[2]
+
+
+def describe(kind: AvroType) -> str:  # noqa: PLR0911
+    """A type in a few words for a message: ``int``, ``record Flight``, ``array of string``, ``union of null, long``."""
+    match kind:
+        case PrimitiveType():
+            logical = kind.props.get("logicalType")
+            return f"{kind.name} ({logical})" if isinstance(logical, str) else kind.name
+        case ArrayType():
+            return f"array of {_short(kind.items)}"
+        case MapType():
+            return f"map of {_short(kind.values)}"
+        case UnionType():
+            shown = ", ".join(_short(branch) for branch in kind.branches[:8])
+            return f"union of {shown}" + (", ..." if len(kind.branches) > 8 else "")
+        case RecordType():
+            return f"record {kind.name}"
+        case EnumType():
+            return f"enum {kind.name}"
+        case FixedType():
+            return f"fixed {kind.name} of {kind.size} bytes"
+        case Reference():
+            return kind.name
+
+
+def _short(kind: AvroType) -> str:
+    match kind:
+        case ArrayType() | MapType() | UnionType():
+            return type(kind).__name__.removesuffix("Type").lower()
+        case _:
+            return describe(kind)

@@ -1,0 +1,328 @@
+"""Avro definitions into typed values, by the rules of the Avro specification's 'Schema Declaration'.
+
+The rules are those of Avro 1.11, which AWS runs: names are defined before they are used, and the default of a union
+belongs to its first branch. A logicalType is kept and never refused, as the specification asks.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from penstock.schema.avro.defaults import check_default
+from penstock.schema.avro.model import (
+    PRIMITIVES,
+    ArrayType,
+    AvroField,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordType,
+    Reference,
+    UnionType,
+    describe,
+)
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.json_text import read_json
+
+__all__ = ["MAX_TYPE_DEPTH", "parse_avro"]
+
+MAX_TYPE_DEPTH = 64
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FULL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAME_RULE = "A name starts with a letter or underscore and goes on with letters, digits and underscores."
+_MAX_FIXED = 2**31 - 1  # Avro's sizes are Java ints
+
+# Attributes with a meaning of their own (Schema.java and the specification); all others are custom properties.
+_TYPE_ATTRIBUTES = frozenset(
+    {"type", "name", "namespace", "doc", "aliases", "fields", "symbols", "items", "values", "size", "default"}
+)
+_FIELD_ATTRIBUTES = frozenset({"type", "name", "doc", "aliases", "default", "order"})
+_ORDERS = ("ascending", "descending", "ignore")
+
+
+def parse_avro(text: str) -> AvroSchema:
+    """The schema in ``text``; :class:`InvalidSchema` says what is wrong and where."""
+    parser = _Parser()
+    root = parser.type(read_json(text), namespace="", path="", depth=0)
+    parser.check_defaults()
+    return AvroSchema(root=root, names=parser.names)
+
+
+class _Parser:
+    """One walk over one definition; ``names`` grows as named types are met, which is what orders definition and use."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, NamedType] = {}
+        self.open: set[str] = set()  # records whose fields are being read: usable already, not complete yet
+        self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be of a record that is still open
+
+    def type(self, node: Any, *, namespace: str, path: str, depth: int) -> AvroType:
+        if depth > MAX_TYPE_DEPTH:
+            _refuse(
+                path,
+                f"types nest more than {MAX_TYPE_DEPTH} levels.",
+                "Define inner types once, as branches of a shallower type, and refer to them by name.",
+            )
+        if isinstance(node, str):
+            return self._named_use(node, {}, namespace, path)
+        if isinstance(node, list):
+            return self._union(node, namespace, path, depth)
+        if isinstance(node, dict):
+            return self._object(node, namespace, path, depth)
+        return _refuse(path, f"{_json_kind(node)} is not a type.", "A type is a name, an object with a 'type', or a list.")
+
+    def check_defaults(self) -> None:
+        """Check every default met; once, when all types are complete."""
+        for field, path in self.defaults:
+            problem = check_default(field.type, field.default, self.names)
+            if problem is not None:
+                what = f"the default of field '{field.name}' does not fit its type {describe(field.type)}: {problem}"
+                _refuse(f"{path}/default", what)
+
+    def _object(self, node: Mapping[str, Any], namespace: str, path: str, depth: int) -> AvroType:
+        if "type" not in node:
+            _refuse(path, "the object has no 'type'.", 'Add one, such as "type": "record".')
+        kind = node["type"]
+        if not isinstance(kind, str):
+            _refuse(
+                f"{path}/type", f"a type's 'type' is a name, not {_json_kind(kind)}.", "Write the inner type itself here."
+            )
+        props = {key: value for key, value in node.items() if key not in _TYPE_ATTRIBUTES}
+        match kind:
+            case "record" | "error":
+                return self._record(node, props, namespace, path, depth)
+            case "enum":
+                return self._enum(node, props, namespace, path)
+            case "fixed":
+                return self._fixed(node, props, namespace, path)
+            case "array":
+                items = self.type(_need(node, "items", path), namespace=namespace, path=f"{path}/items", depth=depth + 1)
+                return ArrayType(items=items, props=props)
+            case "map":
+                values = self.type(_need(node, "values", path), namespace=namespace, path=f"{path}/values", depth=depth + 1)
+                return MapType(values=values, props=props)
+            case _:
+                return self._named_use(kind, props, namespace, path)
+
+    def _named_use(self, name: str, props: Mapping[str, Any], namespace: str, path: str) -> AvroType:
+        if name in PRIMITIVES:
+            return PrimitiveType(name=name, props=props)
+        for full in dict.fromkeys((_qualify(name, namespace), name)):
+            if full in self.names or full in self.open:
+                return Reference(name=full)
+        where = f" in namespace '{namespace}'" if namespace and "." not in name else ""
+        return _refuse(
+            path,
+            f"'{name[:200]}' is neither one of Avro's types nor a type defined before this place{where}.",
+            "Define it at its first use, or write its full name.",
+        )
+
+    def _union(self, node: Sequence[Any], namespace: str, path: str, depth: int) -> UnionType:
+        if not node:
+            _refuse(path, "the union has no branches.", 'List its types, such as ["null", "string"].')
+        branches: list[AvroType] = []
+        seen: set[str] = set()
+        for index, item in enumerate(node):
+            branch = self.type(item, namespace=namespace, path=f"{path}/{index}", depth=depth + 1)
+            if isinstance(branch, UnionType):
+                _refuse(f"{path}/{index}", "a union stands directly in a union.", "Merge the two lists.")
+            key = _branch_key(branch)
+            if key in seen:
+                _refuse(
+                    f"{path}/{index}",
+                    f"the union has '{key}' twice; only named types may repeat, under different names.",
+                    "Keep one of the two, or wrap one in a record.",
+                )
+            seen.add(key)
+            branches.append(branch)
+        return UnionType(branches=tuple(branches))
+
+    def _record(
+        self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str, depth: int
+    ) -> RecordType:
+        name = self._define(node, namespace, path)
+        inner = name.rpartition(".")[0]
+        nodes = _need(node, "fields", path)
+        if not isinstance(nodes, list):
+            _refuse(f"{path}/fields", f"'fields' is a list, not {_json_kind(nodes)}.")
+        self.open.add(name)
+        fields: list[AvroField] = []
+        taken: set[str] = set()
+        for index, item in enumerate(nodes):
+            field = self._field(item, inner, f"{path}/fields/{index}", depth)
+            if field.name in taken:
+                _refuse(
+                    f"{path}/fields/{index}", f"record {name} has the field '{field.name}' twice.", "Rename one of them."
+                )
+            taken.add(field.name)
+            fields.append(field)
+        self.open.discard(name)
+        record = RecordType(
+            name=name,
+            fields=tuple(fields),
+            doc=_doc(node, path),
+            aliases=_aliases(node, inner, path),
+            kind=node["type"],
+            props=props,
+        )
+        self.names[name] = record
+        return record
+
+    def _field(self, node: Any, namespace: str, path: str, depth: int) -> AvroField:
+        if not isinstance(node, dict):
+            _refuse(path, f"a field is an object, not {_json_kind(node)}.")
+        name = _need(node, "name", path)
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            _refuse(f"{path}/name", f"{_quote(name)} cannot name a field.", _NAME_RULE)
+        order = node.get("order", "ascending")
+        if not isinstance(order, str) or order.lower() not in _ORDERS:
+            _refuse(f"{path}/order", f"{_quote(order)} is no order.", f"Use one of {', '.join(_ORDERS)}.")
+        kind = self.type(_need(node, "type", path), namespace=namespace, path=f"{path}/type", depth=depth + 1)
+        field = AvroField(
+            name=name,
+            type=kind,
+            doc=_doc(node, path),
+            has_default="default" in node,
+            default=node.get("default"),
+            aliases=_field_aliases(node, path),
+            order=order.lower(),
+            props={key: value for key, value in node.items() if key not in _FIELD_ATTRIBUTES},
+        )
+        if field.has_default:
+            self.defaults.append((field, path))
+        return field
+
+    def _enum(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> EnumType:
+        name = self._define(node, namespace, path)
+        symbols = _need(node, "symbols", path)
+        if not isinstance(symbols, list):
+            _refuse(f"{path}/symbols", f"'symbols' is a list, not {_json_kind(symbols)}.")
+        taken: set[str] = set()
+        for index, symbol in enumerate(symbols):
+            if not isinstance(symbol, str) or _NAME.fullmatch(symbol) is None:
+                _refuse(f"{path}/symbols/{index}", f"{_quote(symbol)} cannot be a symbol.", _NAME_RULE)
+            if symbol in taken:
+                _refuse(f"{path}/symbols/{index}", f"enum {name} has the symbol '{symbol}' twice.", "Keep one of them.")
+            taken.add(symbol)
+        default = node.get("default")
+        if "default" in node and (not isinstance(default, str) or default not in taken):
+            _refuse(
+                f"{path}/default", f"{_quote(default)} is not among the symbols of enum {name}.", "Add it or name another."
+            )
+        enum = EnumType(
+            name=name,
+            symbols=tuple(symbols),
+            default=default,
+            doc=_doc(node, path),
+            aliases=_aliases(node, name.rpartition(".")[0], path),
+            props=props,
+        )
+        self.names[name] = enum
+        return enum
+
+    def _fixed(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> FixedType:
+        name = self._define(node, namespace, path)
+        size = _need(node, "size", path)
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MAX_FIXED:
+            _refuse(
+                f"{path}/size", f"{_quote(size)} is not a size.", f"It is a whole number of bytes from 0 to {_MAX_FIXED}."
+            )
+        aliases = _aliases(node, name.rpartition(".")[0], path)
+        fixed = FixedType(name=name, size=size, doc=_doc(node, path), aliases=aliases, props=props)
+        self.names[name] = fixed
+        return fixed
+
+    def _define(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
+        """The full name that ``node`` defines, checked; see the specification's 'Names'."""
+        name = _need(node, "name", path)
+        if not isinstance(name, str) or _FULL_NAME.fullmatch(name) is None:
+            _refuse(f"{path}/name", f"{_quote(name)} cannot name a type.", _NAME_RULE)
+        space = node.get("namespace", namespace)
+        if space is None:
+            space = namespace
+        if not isinstance(space, str) or (space and _FULL_NAME.fullmatch(space) is None):
+            _refuse(f"{path}/namespace", f"{_quote(space)} cannot be a namespace.", "It is names joined by dots.")
+        full = _qualify(name, space)
+        if full in PRIMITIVES:
+            _refuse(
+                f"{path}/name", f"'{full}' is the name of one of Avro's own types.", "Choose another, or add a namespace."
+            )
+        if full in self.names or full in self.open:
+            _refuse(f"{path}/name", f"the type '{full}' is defined twice.", "Define it once and refer to it by name.")
+        return full
+
+
+def _qualify(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _branch_key(branch: AvroType) -> str:
+    match branch:
+        case PrimitiveType() | Reference() | RecordType() | EnumType() | FixedType():
+            return branch.name
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case UnionType():
+            return "union"
+
+
+def _need(node: Mapping[str, Any], key: str, path: str) -> Any:
+    if key not in node:
+        what = node.get("type") if isinstance(node.get("type"), str) else "field"
+        _refuse(path, f"the {what} has no '{key}'.", f"Add '{key}'.")
+    return node[key]
+
+
+def _doc(node: Mapping[str, Any], path: str) -> str | None:
+    doc = node.get("doc")
+    if doc is not None and not isinstance(doc, str):
+        _refuse(f"{path}/doc", f"'doc' is text, not {_json_kind(doc)}.")
+    return doc
+
+
+def _alias_list(node: Mapping[str, Any], path: str) -> Sequence[str]:
+    aliases = node.get("aliases")
+    if aliases is None:
+        return ()
+    if not isinstance(aliases, list) or not all(isinstance(alias, str) and _FULL_NAME.fullmatch(alias) for alias in aliases):
+        _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
+    return aliases
+
+
+def _aliases(node: Mapping[str, Any], namespace: str, path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_qualify(alias, namespace) for alias in _alias_list(node, path)))
+
+
+def _field_aliases(node: Mapping[str, Any], path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_alias_list(node, path)))
+
+
+def _quote(value: Any) -> str:
+    return f"'{value[:100]}'" if isinstance(value, str) else _json_kind(value)
+
+
+def _json_kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {str(value)[:40]}"
+        case str():
+            return "a string"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _refuse(path: str, message: str, remedy: str | None = None) -> NoReturn:
+    raise InvalidSchema(message, path=path or "/", remedy=remedy)

@@ -1,0 +1,325 @@
+"""Whether a reader schema reads a writer's data, by the Avro specification's 'Schema Resolution', and if not, why.
+
+Types nest through names as deep as a definition is long, so that the walk is a set of generators on a stack of its own:
+a rule yields the pairs it depends on and is sent their findings. A pair met again while it is open counts as readable; where
+that guess proves wrong, the walk runs again knowing it, so that the answer does not depend on the order of the walk.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroField,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+    describe,
+    unqualified,
+)
+from penstock.schema.errors import TooComplex
+from penstock.schema.incompatibility import Incompatibility
+
+__all__ = ["incompatibilities"]
+
+# From the specification's list of promotions: writer -> readers.
+_PROMOTIONS = {
+    "int": {"long", "float", "double"},
+    "long": {"float", "double"},
+    "float": {"double"},
+    "string": {"bytes"},
+    "bytes": {"string"},
+}
+_MAX_STEPS = 500_000
+_MAX_FINDINGS = 1_000
+
+_Findings = tuple[Incompatibility, ...]
+_Pair = tuple[AvroType, AvroType, str]
+_Rule = Generator[_Pair, _Findings, list[Incompatibility]]
+_Resolved = PrimitiveType | ArrayType | MapType | UnionType | NamedType
+
+
+def incompatibilities(reader: AvroSchema, writer: AvroSchema) -> list[Incompatibility]:
+    """Why ``reader`` cannot read what ``writer`` wrote; empty when it can.
+
+    The outermost records may have different names: AWS accepts that, and the wire format has none. Raises
+    :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
+    """
+    comparison = _Comparison(reader, writer)
+    while True:
+        found = comparison.run()
+        if not comparison.guessed_wrong:
+            return list(dict.fromkeys(found))[:_MAX_FINDINGS]
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """One comparison of two schemas; what it learns about pairs of named types survives its runs."""
+
+    reader: AvroSchema
+    writer: AvroSchema
+    broken: dict[tuple[str, str], _Findings] = field(default_factory=dict)
+    sound: set[tuple[str, str]] = field(default_factory=set)
+    guessed: set[tuple[str, str]] = field(default_factory=set)
+    guessed_wrong: bool = False
+    steps: int = 0
+
+    def run(self) -> _Findings:
+        """Walk the whole pair once on an explicit stack."""
+        self.sound.clear()
+        self.guessed.clear()
+        self.guessed_wrong = False
+        open_pairs: set[tuple[str, str]] = set()
+        stack: list[tuple[_Rule, tuple[str, str] | None]] = []
+        answer: _Findings | None = None
+        pending: _Pair | None = (self.reader.root, self.writer.root, "")
+        while pending is not None or stack:
+            if pending is not None:
+                self._count()
+                reader, writer = self.reader.resolve(pending[0]), self.writer.resolve(pending[1])
+                key = _pair_key(reader, writer)
+                known = self._known(key, open_pairs)
+                if known is None:
+                    if key is not None:
+                        open_pairs.add(key)
+                    stack.append((self._rule(reader, writer, pending[2], top=not stack), key))
+                answer, pending = known, None
+            else:
+                rule, key = stack[-1]
+                try:
+                    pending = rule.send(answer) if answer is not None else next(rule)
+                    answer = None
+                except StopIteration as done:
+                    stack.pop()
+                    answer = tuple(done.value[:_MAX_FINDINGS])
+                    self._settle(key, answer, open_pairs)
+        return answer or ()
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise TooComplex(
+                f"The two schemas are too large to compare: more than {_MAX_STEPS} pairs of types.",
+                remedy="Split the schema, or make its unions shorter.",
+            )
+
+    def _known(self, key: tuple[str, str] | None, open_pairs: set[tuple[str, str]]) -> _Findings | None:
+        if key is None:
+            return None
+        if key in self.broken:
+            return self.broken[key]
+        if key in open_pairs:
+            self.guessed.add(key)
+            return ()
+        return () if key in self.sound else None
+
+    def _settle(self, key: tuple[str, str] | None, findings: _Findings, open_pairs: set[tuple[str, str]]) -> None:
+        if key is None:
+            return
+        open_pairs.discard(key)
+        if findings:
+            self.broken[key] = findings
+            self.guessed_wrong |= key in self.guessed
+        else:
+            self.sound.add(key)
+
+    def _rule(self, reader: _Resolved, writer: _Resolved, path: str, *, top: bool) -> _Rule:  # noqa: PLR0911
+        match reader, writer:
+            case _, UnionType():
+                return self._every_branch(reader, writer, path)
+            case UnionType(), _:
+                return self._some_branch(reader, writer, path)
+            case RecordType(), RecordType():
+                return self._records(reader, writer, path, top=top)
+            case EnumType(), EnumType():
+                return _leaf(_enums(reader, writer, path))
+            case FixedType(), FixedType():
+                return _leaf(_fixed(reader, writer, path))
+            case ArrayType(), ArrayType():
+                return self._inner(reader.items, writer.items, f"{path}/items")
+            case MapType(), MapType():
+                return self._inner(reader.values, writer.values, f"{path}/values")
+            case PrimitiveType(), PrimitiveType() if _promotes(writer.name, reader.name):
+                return _leaf(_decimals(reader, writer, path))
+            case _:
+                return _leaf([_type_mismatch(reader, writer, path)])
+
+    def _inner(self, reader: AvroType, writer: AvroType, path: str) -> _Rule:
+        return list((yield reader, writer, path))
+
+    def _every_branch(self, reader: _Resolved, writer: UnionType, path: str) -> _Rule:
+        found: list[Incompatibility] = []
+        for branch in writer.branches:
+            kind = self.writer.resolve(branch)
+            if not isinstance(reader, UnionType) and not _comparable(reader, kind):
+                found.append(_type_mismatch(reader, kind, path))
+            else:
+                found.extend((yield reader, branch, path))
+        return found
+
+    def _some_branch(self, reader: UnionType, writer: _Resolved, path: str) -> _Rule:
+        nearest: _Findings = ()
+        for branch in reader.branches:
+            if not _comparable(self.reader.resolve(branch), writer):
+                continue
+            found = yield branch, writer, path
+            if not found:
+                return []
+            nearest = nearest or found
+        return list(nearest) or [_missing_branch(reader, writer, path)]
+
+    def _records(self, reader: RecordType, writer: RecordType, path: str, *, top: bool) -> _Rule:
+        found: list[Incompatibility] = []
+        if not top and not _same_name(reader, writer):
+            found.append(_name_mismatch(reader, writer, path))
+        written = {item.name: item for item in writer.fields}
+        for item in reader.fields:
+            source = _source(item, written)
+            if source is not None:
+                found.extend((yield item.type, source.type, f"{path}/{item.name}"))
+            elif not item.has_default:
+                found.append(_missing_default(reader, writer, item, path))
+        return found
+
+
+def _leaf(found: list[Incompatibility]) -> _Rule:
+    yield from ()  # makes this a generator, as the walk expects of every rule
+    return found
+
+
+def _pair_key(reader: _Resolved, writer: _Resolved) -> tuple[str, str] | None:
+    if isinstance(reader, RecordType) and isinstance(writer, RecordType):
+        return reader.name, writer.name
+    return None
+
+
+def _source(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
+    """The writer's field that feeds a reader's: the one of its name, else the first of its aliases."""
+    for name in (item.name, *item.aliases):
+        if name in written:
+            return written[name]
+    return None
+
+
+def _same_name(reader: NamedType, writer: NamedType) -> bool:
+    """Names match without their namespaces; a reader's alias names the writer's in full."""
+    return unqualified(reader.name) == unqualified(writer.name) or writer.name in reader.aliases
+
+
+def _promotes(writer: str, reader: str) -> bool:
+    return writer == reader or reader in _PROMOTIONS.get(writer, ())
+
+
+def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
+    """Whether two types match on the surface, which is what picks a union's branch."""
+    match reader, writer:
+        case (PrimitiveType(), PrimitiveType()):
+            return _promotes(writer.name, reader.name)
+        case (RecordType() | EnumType() | FixedType(), RecordType() | EnumType() | FixedType()):
+            return type(reader) is type(writer) and _same_name(reader, writer)
+        case _:
+            return type(reader) is type(writer)
+
+
+def _finding(path: str, rule: str, reader: AvroType, writer: AvroType, message: str) -> Incompatibility:
+    return Incompatibility(path=path or "/", rule=rule, reader=describe(reader), writer=describe(writer), message=message)
+
+
+def _type_mismatch(reader: AvroType, writer: AvroType, path: str) -> Incompatibility:
+    named, written = describe(reader), describe(writer)
+    message = f"the reader expects {named} and the writer wrote {written}, which Avro does not convert. "
+    if isinstance(writer, PrimitiveType) and writer.name == "null":
+        message += f"Make the reader's type a union of null and {named}, or keep the writer from writing null."
+    else:
+        readers = _PROMOTIONS.get(writer.name, ()) if isinstance(writer, PrimitiveType) else ()
+        allowed = " or ".join(
+            [written, *(name for name in ("long", "float", "double", "string", "bytes") if name in readers)]
+        )
+        message += f"Such data can be read as {allowed}; for another type, add a field under a new name with a default."
+    return _finding(path, "TYPE_MISMATCH", reader, writer, message)
+
+
+def _missing_branch(reader: UnionType, writer: AvroType, path: str) -> Incompatibility:
+    written = describe(writer)
+    return _finding(
+        path,
+        "MISSING_UNION_BRANCH",
+        reader,
+        writer,
+        f"the writer can write {written} and the reader's union has no branch for it. Add {written} to the union.",
+    )
+
+
+def _missing_default(reader: RecordType, writer: RecordType, item: AvroField, path: str) -> Incompatibility:
+    kind = describe(item.type)
+    return Incompatibility(
+        path=f"{path}/{item.name}",
+        rule="READER_FIELD_MISSING_DEFAULT_VALUE",
+        reader=f"field {item.name} of {describe(reader)}: {kind}, no default",
+        writer=f"{describe(writer)} without {item.name}",
+        message=(
+            f"the reader needs field '{item.name}' ({kind}), which the writer does not write, and it has no default. "
+            f"Give it a default (an optional field is a union whose first branch is null, with default null)"
+            f", or name the writer's field among its aliases."
+        ),
+    )
+
+
+def _name_mismatch(reader: NamedType, writer: NamedType, path: str) -> Incompatibility:
+    return _finding(
+        path,
+        "NAME_MISMATCH",
+        reader,
+        writer,
+        f"the types are named {reader.name} and {writer.name}. "
+        f"Keep the name, or add '{writer.name}' to the aliases of {reader.name}.",
+    )
+
+
+def _enums(reader: EnumType, writer: EnumType, path: str) -> list[Incompatibility]:
+    if not _same_name(reader, writer):
+        return [_name_mismatch(reader, writer, path)]
+    missing = [symbol for symbol in writer.symbols if symbol not in set(reader.symbols)]
+    if not missing or reader.default is not None:
+        return []
+    shown = ", ".join(missing[:20]) + (", ..." if len(missing) > 20 else "")
+    message = f"the reader does not know the symbols {shown}. Add them, or give the reader's enum a default symbol."
+    return [_finding(path, "MISSING_ENUM_SYMBOLS", reader, writer, message)]
+
+
+def _fixed(reader: FixedType, writer: FixedType, path: str) -> list[Incompatibility]:
+    if not _same_name(reader, writer):
+        return [_name_mismatch(reader, writer, path)]
+    if reader.size != writer.size:
+        message = f"the reader takes {reader.size} bytes and the writer wrote {writer.size}. Keep the size, or use bytes."
+        return [_finding(path, "FIXED_SIZE_MISMATCH", reader, writer, message)]
+    return _decimals(reader, writer, path)
+
+
+def _decimals(reader: PrimitiveType | FixedType, writer: PrimitiveType | FixedType, path: str) -> list[Incompatibility]:
+    """A decimal keeps its scale, or every value changes; a larger precision holds every value and is let through."""
+    if not (_is_decimal(reader.props) and _is_decimal(writer.props)):
+        return []
+    ours, theirs = _decimal(reader.props), _decimal(writer.props)
+    if ours[1] == theirs[1] and ours[0] >= theirs[0]:
+        return []
+    message = (
+        f"the reader expects decimal({ours[0]},{ours[1]}) and the writer wrote decimal({theirs[0]},{theirs[1]}). "
+        "Keep the scale, and a precision not below the writer's."
+    )
+    return [_finding(path, "TYPE_MISMATCH", reader, writer, message)]
+
+
+def _is_decimal(props: Any) -> bool:
+    return props.get("logicalType") == "decimal" and all(isinstance(part, int) for part in _decimal(props))
+
+
+def _decimal(props: Any) -> Sequence[Any]:
+    return props.get("precision"), props.get("scale", 0)

@@ -1,0 +1,25 @@
+"""The errors of the schema rows: a definition that is no valid schema, a format not served yet, a type with no column."""
+
+from penstock.errors import InvalidInput
+
+__all__ = ["FormatNotServed", "InvalidSchema", "NoColumns", "TooComplex"]
+
+
+class InvalidSchema(InvalidInput):
+    """A definition that is not a valid schema of its format. ``path`` is where, as in ``/fields/2/default``."""
+
+    def __init__(self, message: str, *, path: str = "", remedy: str | None = None) -> None:
+        super().__init__(f"At {path}: {message}" if path else message, remedy=remedy)
+        self.path = path
+
+
+class FormatNotServed(InvalidInput):
+    """A data format that AWS has and Penstock does not read yet."""
+
+
+class NoColumns(InvalidInput):
+    """A valid schema that has no counterpart as table columns."""
+
+
+class TooComplex(InvalidInput):
+    """Two schemas whose comparison would take unreasonably long."""

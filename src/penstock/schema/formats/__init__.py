@@ -1,0 +1,20 @@
+"""The formats by Glue's DataFormat. A new format is one module here and one entry below."""
+
+from penstock.schema.errors import FormatNotServed
+from penstock.schema.format import SchemaFormat
+from penstock.schema.formats.avro import AvroFormat
+
+__all__ = ["FORMATS", "format_of"]
+
+FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat()}
+
+
+def format_of(data_format: str) -> SchemaFormat:
+    """The rules of ``data_format``; :class:`FormatNotServed` for JSON and PROTOBUF, which are not read yet."""
+    try:
+        return FORMATS[data_format]
+    except KeyError:
+        raise FormatNotServed(
+            f"Schemas of data format '{data_format[:40]}' are not served yet.",
+            remedy=f"Served: {', '.join(sorted(FORMATS))}.",
+        ) from None

@@ -1,0 +1,43 @@
+"""Avro as a :class:`~penstock.schema.format.SchemaFormat`."""
+
+from collections.abc import Sequence
+
+from penstock.schema.avro.canonical import canonical_text
+from penstock.schema.avro.model import AvroSchema, RecordType, describe
+from penstock.schema.avro.parse import parse_avro
+from penstock.schema.avro.resolve import incompatibilities
+from penstock.schema.format import Field, ParsedSchema, fingerprint
+from penstock.schema.incompatibility import Incompatibility
+
+__all__ = ["AvroFormat"]
+
+
+class AvroFormat:
+    """Avro 1.11, the version AWS runs."""
+
+    @property
+    def name(self) -> str:
+        """Glue's DataFormat."""
+        return "AVRO"
+
+    def parse(self, text: str) -> ParsedSchema:
+        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where."""
+        tree = parse_avro(text)
+        canonical = canonical_text(tree)
+        return ParsedSchema(
+            data_format=self.name, text=text, canonical=canonical, fingerprint=fingerprint(canonical), tree=tree
+        )
+
+    def readable(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Incompatibility]:
+        """Why ``reader`` cannot read data of ``writer``; empty when it can."""
+        return incompatibilities(reader.tree, writer.tree)
+
+    def fields(self, schema: ParsedSchema) -> Sequence[Field]:
+        """The fields of a record at the top; none for any other type."""
+        tree: AvroSchema = schema.tree
+        if not isinstance(tree.root, RecordType):
+            return ()
+        return tuple(
+            Field(name=item.name, type=describe(item.type), doc=item.doc, required=not item.has_default)
+            for item in tree.root.fields
+        )

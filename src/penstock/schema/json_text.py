@@ -1,0 +1,79 @@
+"""JSON from outside, read with bounds: depth, duplicate keys, numbers that JSON does not have."""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import MAX_DEFINITION_CHARS
+
+__all__ = ["MAX_JSON_DEPTH", "read_json", "write_json"]
+
+MAX_JSON_DEPTH = 200
+
+# Strings are matched whole so that brackets in them do not count.
+_BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+
+
+def read_json(text: str) -> Any:
+    """The value of ``text``; :class:`InvalidSchema` with line and column where it is not JSON or breaks a bound."""
+    if len(text) > MAX_DEFINITION_CHARS:
+        raise InvalidSchema(
+            f"The definition has {len(text)} characters; the limit is {MAX_DEFINITION_CHARS}.",
+            remedy="Split the schema, or drop generated documentation from it.",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidSchema(f"The definition has a lone surrogate at character {error.start}, which is not text.") from None
+    _check_depth(text)
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise InvalidSchema(
+            f"The definition is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except ValueError as error:
+        # An integer of more digits than Python converts.
+        raise InvalidSchema(f"The definition has a number that cannot be read: {error}.") from None
+
+
+def write_json(value: Any) -> str:
+    """``value`` as compact ASCII JSON with sorted keys: equal values give equal text."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        token = match.group()
+        if token in "[{":
+            depth += 1
+            if depth > MAX_JSON_DEPTH:
+                raise InvalidSchema(
+                    f"The definition nests more than {MAX_JSON_DEPTH} levels of brackets.",
+                    remedy="Give inner types names of their own and refer to them.",
+                )
+        elif token in "]}":
+            depth -= 1
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidSchema(f"The key '{twice}' occurs twice in one JSON object.", remedy="Keep one of the two.")
+    return members
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidSchema(f"{name} is not a JSON number.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise InvalidSchema(f"The number {text[:40]} is larger than a double can be.")
+    return value
