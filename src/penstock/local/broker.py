@@ -6,7 +6,6 @@ own (SASL/PLAIN) on the loopback interface.
 """
 
 import base64
-import contextlib
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from typing import Any, Self
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.child import Child, Service
+from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
 from penstock.local.ports import answers
 
@@ -188,8 +188,8 @@ class Broker:
 
     def _prepare(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_private(self.folder / "log4j2.yaml", _LOG4J)
-        _write_private(self._properties_file, self._properties())
+        write_private(self.folder / "log4j2.yaml", _LOG4J)
+        write_private(self._properties_file, self._properties())
         self._format()
 
     def _format(self) -> None:
@@ -213,7 +213,7 @@ class Broker:
             "--add-scram",
             scram,
         ]
-        _write_private(arguments, "\n".join(lines) + "\n")
+        write_private(arguments, "\n".join(lines) + "\n")
         try:
             command = self._java_command("kafka.tools.StorageTool", f"@{arguments}", heap="128m")
             done = subprocess.run(
@@ -226,7 +226,7 @@ class Broker:
         if done.returncode != 0:
             said = (done.stdout + done.stderr).decode(errors="replace").strip().replace(self.password, "***")
             raise EnvironmentProblem(f"Kafka's storage in {self._data} could not be formatted: {said[-1000:]}")
-        _write_private(marker, json.dumps({"cluster": cluster, "username": self.username}) + "\n")
+        write_private(marker, json.dumps({"cluster": cluster, "username": self.username}) + "\n")
 
     def _java_command(self, main: str, *arguments: str, heap: str) -> list[str]:
         java = self.java or find_java(os.environ)
@@ -286,19 +286,4 @@ class Broker:
             "broker.heartbeat.interval.ms": "1000",
             **self.settings,
         }
-        return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
-
-
-def _escaped(value: str) -> str:
-    """A value as java.util.Properties reads it back."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, from its first byte on."""
-    scratch = path.with_name(path.name + ".tmp")
-    with contextlib.suppress(FileNotFoundError):
-        scratch.unlink()
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    scratch.replace(path)
+        return properties_text(properties)
