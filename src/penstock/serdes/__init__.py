@@ -1,0 +1,1 @@
+"""Frames, Avro codecs and Kafka (de)serialisers, byte-compatible with AWS's Java serde for Glue Schema Registry."""

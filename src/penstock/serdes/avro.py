@@ -1,0 +1,150 @@
+"""Avro payloads: schemas parsed once, encoded and decoded by fastavro's compiled functions, errors with the field's path.
+
+Per record there is one call into fastavro and no look at the schema. Bytes from outside cannot end the process: see
+:mod:`penstock.serdes.shape`. Binary encoding: https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
+"""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+
+from penstock.client.cache import OnceCache
+from penstock.serdes.diagnosis import explain, too_deep
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TrailingBytes, TruncatedPayload, UnreadableSchema
+from penstock.serdes.shape import MAX_SCHEMA_DEPTH, Limits, Node, analyse, check, needs_check, tree_depth
+
+__all__ = ["AvroSchema", "AvroSchemas", "decoder", "encoder"]
+
+_LIMITS = Limits()
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    ArithmeticError,
+    IndexError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    fastavro.read.SchemaResolutionError,
+)
+_UNWRITABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError, RecursionError)
+
+
+class AvroSchema:
+    """A definition parsed for use: fastavro's form of it, and what its payloads may do to us."""
+
+    __slots__ = ("definition", "parsed", "recursive", "shape", "walk_first")
+
+    def __init__(self, definition: str) -> None:
+        """Parse; raises :class:`UnreadableSchema` for anything that is no Avro schema, or nests too deep."""
+        self.definition = definition
+        self.parsed: Any = _parse(definition)
+        self.shape: Node = analyse(self.parsed)
+        self.walk_first = needs_check(self.shape)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether values are mappings of fields."""
+        return isinstance(self.parsed, dict) and self.parsed["type"] == "record"
+
+
+class AvroSchemas:
+    """Parsed schemas by their text, so that none is parsed twice; safe for threads."""
+
+    def __init__(self, size: int = 200) -> None:
+        self._parsed: OnceCache[str, AvroSchema] = OnceCache(size)
+
+    def parse(self, definition: str) -> AvroSchema:
+        """The parsed schema; raises :class:`UnreadableSchema`."""
+        return self._parsed.get(definition, lambda: AvroSchema(definition))
+
+
+def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = False) -> Callable[[Any], bytes]:
+    """A function from a value to ``prefix`` and the value's binary encoding.
+
+    It raises :class:`~penstock.serdes.errors.IncompatibleValue` or a subclass with the path of what does not fit. A field
+    that the schema has not is an error, because it would be lost, unless ``ignore_unknown``.
+    """
+    parsed = schema.parsed
+    write = fastavro.schemaless_writer
+    bounded = schema.walk_first
+    strict = not ignore_unknown
+    start = len(prefix)
+
+    def encode(value: Any) -> bytes:
+        if bounded and too_deep(value, _LIMITS.depth):
+            raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.")
+        out = BytesIO(prefix)
+        out.seek(start)
+        try:
+            write(out, parsed, value, strict_allow_default=strict)
+        except _UNWRITABLE as error:
+            raise explain(value, parsed, error, ignore_unknown=ignore_unknown) from error
+        return out.getvalue()
+
+    return encode
+
+
+def decoder(
+    writer: AvroSchema, reader: AvroSchema | None = None, *, start: int = 0, limits: Limits = _LIMITS
+) -> Callable[[bytes], Any]:
+    """A function from bytes, of which the payload begins at ``start``, to the value; resolved to ``reader`` where given.
+
+    It raises :class:`TruncatedPayload`, :class:`TrailingBytes`, :class:`MalformedPayload` or :class:`PayloadTooLarge`, and
+    :class:`UnreadableSchema` where the reader's schema cannot read the writer's.
+    """
+    read = fastavro.schemaless_reader
+    writer_parsed = writer.parsed
+    reader_parsed = reader.parsed if reader is not None and reader.parsed != writer.parsed else None
+    walk_first, shape = writer.walk_first, writer.shape
+
+    def decode(data: bytes) -> Any:
+        if walk_first:
+            check(shape, data, start, limits)
+        source = BytesIO(data)
+        source.seek(start)
+        try:
+            value = read(source, writer_parsed, reader_parsed)
+        except _UNREADABLE as error:
+            raise _unreadable(error, data, start) from error
+        if source.tell() != len(data):
+            left = len(data) - source.tell()
+            raise TrailingBytes(
+                f"Payload of {len(data) - start} bytes goes on for {left} bytes after its value.",
+                remedy="It is damaged, or was written with another schema than its frame says.",
+            )
+        return value
+
+    return decode
+
+
+def _unreadable(error: BaseException, data: bytes, start: int) -> Exception:
+    size = len(data) - start
+    if isinstance(error, fastavro.read.SchemaResolutionError):
+        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
+    # fastavro reports an integer that is cut after its first byte as an IndexError.
+    if isinstance(error, EOFError) or (isinstance(error, IndexError) and "string index" in str(error)):
+        return TruncatedPayload(f"Payload of {size} bytes ends inside a value.")
+    return MalformedPayload(f"Payload of {size} bytes is no value of its schema: {type(error).__name__}: {_words(error)}")
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _parse(definition: str) -> Any:
+    try:
+        tree = json.loads(definition)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSchema(f"The schema is not JSON: {_words(error)}") from None
+    if tree_depth(tree) > MAX_SCHEMA_DEPTH:
+        raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
+    try:
+        return fastavro.parse_schema(tree)
+    except (SchemaParseException, UnknownType, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error

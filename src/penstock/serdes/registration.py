@@ -1,0 +1,200 @@
+"""How an unregistered schema gets its version id: the calls in AWS's own order, free of I/O.
+
+A generator yields what to ask (:class:`Find`, :class:`Register`, :class:`Create`, :class:`Status`, :class:`PutMetadata`,
+:class:`Wait`), is sent the answer or has the registry's error thrown in, and returns the version's id. :func:`perform` is
+its synchronous driver. The order, the texts matched on and the waiting are those of AWS's Java serde 1.1.27, measured.
+"""
+
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from penstock.errors import AlreadyExists, InvalidInput, NotFound, PenstockError
+from penstock.serdes.errors import UnreadableSchema
+from penstock.serdes.ports import Registrar
+
+if TYPE_CHECKING:
+    from types_boto3_glue.literals import CompatibilityType, DataFormatType
+
+__all__ = [
+    "TRANSPORT_KEY",
+    "Create",
+    "Find",
+    "PutMetadata",
+    "Register",
+    "Registration",
+    "Status",
+    "Step",
+    "Wait",
+    "perform",
+    "registration",
+]
+
+TRANSPORT_KEY = "x-amz-meta-transport"
+
+# AWS's clients tell the cases apart by these words in the message.
+_NO_VERSION = "Schema version is not found."
+_NO_SCHEMA = "Schema is not found."
+
+_STATUS_TRIES = 10
+_STATUS_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What is to be registered, and with which settings if the schema has to be created."""
+
+    registry: str
+    schema: str
+    definition: str
+    data_format: "DataFormatType" = "AVRO"
+    compatibility: "CompatibilityType" = "BACKWARD"
+    description: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """Ask for the version with the definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Register the definition as a version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create the schema with the definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Ask for a version's status; the answer is (id, status)."""
+
+    version_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PutMetadata:
+    """Add a metadata pair; the answer does not matter."""
+
+    version_id: UUID
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let ``seconds`` pass."""
+
+    seconds: float
+
+
+Step = Find | Register | Create | Status | PutMetadata | Wait
+Answer = tuple[UUID, str] | None
+Flow = Generator[Step, Answer, UUID]
+
+
+def registration(wanted: Registration, *, auto_register: bool) -> Flow:
+    """The steps from a definition to the id of an AVAILABLE version.
+
+    Raises :class:`UnreadableSchema` where the registry holds the version as FAILURE or leaves it PENDING too long, and
+    :class:`NotFound` where the schema or version is not there and ``auto_register`` is off; other errors pass through.
+    """
+    name = f"{wanted.registry}/{wanted.schema}"
+    new = False
+    try:
+        version_id, status = _told((yield Find()))
+    except (NotFound, InvalidInput) as error:
+        if not auto_register:
+            raise NotFound(
+                f"Schema {name} has no version with this definition: {error.message}",
+                remedy="Register it, or switch schemaAutoRegistrationEnabled on.",
+            ) from error
+        new = True
+        if _NO_VERSION in error.message:
+            version_id, status = _told((yield Register()))
+        elif _NO_SCHEMA in error.message:
+            try:
+                version_id, status = _told((yield Create()))
+            except AlreadyExists:
+                version_id, status = _told((yield Register()))
+        else:
+            raise
+    yield from _until_available(name, version_id, status)
+    if new:
+        for key, value in wanted.metadata.items():
+            yield PutMetadata(version_id, key, value)
+    return version_id
+
+
+def _until_available(name: str, version_id: UUID, status: str) -> Generator[Step, Answer, None]:
+    for _ in range(_STATUS_TRIES):
+        if status != "PENDING":
+            break
+        yield Wait(_STATUS_SECONDS)
+        _, status = _told((yield Status(version_id)))
+    if status == "FAILURE":
+        raise UnreadableSchema(
+            f"Version {version_id} of schema {name} is FAILURE: it breaks the schema's compatibility mode.",
+            remedy="Change the new definition, or the mode; the registry's refusal says where.",
+        )
+    if status != "AVAILABLE":
+        raise UnreadableSchema(f"Version {version_id} of schema {name} is {status}, not AVAILABLE.")
+
+
+def _told(answer: Answer) -> tuple[UUID, str]:
+    if answer is None:
+        raise AssertionError("a driver answers this step with an id and a status")
+    return answer
+
+
+def perform(
+    wanted: Registration,
+    registrar: Registrar,
+    *,
+    auto_register: bool,
+    sleep: Callable[[float], None] = time.sleep,
+) -> UUID:
+    """Run :func:`registration` against ``registrar`` and return the version's id."""
+    flow = registration(wanted, auto_register=auto_register)
+    try:
+        step = next(flow)
+        while True:
+            try:
+                answer = _ask(step, wanted, registrar, sleep)
+            except PenstockError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(answer)
+    except StopIteration as done:
+        version_id: UUID = done.value
+        return version_id
+
+
+def _ask(step: Step, wanted: Registration, registrar: Registrar, sleep: Callable[[float], None]) -> Answer:
+    place = (wanted.registry, wanted.schema, wanted.definition)
+    match step:
+        case Find():
+            return registrar.find_version(*place)
+        case Register():
+            return registrar.register_version(*place)
+        case Create():
+            return registrar.create_schema(
+                *place,
+                data_format=wanted.data_format,
+                compatibility=wanted.compatibility,
+                description=wanted.description,
+                tags=wanted.tags,
+            )
+        case Status(version_id):
+            return version_id, registrar.version_status(version_id)
+        case PutMetadata(version_id, key, value):
+            registrar.put_metadata(version_id, key, value)
+        case Wait(seconds):
+            sleep(seconds)
+    return None

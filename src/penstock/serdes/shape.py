@@ -1,0 +1,305 @@
+"""What an Avro schema lets hostile bytes do, found once a schema; and the walk that stops them before fastavro starts.
+
+fastavro decodes recursively in C and trusts counts: a few kilobytes of a recursive schema overflow its stack and end the
+process, five bytes of ``array<null>`` become millions of items. Every other value consumes input, so that a payload's own
+size bounds it. Only schemas that are recursive or have arrays of items without bytes therefore need :func:`check`, a walk
+over the payload with an explicit stack that makes no values.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TruncatedPayload, UnreadableSchema
+
+__all__ = ["MAX_SCHEMA_DEPTH", "Kind", "Limits", "Node", "analyse", "check", "needs_check", "tree_depth"]
+
+MAX_SCHEMA_DEPTH = 300
+"""JSON levels of a schema (a record's field is three); fastavro parses and decodes nested types recursively in C."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one message may cost. ``depth`` counts nested records, unions, arrays and maps of a recursive value."""
+
+    payload: int = 64 * 1024 * 1024
+    depth: int = 500
+    empty_items: int = 1_000_000
+
+
+class Kind(Enum):
+    """How a value lies in the bytes."""
+
+    VARINT = 1
+    FIXED = 2
+    LENGTH = 3
+    RECORD = 4
+    ARRAY = 5
+    MAP = 6
+    UNION = 7
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A type as the walk sees it: ``size`` bytes where fixed, ``inside`` its parts or branches."""
+
+    kind: Kind
+    size: int = 0
+    inside: list["Node"] = field(default_factory=list)
+    empty: bool = False
+    recursive: bool = False
+
+
+_VARINT = frozenset({"int", "long", "enum"})
+_SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+
+
+def tree_depth(tree: object) -> int:
+    """The deepest nesting of lists and objects in a JSON value, counted without recursion."""
+    deepest = 0
+    level: list[object] = [tree]
+    while level:
+        inner: list[object] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner.extend(value.values())
+            elif isinstance(value, list):
+                inner.extend(value)
+        deepest += 1
+        level = [value for value in inner if isinstance(value, dict | list)]
+    return deepest
+
+
+def analyse(parsed: Any) -> Node:
+    """The tree (with cycles, where the schema has them) of a schema that fastavro has parsed.
+
+    Raises :class:`UnreadableSchema` for a record that contains itself with nothing in between, which has no values.
+    """
+    builder = _Builder()
+    root = builder.node(parsed)
+    builder.settle()
+    return root
+
+
+def needs_check(root: Node) -> bool:
+    """Whether payloads have to be walked before they are decoded."""
+    return any(node.recursive or (node.kind is Kind.ARRAY and node.inside[0].empty) for node in _reachable(root))
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self._named: dict[str, Node] = {}
+        self._open: list[Node] = []
+        self._records: list[Node] = []
+
+    def node(self, schema: Any) -> Node:
+        if isinstance(schema, str):
+            return self._by_name(schema)
+        if isinstance(schema, Sequence):
+            return Node(Kind.UNION, inside=[self.node(branch) for branch in schema])
+        kind = schema["type"]
+        if kind in {"record", "error"}:
+            return self._record(schema)
+        if kind in {"enum", "fixed"}:
+            made = Node(Kind.VARINT) if kind == "enum" else _fixed(int(schema["size"]))
+            self._named[schema["name"]] = made
+            return made
+        if kind in {"array", "map"}:
+            parts = self.node(schema["items" if kind == "array" else "values"])
+            return Node(Kind.ARRAY if kind == "array" else Kind.MAP, inside=[parts])
+        return self.node(kind)
+
+    def _by_name(self, name: str) -> Node:
+        if name in _SIZES:
+            return _fixed(_SIZES[name])
+        if name in _VARINT:
+            return Node(Kind.VARINT)
+        if name in {"string", "bytes"}:
+            return Node(Kind.LENGTH)
+        found = self._named[name]
+        if found in self._open:
+            found.recursive = True
+        return found
+
+    def _record(self, schema: Mapping[str, Any]) -> Node:
+        made = self._named[schema["name"]] = Node(Kind.RECORD)
+        self._records.append(made)
+        self._open.append(made)
+        made.inside = [self.node(part["type"]) for part in schema["fields"]]
+        self._open.pop()
+        return made
+
+    def settle(self) -> None:
+        """Mark the records without bytes: those whose parts all have none."""
+        for record in self._records:
+            if record.recursive and _reaches_itself(record):
+                raise UnreadableSchema("A record contains itself without a union, array or map between: no value fits it.")
+        changed = True
+        while changed:
+            changed = False
+            for record in self._records:
+                if not record.empty and all(part.empty for part in record.inside):
+                    record.empty = changed = True
+
+
+def _fixed(size: int) -> Node:
+    return Node(Kind.FIXED, size=size, empty=size == 0)
+
+
+def _reaches_itself(record: Node) -> bool:
+    seen: set[int] = set()
+    todo = [part for part in record.inside if part.kind is Kind.RECORD]
+    while todo:
+        node = todo.pop()
+        if node is record:
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            todo.extend(part for part in node.inside if part.kind is Kind.RECORD)
+    return False
+
+
+def _reachable(root: Node) -> list[Node]:
+    seen: dict[int, Node] = {}
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            todo.extend(node.inside)
+    return list(seen.values())
+
+
+class _Leave:
+    """Marks on the stack that a value which counts for depth has ended."""
+
+
+@dataclass(slots=True)
+class _Blocks:
+    """On the stack: the next block of an array or map has to be read."""
+
+    node: Node
+
+
+@dataclass(slots=True)
+class _Items:
+    """On the stack: so many items of the current block are left."""
+
+    node: Node
+    left: int
+
+
+_LEAVE = _Leave()
+
+
+def check(root: Node, payload: bytes, start: int, limits: Limits) -> None:
+    """Walk one value from ``start``, making nothing.
+
+    Raises :class:`PayloadTooLarge` where it nests deeper or has more empty items than allowed, :class:`TruncatedPayload`
+    and :class:`MalformedPayload` where it is no value of the schema.
+    """
+    _Walk(payload, start, limits).run(root)
+
+
+class _Walk:
+    def __init__(self, payload: bytes, start: int, limits: Limits) -> None:
+        self._bytes = payload
+        self._at = start
+        self._limits = limits
+        self._depth = 0
+        self._empty_items = 0
+        self._work: list[Node | _Leave | _Blocks | _Items] = []
+
+    def run(self, root: Node) -> None:
+        work = self._work
+        work.append(root)
+        while work:
+            item = work.pop()
+            if isinstance(item, Node):
+                self._value(item)
+            elif isinstance(item, _Leave):
+                self._depth -= 1
+            elif isinstance(item, _Blocks):
+                self._block(item)
+            else:
+                self._item(item)
+
+    def _value(self, node: Node) -> None:
+        if node.kind is Kind.VARINT:
+            self._varint()
+        elif node.kind is Kind.FIXED:
+            self._skip(node.size)
+        elif node.kind is Kind.LENGTH:
+            self._skip(self._varint())
+        else:
+            self._enter()
+            if node.kind is Kind.RECORD:
+                self._work.extend(reversed(node.inside))
+            elif node.kind is Kind.UNION:
+                self._work.append(self._branch(node))
+            else:
+                self._work.append(_Blocks(node))
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > self._limits.depth:
+            raise PayloadTooLarge(
+                f"Payload nests deeper than {self._limits.depth} levels at byte {self._at}.",
+                remedy="Raise the deserialiser's max_depth if such values are expected.",
+            )
+        self._work.append(_LEAVE)
+
+    def _branch(self, node: Node) -> Node:
+        at, index = self._at, self._varint()
+        if not 0 <= index < len(node.inside):
+            raise MalformedPayload(f"Payload names branch {index} of a union of {len(node.inside)} at byte {at}.")
+        return node.inside[index]
+
+    def _block(self, blocks: _Blocks) -> None:
+        node = blocks.node
+        count = self._varint()
+        if count == 0:
+            return
+        if count < 0:
+            count = -count
+            self._varint()
+        self._work.append(blocks)
+        if node.kind is Kind.ARRAY and node.inside[0].empty:
+            self._empty_items += count
+            if self._empty_items > self._limits.empty_items:
+                raise PayloadTooLarge(
+                    f"Payload claims {count} items without bytes before byte {self._at}; "
+                    f"{self._limits.empty_items} are allowed in a message."
+                )
+        else:
+            self._work.append(_Items(node, count))
+
+    def _item(self, items: _Items) -> None:
+        items.left -= 1
+        if items.left:
+            self._work.append(items)
+        if items.node.kind is Kind.MAP:
+            self._skip(self._varint())
+        self._work.append(items.node.inside[0])
+
+    def _skip(self, size: int) -> None:
+        if size < 0:
+            raise MalformedPayload(f"Payload has the negative length {size} before byte {self._at}.")
+        self._at += size
+        if self._at > len(self._bytes):
+            raise TruncatedPayload(f"Payload ends {self._at - len(self._bytes)} bytes inside a value.")
+
+    def _varint(self) -> int:
+        result = shift = 0
+        while True:
+            if self._at >= len(self._bytes):
+                raise TruncatedPayload(f"Payload ends inside a value, after {len(self._bytes)} bytes.")
+            byte = self._bytes[self._at]
+            self._at += 1
+            result |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return (result >> 1) ^ -(result & 1)
+            shift += 7
+            if shift >= 70:
+                raise MalformedPayload(f"Payload has an integer of more than ten bytes before byte {self._at}.")
