@@ -1,1 +1,18 @@
 """Fixtures that every suite shares. Real parts are started once a session, as child processes, on free ports."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from penstock.testing.server import RunningServer
+
+
+@pytest.fixture(scope="session")
+def penstock_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RunningServer]":
+    """One real server for the session: clients from ``penstock_server.client("glue")``, buckets in ``.lake``."""
+    from penstock.testing.server import running_server
+
+    with running_server(tmp_path_factory.mktemp("server") / "home") as server:
+        yield server

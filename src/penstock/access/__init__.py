@@ -1,0 +1,1 @@
+"""Who calls: access keys, principals and the signatures that prove them."""

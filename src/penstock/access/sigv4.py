@@ -1,0 +1,316 @@
+"""Signature Version 4 as pure functions: what was signed, by whom, and whether it holds.
+
+Source: AWS Identity and Access Management user guide, "Create a signed AWS API request"; error texts are those AWS's
+services answer with. All times are aware UTC datetimes.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from urllib.parse import quote, unquote
+
+from penstock.access.errors import IncompleteSignature, InvalidSignature, MissingAuthentication
+
+__all__ = [
+    "ALGORITHM",
+    "MAX_EXPIRES",
+    "MAX_SKEW",
+    "Claim",
+    "SignedRequest",
+    "canonical_request",
+    "check_claim",
+    "check_signature",
+    "read_claim",
+    "signing_key",
+]
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+MAX_SKEW = timedelta(minutes=5)
+MAX_EXPIRES = 604_800  # seconds: seven days, the longest a presigned URL may live
+
+_TERMINATOR = "aws4_request"
+_BASIC_TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_SPACES = re.compile(r"\s+")
+_MAX_SIGNED_HEADERS = 100
+# Whoever could change one of these after signing would change what is asked, when, or as whom.
+_MUST_BE_SIGNED = ("x-amz-date", "x-amz-security-token", "x-amz-target")
+_SIGNATURE_MISMATCH = (
+    "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
+    "and signing method. Consult the service documentation for details."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedRequest:
+    """What a signature covers. ``path`` and ``query`` are raw, as they came over the wire; header names are lower case."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a request says about its signature, read and not yet believed."""
+
+    access_key_id: str
+    date: str
+    region: str
+    service: str
+    terminator: str
+    time: datetime
+    signed_headers: Sequence[str]
+    signature: str
+    token: str | None = None
+    expires: int | None = None
+    """Seconds a presigned URL lives; None for a signature in the Authorization header."""
+
+    @property
+    def scope(self) -> str:
+        """The credential scope: ``20261121/us-east-1/glue/aws4_request``."""
+        return f"{self.date}/{self.region}/{self.service}/{self.terminator}"
+
+
+def read_claim(request: SignedRequest) -> Claim:
+    """The claim in the Authorization header or in the query.
+
+    Raises :class:`MissingAuthentication` where there is none and :class:`IncompleteSignature` where it cannot be read.
+    """
+    authorization = request.headers.get("authorization")
+    if authorization is not None:
+        return _header_claim(authorization, request.headers)
+    if "X-Amz-Signature=" in request.query or "X-Amz-Algorithm=" in request.query:
+        return _query_claim(request.query)
+    raise MissingAuthentication("Missing Authentication Token")
+
+
+def check_claim(claim: Claim, request: SignedRequest, *, service: str, region: str, now: datetime) -> None:
+    """Raise :class:`InvalidSignature` unless scope, time and the list of signed headers are what they have to be.
+
+    ``service`` is the signing name of the service that is asked, ``region`` this server's.
+    """
+    if claim.terminator != _TERMINATOR:
+        raise InvalidSignature(
+            f"Credential should be scoped with a valid terminator: '{_TERMINATOR}', not '{claim.terminator[:100]}'."
+        )
+    if claim.region != region:
+        raise InvalidSignature(
+            f"Credential should be scoped to a valid region, not '{claim.region[:100]}'.",
+            remedy=f"This server answers for {region}: set AWS_REGION={region}.",
+        )
+    if claim.service != service:
+        raise InvalidSignature(f"Credential should be scoped to correct service: '{service}'.")
+    _check_time(claim, now)
+    _check_signed_headers(claim, request)
+
+
+def check_signature(claim: Claim, request: SignedRequest, secret_access_key: str) -> None:
+    """Raise :class:`InvalidSignature` unless the signature is the one that the secret gives for this request."""
+    body_hash = hashlib.sha256(request.body).hexdigest()
+    declared = request.headers.get("x-amz-content-sha256")
+    if declared is not None and not hmac.compare_digest(declared.encode(), body_hash.encode()):
+        raise InvalidSignature(
+            "The value passed in as x-amz-content-sha256 does not match the payload.",
+            remedy="Sign the payload: this endpoint takes no unsigned or streamed payloads.",
+        )
+    canonical = canonical_request(request, claim.signed_headers, body_hash, service=claim.service)
+    time = _basic(claim.time)
+    to_sign = f"{ALGORITHM}\n{time}\n{claim.scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = signing_key(secret_access_key, claim.date, claim.region, claim.service)
+    expected = hmac.digest(key, to_sign.encode(), "sha256").hex()
+    if not hmac.compare_digest(expected.encode(), claim.signature.encode()):
+        raise InvalidSignature(
+            f"{_SIGNATURE_MISMATCH}\n\nThe Canonical String for this request should have been\n'{canonical[:8192]}'\n\n"
+            f"The String-to-Sign should have been\n'{to_sign}'\n"
+        )
+
+
+@lru_cache(maxsize=1024)
+def signing_key(secret_access_key: str, date: str, region: str, service: str) -> bytes:
+    """The key derived for one day, region and service; kept, because deriving it costs four digests a request."""
+    key = f"AWS4{secret_access_key}".encode()
+    for part in (date, region, service, _TERMINATOR):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def canonical_request(request: SignedRequest, signed_headers: Sequence[str], payload_hash: str, *, service: str) -> str:
+    """The canonical request's text. The path is normalised and encoded once more for every service but S3."""
+    path = request.path or "/"
+    if path != "/" and service != "s3":
+        path = quote(_normalised(path), safe="/~")
+    query = _canonical_query(request.query) if request.query else ""
+    headers = request.headers
+    lines = "".join([f"{name}:{_collapsed(headers.get(name, ''))}\n" for name in signed_headers])
+    return f"{request.method}\n{path}\n{query}\n{lines}\n{';'.join(signed_headers)}\n{payload_hash}"
+
+
+def _collapsed(value: str) -> str:
+    return _SPACES.sub(" ", value.strip()) if " " in value or "\t" in value else value
+
+
+def _normalised(path: str) -> str:
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            if kept:
+                kept.pop()
+        elif segment and segment != ".":
+            kept.append(segment)
+    return "/" + "/".join(kept) + ("/" if kept and path.endswith("/") else "")
+
+
+def _canonical_query(query: str) -> str:
+    pairs = []
+    for item in query.split("&"):
+        name, _, value = item.partition("=")
+        if name and name != "X-Amz-Signature":
+            pairs.append((quote(unquote(name), safe="-_.~"), quote(unquote(value), safe="-_.~")))
+    return "&".join(f"{name}={value}" for name, value in sorted(pairs))
+
+
+def _header_claim(authorization: str, headers: Mapping[str, str]) -> Claim:
+    algorithm, _, rest = authorization.strip().partition(" ")
+    if algorithm != ALGORITHM:
+        raise IncompleteSignature(
+            f"Unsupported AWS 'algorithm': '{algorithm[:50]}'.", remedy=f"Sign with Signature Version 4 ({ALGORITHM})."
+        )
+    fields: dict[str, str] = {}
+    for item in rest.split(","):
+        name, equals, value = item.strip().partition("=")
+        if not equals or name in fields:
+            raise IncompleteSignature(
+                f"'{item.strip()[:100]}' not a valid key=value pair (missing equal-sign) in Authorization header."
+            )
+        fields[name] = value
+    missing = [name for name in ("Credential", "Signature", "SignedHeaders") if not fields.get(name)]
+    date_header = headers.get("x-amz-date") or headers.get("date")
+    if missing or not date_header:
+        problems = [f"Authorization header requires '{name}' parameter." for name in missing]
+        if not date_header:
+            problems.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.")
+        raise IncompleteSignature(" ".join(problems))
+    return _claim(
+        credential=fields["Credential"],
+        signed_headers=fields["SignedHeaders"],
+        signature=fields["Signature"],
+        time=date_header,
+        token=headers.get("x-amz-security-token"),
+    )
+
+
+def _query_claim(query: str) -> Claim:
+    fields: dict[str, str] = {}
+    for item in query.split("&"):
+        name, _, value = item.partition("=")
+        if name.startswith("X-Amz-"):
+            if name in fields:
+                raise IncompleteSignature(f"AWS query-string parameter '{name[:50]}' is given twice.")
+            fields[name] = unquote(value)
+    wanted = ("Algorithm", "Credential", "Signature", "SignedHeaders", "Date", "Expires")
+    missing = [f"X-Amz-{name}" for name in wanted if not fields.get(f"X-Amz-{name}")]
+    if missing:
+        raise IncompleteSignature(" ".join(f"AWS query-string parameters must include '{name}'." for name in missing))
+    if fields["X-Amz-Algorithm"] != ALGORITHM:
+        raise IncompleteSignature(f"Unsupported AWS 'algorithm': '{fields['X-Amz-Algorithm'][:50]}'.")
+    expires = fields["X-Amz-Expires"]
+    if not expires.isascii() or not expires.isdigit() or not 1 <= int(expires[:10]) <= MAX_EXPIRES:
+        raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds from 1 to {MAX_EXPIRES}.")
+    return _claim(
+        credential=fields["X-Amz-Credential"],
+        signed_headers=fields["X-Amz-SignedHeaders"],
+        signature=fields["X-Amz-Signature"],
+        time=fields["X-Amz-Date"],
+        token=fields.get("X-Amz-Security-Token"),
+        expires=int(expires),
+    )
+
+
+def _claim(
+    *, credential: str, signed_headers: str, signature: str, time: str, token: str | None, expires: int | None = None
+) -> Claim:
+    parts = credential.rsplit("/", 4)
+    if len(parts) != 5 or not all(parts):
+        raise IncompleteSignature(
+            "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, "
+            f"got '{credential[:200]}'"
+        )
+    access_key_id, date, region, service, terminator = parts
+    names = tuple(signed_headers.split(";"))
+    if len(names) > _MAX_SIGNED_HEADERS or list(names) != sorted(set(names)) or signed_headers != signed_headers.lower():
+        raise IncompleteSignature("'SignedHeaders' must be lower case, sorted, and name each header once.")
+    return Claim(
+        access_key_id=access_key_id,
+        date=date,
+        region=region,
+        service=service,
+        terminator=terminator,
+        time=_parsed_time(time),
+        signed_headers=names,
+        signature=signature,
+        token=token,
+        expires=expires,
+    )
+
+
+def _parsed_time(text: str) -> datetime:
+    try:
+        if _BASIC_TIME.fullmatch(text):
+            return _utc(text)
+        moment = parsedate_to_datetime(text[:100])
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise IncompleteSignature(
+            f"Date must be in ISO-8601 'basic format'. Got '{text[:50]}'. See http://en.wikipedia.org/wiki/ISO_8601"
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _utc(text: str) -> datetime:
+    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+
+
+def _basic(moment: datetime) -> str:
+    return f"{moment.year:04}{moment.month:02}{moment.day:02}T{moment.hour:02}{moment.minute:02}{moment.second:02}Z"
+
+
+def _check_time(claim: Claim, now: datetime) -> None:
+    signed = _basic(claim.time)
+    if claim.date != signed[:8]:
+        raise InvalidSignature(
+            "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
+            f"'{claim.date[:20]}' != '{signed[:8]}', from '{signed}'."
+        )
+    remedy = "Set the client's clock: this server's time is in the answer's Date header."
+    if claim.time > now + MAX_SKEW:
+        raise InvalidSignature(
+            f"Signature not yet current: {signed} is still later than {_basic(now + MAX_SKEW)} ({_basic(now)} + 5 min.)",
+            remedy=remedy,
+        )
+    if claim.expires is not None:
+        if claim.time + timedelta(seconds=claim.expires) < now:
+            ended = _basic(claim.time + timedelta(seconds=claim.expires))
+            raise InvalidSignature(f"Signature expired: {ended} is now earlier than {_basic(now)}.", remedy="Presign again.")
+    elif claim.time < now - MAX_SKEW:
+        raise InvalidSignature(
+            f"Signature expired: {signed} is now earlier than {_basic(now - MAX_SKEW)} ({_basic(now)} - 5 min.)",
+            remedy=remedy,
+        )
+
+
+def _check_signed_headers(claim: Claim, request: SignedRequest) -> None:
+    signed, headers = claim.signed_headers, request.headers
+    if "host" not in signed:
+        raise InvalidSignature("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
+    if claim.expires is None and "x-amz-date" not in signed and "date" not in signed:
+        raise InvalidSignature("'X-Amz-Date' or 'Date' must be a 'SignedHeader' in the AWS Authorization.")
+    for name in _MUST_BE_SIGNED:
+        if name in headers and name not in signed:
+            raise InvalidSignature(f"'{name}' must be a 'SignedHeader' in the AWS Authorization.")

@@ -1,0 +1,236 @@
+"""The AWS JSON protocol as one raw ASGI application: signature, target, shapes, handler, answer.
+
+This is the server's hot path. Operations marked inline run on the event loop; the others on a bounded pool of threads.
+Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+import orjson
+
+from penstock.access.authenticate import Authenticator, Caller
+from penstock.access.sigv4 import SignedRequest
+from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
+from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
+from penstock.api.aws.errors import RenderedError, Throttled, render
+from penstock.api.aws.operations import RequestContext
+
+__all__ = ["AwsApp", "Observer", "Served"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
+_JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One answered request, for metrics and the access log. ``code`` is OK or the error's."""
+
+    service: str
+    operation: str
+    code: str
+    status: int
+    seconds: float
+    principal: str
+    request_id: str
+    client: str
+
+
+class Observer(Protocol):
+    """Hears of every request."""
+
+    def started(self) -> None:
+        """A request came in."""
+
+    def finished(self, served: Served) -> None:
+        """Its answer went out."""
+
+
+class _Exchange:
+    """What is known of a request as it goes along, so that an error can be rendered at any point."""
+
+    __slots__ = ("caller", "operation", "request", "request_id", "service", "target")
+
+    def __init__(self, request: SignedRequest, target: str) -> None:
+        self.request = request
+        self.target = target
+        self.request_id = str(uuid4())
+        self.service: Service | None = None
+        self.operation = ""
+        self.caller: Caller | None = None
+
+
+class AwsApp:
+    """Answers AWS's JSON protocol over ``endpoints``.
+
+    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``.
+    """
+
+    def __init__(
+        self,
+        endpoints: EndpointTable,
+        *,
+        authenticator: Authenticator | None,
+        account: str,
+        region: str,
+        observer: Observer,
+        threads: int = 16,
+    ) -> None:
+        self._endpoints = endpoints
+        self._authenticator = authenticator
+        self._anonymous = Caller(account=account, principal="anonymous")
+        self._region = region
+        self._observer = observer
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock-api")
+        self._waiting = 0
+
+    def close(self) -> None:
+        """Let running handlers end and start no more."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        headers = _headers(scope["headers"])
+        exchange = _Exchange(_request(scope, headers), headers.get("x-amz-target", ""))
+        status, code, answered = 200, "OK", b""
+        self._observer.started()
+        try:
+            answered = await self._answer(exchange, receive, headers)
+        except ClientGone:
+            status, code = 499, "ClientGone"
+            return
+        except Exception as error:  # noqa: BLE001 -- the one place that renders errors
+            rendered = self._render(exchange, error)
+            status, code, answered = rendered.status, rendered.code, rendered.body
+        finally:
+            if code != "ClientGone":
+                await _send(send, exchange, status=status, code=code, body=answered)
+            caller = exchange.caller
+            service = exchange.service
+            client = scope.get("client")
+            self._observer.finished(
+                Served(
+                    service.model.name if service is not None else "unknown",
+                    exchange.operation or "unknown",
+                    code,
+                    status,
+                    time.perf_counter() - started,
+                    caller.principal if caller is not None else "-",
+                    exchange.request_id,
+                    client[0] if client else "-",
+                )
+            )
+
+    async def _answer(self, exchange: _Exchange, receive: Receive, headers: dict[str, str]) -> bytes:
+        length = headers.get("content-length", "")
+        body = await read_body(receive, int(length) if length.isdigit() else None)
+        request = exchange.request = _with_body(exchange.request, body)
+        if not exchange.target and request.query:
+            exchange.target = _hoisted_target(request.query)
+        endpoint = self._endpoints.get(exchange.target)
+        service = exchange.service = endpoint.service if endpoint else self._endpoints.service_of(exchange.target)
+        caller = exchange.caller = await self._caller(exchange, service)
+        if endpoint is None:
+            exchange.operation = self._endpoints.known_operation(exchange.target)
+            raise self._endpoints.refuse(exchange.target)
+        exchange.operation = endpoint.operation
+        raw = query_members(request.query) if request.query and not body else parse_json(body)
+        context = RequestContext(
+            service=service.model.name,
+            operation=endpoint.operation,
+            account=caller.account,
+            region=self._region,
+            principal=caller.principal,
+            request_id=exchange.request_id,
+        )
+        if endpoint.inline:
+            return _work(endpoint, raw, context)
+        answer: bytes = await self._on_thread(_work, endpoint, raw, context)
+        return answer
+
+    async def _caller(self, exchange: _Exchange, service: Service) -> Caller:
+        if self._authenticator is None:
+            return self._anonymous
+        claim = self._authenticator.claim(exchange.request, service=service.model.signing_name)
+        keys = self._authenticator.keys
+        key = keys.fresh(claim.access_key_id)
+        if key is None:
+            key = await self._on_thread(keys.fetch, claim.access_key_id)
+        return self._authenticator.prove(claim, exchange.request, key)
+
+    async def _on_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        if self._waiting >= _MAX_WAITING:
+            raise Throttled("Rate exceeded", remedy="The server has too many requests in flight: back off and try again.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        finally:
+            self._waiting -= 1
+
+    def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
+        service = exchange.service
+        return render(
+            error,
+            request_id=exchange.request_id,
+            renamed=service.renamed if service is not None else {},
+            message_keys=service.message_keys if service is not None else {},
+        )
+
+
+def _work(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
+    return orjson.dumps(endpoint.render(endpoint.handler(endpoint.check(raw), context)))
+
+
+def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        key = name.decode("latin-1")
+        text = value.decode("latin-1")
+        # Signers join the values of a repeated header with a comma.
+        headers[key] = f"{headers[key]},{text}" if key in headers else text
+    return headers
+
+
+def _request(scope: Scope, headers: dict[str, str]) -> SignedRequest:
+    return SignedRequest(
+        method=scope["method"],
+        path=scope["raw_path"].decode("latin-1"),
+        query=scope["query_string"].decode("latin-1"),
+        headers=headers,
+        body=b"",
+    )
+
+
+def _with_body(request: SignedRequest, body: bytes) -> SignedRequest:
+    return SignedRequest(method=request.method, path=request.path, query=request.query, headers=request.headers, body=body)
+
+
+def _hoisted_target(query: str) -> str:
+    """The target that some signers move from the header to a presigned URL."""
+    for item in query.split("&"):
+        name, _, value = item.partition("=")
+        if name.lower() == "x-amz-target":
+            return value
+    return ""
+
+
+async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body: bytes) -> None:
+    asked = exchange.request.headers.get("content-type", "").encode("latin-1")
+    answer = [
+        (b"content-type", asked if asked in _JSON_TYPES else _JSON_TYPES[0]),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-amzn-requestid", exchange.request_id.encode()),
+    ]
+    if status != 200:
+        answer.append((b"x-amzn-errortype", code.encode()))
+    await send({"type": "http.response.start", "status": status, "headers": answer})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,148 @@
+"""Operations by their X-Amz-Target: what is served, what AWS has and this server does not, and what nobody knows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.aws.errors import InvalidShape, UnknownOperation
+from penstock.api.aws.models import SERVICES, ServiceModel, load_model
+from penstock.api.aws.operations import Handler, OperationSet
+from penstock.api.aws.shapes import Checker, Renderer, ShapeCompiler
+from penstock.errors import InternalError, InvalidInput, OperationNotServed, PenstockError
+
+__all__ = ["Endpoint", "EndpointTable", "Service"]
+
+# Codes for what breaks the model's rules, where a service does not call it ValidationException.
+_SHAPE_CODES = {"athena": "InvalidRequestException"}
+_MAX_LISTED = 20  # broken rules in one message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A service of AWS that this server answers for."""
+
+    model: ServiceModel
+    compiler: ShapeCompiler
+    renamed: Mapping[type[PenstockError], str]
+    """The service's own codes for classes of the error tree."""
+    message_keys: Mapping[str, str]
+
+
+class Endpoint:
+    """One served operation: its handler and its shapes, compiled on first use."""
+
+    __slots__ = ("_checker", "_renderer", "handler", "inline", "operation", "service")
+
+    def __init__(self, service: Service, operation: str, handler: Handler, *, inline: bool) -> None:
+        self.service = service
+        self.operation = operation
+        self.handler = handler
+        self.inline = inline
+        self._checker: Checker | None = None
+        self._renderer: Renderer | None = None
+
+    def check(self, request: Any) -> Mapping[str, Any]:
+        """The request in Python's terms; raises ``UnreadableRequest`` or :class:`InvalidShape` with every broken rule."""
+        if self._checker is None:
+            shape = self.service.model.operations[self.operation].get("input", {}).get("shape")
+            self._checker = self.service.compiler.checker(shape) if shape else _empty
+        broken: list[str] = []
+        checked: Mapping[str, Any] = self._checker(request, "", broken)
+        if broken:
+            count = f"{len(broken)} validation error{'s' if len(broken) > 1 else ''} detected"
+            raise InvalidShape(f"{count}: {'; '.join(broken[:_MAX_LISTED])}")
+        return checked
+
+    def render(self, response: Mapping[str, Any]) -> Any:
+        """The handler's response as what JSON holds."""
+        if self._renderer is None:
+            shape = self.service.model.operations[self.operation].get("output", {}).get("shape")
+            self._renderer = self.service.compiler.renderer(shape) if shape else _nothing
+        return self._renderer(response)
+
+
+class EndpointTable:
+    """Endpoints by target. Raises ``ValueError`` when built with a handler that AWS has no operation for."""
+
+    def __init__(self, sets: Iterable[OperationSet]) -> None:
+        self._endpoints: dict[str, Endpoint] = {}
+        self._services: dict[str, Service] = {}
+        for served in sets:
+            service = self._service(served.service)
+            unknown = (set(served.handlers) | set(served.inline)) - set(service.model.operations)
+            if unknown:
+                raise ValueError(f"{served.service} has no operation {', '.join(sorted(unknown))}")
+            for operation, handler in served.handlers.items():
+                target = f"{service.model.target_prefix}.{operation}"
+                if target in self._endpoints:
+                    raise ValueError(f"{target} is served twice")
+                self._endpoints[target] = Endpoint(service, operation, handler, inline=operation in served.inline)
+        for name in SERVICES:
+            self._service(name)
+
+    def get(self, target: str) -> Endpoint | None:
+        """The endpoint that serves ``target`` (``AWSGlue.GetSchema``), or None."""
+        return self._endpoints.get(target)
+
+    def service_of(self, target: str) -> Service:
+        """The service whose prefix ``target`` has; :class:`UnknownOperation` where none has it."""
+        prefix = target.rpartition(".")[0]
+        for service in self._services.values():
+            if service.model.target_prefix == prefix:
+                return service
+        known = ", ".join(sorted(service.model.target_prefix for service in self._services.values()))
+        if not target:
+            raise UnknownOperation(
+                "The request names no operation.",
+                remedy=f"Send X-Amz-Target: PREFIX.OPERATION, where PREFIX is one of {known}.",
+            )
+        raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
+
+    def refuse(self, target: str) -> PenstockError:
+        """The error for a target that is not served: AWS's own where it has no such operation, ours where it has."""
+        service = self.service_of(target)
+        operation = target.rpartition(".")[2]
+        if operation in service.model.operations:
+            return OperationNotServed(
+                f"{operation} is an operation of {service.model.name} that Penstock does not serve yet.",
+                remedy="'penstock operations' lists the served ones.",
+            )
+        return UnknownOperation(f"{service.model.name} has no operation '{operation[:200]}'.")
+
+    def known_operation(self, target: str) -> str:
+        """The operation that ``target`` names where AWS has it, or nothing: fit for a metric's label."""
+        operation = target.rpartition(".")[2]
+        return operation if operation in self.service_of(target).model.operations else ""
+
+    def coverage(self) -> dict[str, dict[str, bool]]:
+        """Every operation AWS has, by service: served or not."""
+        return {
+            name: {
+                operation: f"{service.model.target_prefix}.{operation}" in self._endpoints
+                for operation in sorted(service.model.operations)
+            }
+            for name, service in sorted(self._services.items())
+        }
+
+    def _service(self, name: str) -> Service:
+        if name not in self._services:
+            model = load_model(name)
+            renamed: dict[type[PenstockError], str] = {
+                InternalError: model.internal_error,
+                PenstockError: model.internal_error,
+            }
+            if name in _SHAPE_CODES:
+                renamed[InvalidShape] = _SHAPE_CODES[name]
+                renamed[InvalidInput] = _SHAPE_CODES[name]
+            self._services[name] = Service(
+                model=model, compiler=ShapeCompiler(model.shapes), renamed=renamed, message_keys=model.message_keys
+            )
+        return self._services[name]
+
+
+def _empty(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001
+    return {}
+
+
+def _nothing(value: Any) -> Any:  # noqa: ARG001
+    return {}

@@ -1,0 +1,97 @@
+"""Errors of the protocol itself, and the one place that renders any error as AWS's JSON.
+
+::
+
+    InvalidInput
+    ├── UnknownOperation      no such target                         400
+    ├── UnreadableRequest     not JSON, or a value of another type   400
+    ├── InvalidShape          a member breaks the model's rules      400
+    └── RequestTooLarge       more bytes than the server takes       413
+    LimitExceeded
+    └── Throttled             more requests in flight than the server takes
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from penstock.errors import InternalError, InvalidInput, LimitExceeded, PenstockError
+
+__all__ = [
+    "InvalidShape",
+    "RenderedError",
+    "RequestTooLarge",
+    "Throttled",
+    "UnknownOperation",
+    "UnreadableRequest",
+    "render",
+]
+
+_log = logging.getLogger("penstock.server")
+
+
+class UnknownOperation(InvalidInput):
+    """No service has the operation that X-Amz-Target names."""
+
+    aws_code = "UnknownOperationException"
+
+
+class UnreadableRequest(InvalidInput):
+    """The body is not JSON, or a value is of another JSON type than the model's."""
+
+    aws_code = "SerializationException"
+
+
+class InvalidShape(InvalidInput):
+    """Members that break the model's rules (required, length, range, pattern, enumeration), all of them listed."""
+
+    aws_code = "ValidationException"
+
+
+class RequestTooLarge(InvalidInput):
+    """The body has more bytes than the server takes."""
+
+    aws_code = "RequestEntityTooLargeException"
+    http_status = 413
+
+
+class Throttled(LimitExceeded):
+    """More requests wait than the server can hold; clients back off and try again."""
+
+    aws_code = "ThrottlingException"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedError:
+    """What goes over the wire."""
+
+    status: int
+    code: str
+    body: bytes
+
+
+def render(
+    error: BaseException, *, request_id: str, renamed: Mapping[type[PenstockError], str], message_keys: Mapping[str, str]
+) -> RenderedError:
+    """The answer for ``error``.
+
+    ``renamed`` is the service's own code for classes of the tree that have one name everywhere else, looked up along the
+    class's MRO; ``message_keys`` is how the service's modelled errors spell ``Message``. What is no
+    :class:`PenstockError` is a defect: it is logged with its traceback, and the caller gets the request id.
+    """
+    if not isinstance(error, PenstockError):
+        _log.error("request %s failed", request_id, exc_info=error)
+        error = InternalError(f"The server failed on request {request_id}.", remedy="Its log has the details.")
+    elif error.fault == "server":
+        _log.error("request %s failed: %s", request_id, error, exc_info=error)
+    code = error.aws_code
+    for ancestor in type(error).__mro__:
+        if ancestor in renamed:
+            code = renamed[ancestor]
+            break
+        if "aws_code" in ancestor.__dict__:
+            break
+    body = orjson.dumps({"__type": code, message_keys.get(code, "message"): str(error)})
+    return RenderedError(error.http_status, code, body)

@@ -1,0 +1,70 @@
+"""``penstock serve``: the server alone, in the foreground."""
+
+import os
+from pathlib import Path
+
+import click
+
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.server.run import serve
+from penstock.settings.home import Home
+from penstock.settings.server import BootstrapKey, ServerSettings
+
+__all__ = ["command"]
+
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+@click.command("serve")
+@click.option("--home", type=click.Path(path_type=Path), envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8750, show_default=True, help="0 takes a free port.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
+@click.option("--region", envvar="AWS_REGION", default=DEFAULT_REGION, show_default=True, help="Region it answers for.")
+@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account id, twelve digits.")
+@click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL of the store. [SQLite in the home]")
+@click.option("--lake", type=click.Path(path_type=Path), help="Folder of the buckets. [lake/ in the home]")
+@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The object store over the same lake.")
+@click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
+@click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
+@click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
+def command(  # noqa: PLR0917 -- click passes options by name
+    home: Path | None,
+    host: str,
+    port: int,
+    workers: int,
+    region: str,
+    account: str,
+    store_url: str | None,
+    lake: Path | None,
+    s3_endpoint_url: str | None,
+    master_key_file: Path | None,
+    auth: bool,
+    access_log: bool,
+) -> None:
+    """Run the server alone.
+
+    An access key given as PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is stored first.
+    """
+    if len(account) != 12 or not account.isdigit():
+        raise click.BadParameter("an account id is twelve digits", param_hint="--account")
+    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    settings = ServerSettings(
+        store_url=store_url or folder.store_url,
+        lake=(lake or folder.lake).absolute(),
+        master_key_file=(master_key_file or folder.master_key_file).absolute(),
+        s3_endpoint_url=s3_endpoint_url,
+        region=region,
+        account=account,
+        host=host,
+        port=port,
+        workers=workers,
+        authenticate=auth,
+        access_log=access_log,
+        bootstrap_key=BootstrapKey.from_environment(os.environ),
+    )
+    if not auth:
+        click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
+        if host not in _LOOPBACK:
+            click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
+    serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} ({region}, account {account})."))

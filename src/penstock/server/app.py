@@ -1,0 +1,83 @@
+"""The ASGI application of one process: AWS's endpoint at /, health and metrics beside it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penstock import __version__
+from penstock.access.authenticate import Authenticator, KeyCache
+from penstock.api.aws.dispatch import AwsApp
+from penstock.api.aws.endpoints import EndpointTable
+from penstock.server.observe import AccessLog, Metrics
+from penstock.server.wiring import Services, wire
+from penstock.settings.server import ServerSettings
+
+__all__ = ["build_app"]
+
+_FLUSH_SECONDS = 0.5
+
+
+def build_app(settings: ServerSettings) -> ASGIApp:
+    """The application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
+    services = wire(settings)
+    metrics = Metrics(AccessLog() if settings.access_log else None, folder=settings.metrics_folder)
+    aws = AwsApp(
+        EndpointTable(services.operations),
+        authenticator=Authenticator(keys=KeyCache(services.access), region=settings.region)
+        if settings.authenticate
+        else None,
+        account=settings.account,
+        region=settings.region,
+        observer=metrics,
+    )
+    beside = _beside(services, metrics, aws)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # Routing costs more than verifying a signature: AWS's endpoint is picked out before the router.
+        if scope["type"] == "http" and scope["path"] == "/":
+            await aws(scope, receive, send)
+        else:
+            await beside(scope, receive, send)
+
+    return app
+
+
+def _beside(services: Services, metrics: Metrics, aws: AwsApp) -> Starlette:
+    async def alive(_request: Request) -> Response:
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def ready(_request: Request) -> Response:
+        try:
+            await asyncio.to_thread(services.check)
+        except Exception as error:  # noqa: BLE001 -- whatever the driver raises, the answer is: not ready
+            return JSONResponse({"status": "unavailable", "store": type(error).__name__}, status_code=503)
+        return JSONResponse({"status": "ready", "version": __version__})
+
+    async def expose(_request: Request) -> Response:
+        return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        flusher = asyncio.create_task(_flush_often(metrics))
+        try:
+            yield
+        finally:
+            flusher.cancel()
+            await asyncio.to_thread(aws.close)
+            await asyncio.to_thread(services.close)
+            metrics.flush()
+
+    routes = [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", expose)]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+async def _flush_often(metrics: Metrics) -> None:
+    while True:
+        await asyncio.sleep(_FLUSH_SECONDS)
+        metrics.flush()

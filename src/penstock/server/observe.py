@@ -1,0 +1,108 @@
+"""Metrics and the access log of the AWS endpoint.
+
+With several workers prometheus_client's multiprocess mode adds their counters up: each worker keeps its values in files of
+one folder, and whichever worker is scraped reads them all. The variable that switches the mode on has to be set before
+prometheus_client is first imported, which is why the parent process sets it before it starts the workers.
+"""
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+
+from penstock.api.aws.dispatch import Served
+
+__all__ = ["AccessLog", "Metrics"]
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_FLUSH_LINES = 100
+
+
+class AccessLog:
+    """One JSON line a request, without bodies, headers or signatures. Lines are written in groups; call :meth:`flush`."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._lines: list[bytes] = []
+
+    def write(self, served: Served) -> None:
+        """Note one request."""
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "service": served.service,
+            "operation": served.operation,
+            "code": served.code,
+            "status": served.status,
+            "ms": round(served.seconds * 1000, 2),
+            "principal": served.principal,
+            "client": served.client,
+            "request_id": served.request_id,
+        }
+        self._lines.append(orjson.dumps(line))
+        if len(self._lines) >= _FLUSH_LINES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was noted."""
+        if self._lines:
+            lines, self._lines = self._lines, []
+            self._stream.write(b"\n".join(lines).decode() + "\n")
+            self._stream.flush()
+
+
+class Metrics:
+    """Counts requests by service, operation and code; times them; knows how many are in flight."""
+
+    def __init__(self, log: AccessLog | None, *, folder: Path | None = None) -> None:
+        self._log = log
+        self._folder = folder
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "penstock_requests", "Requests answered.", ("service", "operation", "code"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "penstock_request_seconds",
+            "Time from the first byte of a request to the last of its answer.",
+            ("service", "operation"),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._in_flight = Gauge(
+            "penstock_requests_in_flight", "Requests being answered.", registry=self.registry, multiprocess_mode="livesum"
+        )
+        self._counters: dict[tuple[str, str, str], Callable[[], None]] = {}
+        self._timers: dict[tuple[str, str], Callable[[float], None]] = {}
+
+    def started(self) -> None:
+        """A request came in."""
+        self._in_flight.inc()
+
+    def finished(self, served: Served) -> None:
+        """Its answer went out. Label values are the served operations' and our codes', never a client's text."""
+        self._in_flight.dec()
+        key = (served.service, served.operation, served.code)
+        count = self._counters.get(key)
+        if count is None:
+            count = self._counters[key] = self._requests.labels(*key).inc
+            self._timers.setdefault(key[:2], self._seconds.labels(*key[:2]).observe)
+        count()
+        self._timers[key[:2]](served.seconds)
+        if self._log is not None:
+            self._log.write(served)
+
+    def flush(self) -> None:
+        """Write the access log's pending lines."""
+        if self._log is not None:
+            self._log.flush()
+
+    def exposition(self) -> bytes:
+        """Prometheus text of this process, or of all workers."""
+        if self._folder is None:
+            return generate_latest(self.registry)
+        everyone = CollectorRegistry()
+        multiprocess.MultiProcessCollector(everyone, path=str(self._folder))  # type: ignore[no-untyped-call]
+        return generate_latest(everyone)

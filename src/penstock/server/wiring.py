@@ -1,0 +1,100 @@
+"""Ports and services, built by hand from the settings: the one place that knows every implementation."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import text
+
+from penstock.access.keys import AccessKey, AccessStore
+from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.operations import OperationSet
+from penstock.errors import EnvironmentProblem
+from penstock.names import arn
+from penstock.settings.server import ServerSettings
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.migrate import migrate
+from penstock.store.sql.sealing import Sealer, load_master_key
+
+__all__ = ["Services", "offline_coverage", "prepare", "wire"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything one process serves. ``recover`` marks what a dead server left running; ``close`` ends what runs here."""
+
+    database: Database
+    access: AccessStore
+    operations: Sequence[OperationSet]
+    recover: Callable[[], None]
+    close: Callable[[], None]
+
+    def check(self) -> None:
+        """Raise where the store does not answer."""
+        with self.database.read() as connection:
+            connection.execute(text("SELECT 1"))
+
+
+def wire(settings: ServerSettings) -> Services:
+    """The services over the settings' store, which has been prepared."""
+    return _assemble(settings, _connect(settings.store_url), Sealer(load_master_key(settings.master_key_file)))
+
+
+def prepare(settings: ServerSettings) -> None:
+    """Once a start, before any worker: migrate, store the bootstrap key, mark what a dead server left running as failed.
+
+    Raises :class:`EnvironmentProblem` where the store or the master key cannot be used.
+    """
+    services = wire(settings)
+    try:
+        migrate(services.database)
+        if settings.bootstrap_key is not None:
+            services.access.put(
+                AccessKey(
+                    access_key_id=settings.bootstrap_key.access_key_id,
+                    secret_access_key=settings.bootstrap_key.secret_access_key,
+                    account=settings.account,
+                    principal=arn("iam", "", settings.account, "user/penstock"),
+                    created=datetime.now(UTC),
+                )
+            )
+        services.recover()
+    finally:
+        services.close()
+
+
+def offline_coverage() -> dict[str, dict[str, bool]]:
+    """Every operation AWS has, by service, and whether it is served; needs no store."""
+    nowhere = Path(os.devnull)
+    settings = ServerSettings(store_url="sqlite://", lake=nowhere, master_key_file=nowhere)
+    services = _assemble(settings, Database(settings.store_url), Sealer(bytes(32)))
+    try:
+        return EndpointTable(services.operations).coverage()
+    finally:
+        services.close()
+
+
+def _connect(url: str) -> Database:
+    database = Database(url)
+    file = database.url.database
+    if database.is_sqlite and file not in {None, "", ":memory:"}:
+        try:
+            Path(str(file)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"The store's folder cannot be made: {error}.", remedy="Choose another home, or make it writable."
+            ) from error
+    return database
+
+
+def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
+    access = SqlAccessStore(database, sealer)
+    operations: list[OperationSet] = []
+
+    def recover() -> None:
+        """Nothing yet runs in the background."""
+
+    return Services(database=database, access=access, operations=operations, recover=recover, close=database.close)

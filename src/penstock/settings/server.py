@@ -1,0 +1,60 @@
+"""What one server is told at start; every value comes from the command line or the environment, read at the CLI alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.errors import InvalidInput
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+__all__ = ["BootstrapKey", "ServerSettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapKey:
+    """An access key that the server stores when it starts, so that somebody can sign the first request."""
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "BootstrapKey | None":
+        """The key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, or None."""
+        key_id = environment.get("PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID", "")
+        secret = environment.get("PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY", "")
+        if not key_id and not secret:
+            return None
+        # IAM access key ids are 16 to 128 word characters.
+        if not 16 <= len(key_id) <= 128 or not key_id.isalnum() or not key_id.isascii():
+            raise InvalidInput(
+                "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID is no access key id.", remedy="It takes 16 to 128 letters and digits."
+            )
+        if len(secret) < 16 or not secret.isprintable():
+            raise InvalidInput(
+                "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is missing or too short.", remedy="It takes 16 characters or more."
+            )
+        return cls(access_key_id=key_id, secret_access_key=secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """One server's configuration.
+
+    ``store_url`` is an SQLAlchemy URL, ``lake`` the parent folder of the buckets, ``s3_endpoint_url`` the object store
+    that serves the same lake (None without one). ``port`` 0 takes a free one.
+    """
+
+    store_url: str
+    lake: Path
+    master_key_file: Path
+    s3_endpoint_url: str | None = None
+    region: str = DEFAULT_REGION
+    account: str = DEFAULT_ACCOUNT
+    host: str = "127.0.0.1"
+    port: int = 8750
+    workers: int = 1
+    authenticate: bool = True
+    access_log: bool = True
+    bootstrap_key: BootstrapKey | None = None
+    metrics_folder: Path | None = None
+    """Folder in which worker processes share their counters; set by the parent when there are several."""

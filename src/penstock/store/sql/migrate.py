@@ -1,0 +1,36 @@
+"""Brings a database's schema up to date, once, however many processes start at the same time."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+
+from penstock.errors import EnvironmentProblem
+from penstock.store.sql.database import Database
+
+__all__ = ["migrate"]
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def migrate(database: Database) -> None:
+    """Run the migrations that ``database`` lacks, in one write transaction: all or none of them.
+
+    A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` where the
+    database comes from a newer Penstock.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with database.write() as connection:
+        if not database.is_sqlite:
+            # Any fixed number serves: it only has to be the same in every process.
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306510)")
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise EnvironmentProblem(
+                f"The database {database.url.render_as_string()} cannot be migrated: {error}.",
+                remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
+            ) from error

@@ -1,0 +1,1 @@
+"""Shipped helpers for tests of Penstock and of what is built on it."""

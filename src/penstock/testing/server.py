@@ -1,0 +1,139 @@
+"""A real server for tests: ``penstock serve`` as a child process, on a free port, with a home of its own."""
+
+import contextlib
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from penstock.errors import EnvironmentProblem
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+
+__all__ = ["RunningServer", "running_server", "start_server"]
+
+_LISTENS = re.compile(r"^Penstock listens on (http://\S+) ", re.MULTILINE)
+_START_SECONDS = 60.0
+_STOP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningServer:
+    """A server that answers: where, and with which credentials. ``lake`` is the folder of its buckets."""
+
+    endpoint_url: str
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    region: str = DEFAULT_REGION
+    account: str = DEFAULT_ACCOUNT
+    home: Path
+    process: "subprocess.Popen[bytes]" = field(repr=False)
+
+    @property
+    def lake(self) -> Path:
+        """Parent folder of the buckets."""
+        return self.home / "lake"
+
+    @property
+    def log(self) -> str:
+        """What the server wrote to standard output and error so far."""
+        return (self.home / "serve.log").read_text(errors="replace")
+
+    def client(self, service: str, **overrides: Any) -> Any:
+        """A boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
+        options: dict[str, Any] = {
+            "endpoint_url": self.endpoint_url,
+            "region_name": self.region,
+            "aws_access_key_id": self.access_key_id,
+            "aws_secret_access_key": self.secret_access_key,
+            "config": Config(retries={"total_max_attempts": 1}),
+        }
+        make_client: Any = boto3.session.Session().client
+        return make_client(service, **(options | overrides))
+
+    def environment(self) -> dict[str, str]:
+        """Variables that point any AWS client of a child process at this server."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_ACCESS_KEY_ID": self.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+        }
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End the server by its process id and wait for it; the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise EnvironmentProblem(f"The server ignored {how.name} for {_STOP_SECONDS:.0f} seconds.\n{self.log}") from None
+
+
+def start_server(
+    home: Path,
+    *,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    access_key_id: str | None = None,
+    secret_access_key: str | None = None,
+) -> RunningServer:
+    """Start ``penstock serve`` over ``home`` and wait until it listens; the caller stops it.
+
+    ``arguments`` are further options of the command. Raises :class:`EnvironmentProblem` with the server's own words where
+    it ends or does not listen in time.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    key_id = access_key_id or "AKIA" + secrets.token_hex(8).upper()
+    secret = secret_access_key or secrets.token_urlsafe(30)
+    log = home / "serve.log"
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_"))}
+    keys = {"PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": key_id, "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": secret}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "penstock", "serve", "--home", str(home), "--port", "0", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=inherited | keys | dict(environment or {}),
+        )
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        listens = _LISTENS.search(log.read_text(errors="replace"))
+        if listens:
+            break
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            process.wait()
+            raise EnvironmentProblem(f"The server did not start:\n{log.read_text(errors='replace')}")
+        time.sleep(0.02)
+    return RunningServer(
+        endpoint_url=listens.group(1), access_key_id=key_id, secret_access_key=secret, home=home, process=process
+    )
+
+
+@contextlib.contextmanager
+def running_server(
+    home: Path | None = None, *, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> Iterator[RunningServer]:
+    """A server for the time of the block, over ``home`` or a folder that goes with it."""
+    with contextlib.ExitStack() as stack:
+        folder = home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
+        server = start_server(folder, arguments=arguments, environment=environment)
+        try:
+            yield server
+        finally:
+            server.stop()
