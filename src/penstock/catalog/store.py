@@ -4,6 +4,7 @@ Names arrive folded to lower case. A store raises the errors of :mod:`penstock.c
 is decided above it. Lists are by key, ascending unless said otherwise, and start behind ``after``.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -11,10 +12,13 @@ from typing import Protocol, TypeAlias
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
 
-__all__ = ["Accept", "CatalogLimits", "CatalogStore", "PartitionValues", "keys_changed", "partition_key"]
+__all__ = ["Accept", "CatalogLimits", "CatalogStore", "PartitionValues", "keys_changed", "partition_key", "split_key"]
 
 PartitionValues: TypeAlias = tuple[str, ...]
 Accept: TypeAlias = Callable[[PartitionValues], bool]
+
+_ESCAPED = re.compile("\x02[\x02\x03]")
+_UNESCAPED = {"\x02\x02": "\x02", "\x02\x03": "\x01"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,13 @@ def partition_key(values: Sequence[str]) -> str:
     The separator sorts before every printable character, so that keys sort as the lists of values do.
     """
     return "\x01".join(value.replace("\x02", "\x02\x02").replace("\x01", "\x02\x03") for value in values)
+
+
+def split_key(key: str) -> PartitionValues:
+    """The values that :func:`partition_key` was given."""
+    if "\x02" not in key:
+        return tuple(key.split("\x01"))
+    return tuple(_ESCAPED.sub(lambda match: _UNESCAPED[match[0]], part) for part in key.split("\x01"))
 
 
 def keys_changed(table: Table) -> InvalidInput:
