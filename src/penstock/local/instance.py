@@ -1,0 +1,161 @@
+"""One running platform a home: the lock that says so, and the state file that tells other commands about it.
+
+The kernel frees the lock when its holder ends, so a killed platform leaves no stale lock behind, only a stale state
+file, which is recognised by the lock being free.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.files import write_private
+
+__all__ = ["Instance", "PartState", "PlatformState", "process_started"]
+
+_PROBE_PATIENCE = 2.0  # seconds; another command may hold the lock for an instant to look at it
+_LEFTOVER_PATIENCE = 60.0  # seconds that the parts of a killed platform have to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartState:
+    """One part as its supervisor sees it. ``leash_started`` (seconds since the epoch) tells a reused process id apart."""
+
+    name: str
+    title: str
+    address: str
+    ready: bool
+    pid: int | None
+    leash_started: float | None
+    restarts: int
+    start_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformState:
+    """What a running platform wrote about itself; ``phase`` is starting, running or stopping."""
+
+    pid: int
+    phase: str
+    started_at: float
+    parts: tuple[PartState, ...] = field(default=())
+
+
+def process_started(pid: int | None) -> float | None:
+    """When the process began, in seconds since the epoch; None where there is none."""
+    if pid is None:
+        return None
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return None
+
+
+class Instance:
+    """The lock and the state file in a home's ``run`` folder."""
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._lock: IO[str] | None = None
+
+    @property
+    def held_here(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._lock is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether some process, this one included, runs a platform here."""
+        if self._lock is not None:
+            return True
+        try:
+            with self._lock_file.open() as handle:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def acquire(self) -> None:
+        """Take the lock; :class:`EnvironmentProblem` where a platform runs already."""
+        self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = self._lock_file.open("a+")
+        deadline = time.monotonic() + _PROBE_PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    handle.close()
+                    state = self.read()
+                    who = f" (process {state.pid})" if state else ""
+                    raise EnvironmentProblem(
+                        f"A platform already runs in {self._run.parent}{who}.",
+                        remedy="See 'penstock status', stop it with 'penstock down', or choose another --home.",
+                    ) from None
+                time.sleep(0.05)
+        self._lock = handle
+
+    def release(self) -> None:
+        """Give the lock back and remove the state file."""
+        if self._lock is not None:
+            self._state_file.unlink(missing_ok=True)
+            self._lock.close()
+            self._lock = None
+
+    def write(self, state: PlatformState) -> None:
+        """Replace the state file."""
+        write_private(self._state_file, json.dumps(asdict(state)) + "\n")
+
+    def read(self) -> PlatformState | None:
+        """The last state written; None where there is none or it cannot be read."""
+        try:
+            raw = json.loads(self._state_file.read_text())
+            parts = tuple(PartState(**part) for part in raw.pop("parts"))
+            return PlatformState(**raw, parts=parts)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def wait_for_leftovers(self) -> int:
+        """Wait for parts that a killed platform left ending; how many there were.
+
+        Their leashes end them, so this only waits; :class:`EnvironmentProblem` where one does not end.
+        """
+        left = list(self._leftovers())
+        for process in left:
+            try:
+                process.wait(_LEFTOVER_PATIENCE)
+            except psutil.TimeoutExpired:
+                raise EnvironmentProblem(
+                    f"Process {process.pid} of an earlier platform in {self._run.parent} does not end.",
+                    remedy=f"End it with 'kill -9 {process.pid}' and try again.",
+                ) from None
+        return len(left)
+
+    def _leftovers(self) -> Iterator[psutil.Process]:
+        state = self.read()
+        for part in state.parts if state else ():
+            if part.pid is None:
+                continue
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(part.pid)
+                if process.create_time() == part.leash_started and process.pid != os.getpid():
+                    yield process
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._run / "platform.lock"
+
+    @property
+    def _state_file(self) -> Path:
+        return self._run / "platform.state.json"

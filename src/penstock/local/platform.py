@@ -1,0 +1,272 @@
+"""The whole embedded platform: Kafka broker, S3 endpoint and Penstock server over one home folder."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from penstock.errors import EnvironmentProblem
+from penstock.lake.etags import tag_tree
+from penstock.local.broker import Broker
+from penstock.local.child import Service
+from penstock.local.instance import Instance, PartState, PlatformState, process_started
+from penstock.local.java import find_java
+from penstock.local.objectstore import ObjectStore
+from penstock.local.ports import PortClaim, check_ports
+from penstock.local.server import ServerProcess
+from penstock.local.supervisor import RestartPolicy, Supervisor
+from penstock.settings.home import Home, PlatformConfig
+
+__all__ = ["Part", "Platform", "home_at", "parts_of"]
+
+_TAG_PAUSE = 2.0  # seconds between two looks for files without an ETag, at least
+_TAG_SHARE = 20  # and twenty times what a look takes, so that a large lake costs a twentieth of a core
+_SETTLED = 1.0  # seconds since its last write after which a file counts as complete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part: where it listens, which option moves it, how to ask whether it is healthy."""
+
+    service: Service
+    address: str
+    ports: tuple[PortClaim, ...]
+
+
+def parts_of(home: Home, config: PlatformConfig, *, workers: int = 1, signed: bool = True) -> tuple[Part, ...]:
+    """The parts of the platform in ``home``; raises :class:`EnvironmentProblem` where Java is missing."""
+    java = find_java(os.environ)
+    broker = Broker(
+        folder=home.kafka,
+        host=config.host,
+        port=config.kafka_port,
+        controller_port=config.controller_port,
+        username=config.kafka_username,
+        password=config.kafka_password,
+        java=java,
+    )
+    store = ObjectStore(
+        lake=home.lake,
+        folder=home.run,
+        host=config.host,
+        port=config.s3_port,
+        access_key_id=config.access_key_id,
+        secret_access_key=config.secret_access_key,
+        bucket=config.bucket,
+        region=config.region,
+        signed=signed,
+        java=java,
+    )
+    server = ServerProcess(
+        home=home.root,
+        host=config.host,
+        port=config.server_port,
+        region=config.region,
+        account=config.account,
+        access_key_id=config.access_key_id,
+        secret_access_key=config.secret_access_key,
+        s3_endpoint_url=config.s3_endpoint_url,
+        workers=workers,
+        signed=signed,
+    )
+    return (
+        Part(
+            service=server.service(),
+            address=config.endpoint_url,
+            ports=(PortClaim(port=config.server_port, part="Penstock server", option="--server-port"),),
+        ),
+        Part(
+            service=store.service(),
+            address=config.s3_endpoint_url,
+            ports=(PortClaim(port=config.s3_port, part="S3 endpoint", option="--s3-port"),),
+        ),
+        Part(
+            service=broker.service(),
+            address=config.brokers,
+            ports=(
+                PortClaim(port=config.kafka_port, part="Kafka broker", option="--kafka-port"),
+                PortClaim(port=config.controller_port, part="Kafka controller", option="--controller-port"),
+            ),
+        ),
+    )
+
+
+class Platform:
+    """One platform, run by this process: ``start``, then ``watch`` or do something else, then ``stop``.
+
+    As a context manager it watches in the background: crashed parts are restarted while the body runs, and a part that
+    keeps crashing shows as ``failure``. ``say`` gets lines for people.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        config: PlatformConfig,
+        *,
+        workers: int = 1,
+        signed: bool = True,
+        policy: RestartPolicy | None = None,
+        say: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self.home = home
+        self.config = config
+        self.failure: EnvironmentProblem | None = None
+        self._workers = workers
+        self._signed = signed
+        self._policy = policy
+        self._say = say
+        self._instance = Instance(home.run)
+        self._parts: Sequence[Part] = ()
+        self._supervisor: Supervisor | None = None
+        self._watcher: threading.Thread | None = None
+        self._tagger: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._writing = threading.Lock()
+        self._phase = "starting"
+        self._started_at = time.time()
+
+    def start(self) -> None:
+        """Start all parts and return when they are ready and the broker's credentials are in Secrets Manager.
+
+        Raises :class:`EnvironmentProblem` for a missing Java, a taken port, a platform that already runs here, or a part
+        that does not come up; nothing runs then. Returns early where :meth:`request_stop` was called meanwhile.
+        """
+        self._parts = parts_of(self.home, self.config, workers=self._workers, signed=self._signed)
+        self._instance.acquire()
+        try:
+            if left := self._instance.wait_for_leftovers():
+                self._say(f"Waited for {left} parts of a platform that was killed here.")
+            check_ports(self.config.host, [claim for part in self._parts for claim in part.ports])
+            self.home.save(self.config)
+            self._supervisor = Supervisor(
+                [part.service for part in self._parts],
+                self.home.logs,
+                policy=self._policy,
+                changed=self._write_state,
+                say=self._say,
+            )
+            self._write_state()
+            if self._stopping.is_set():
+                return
+            self._supervisor.start()
+            if self._stopping.is_set():
+                return
+            self._store_credentials()
+            self._tagger = threading.Thread(target=self._tag, name="tag", daemon=True)
+            self._tagger.start()
+            self._phase = "running"
+            self._write_state()
+        except BaseException:
+            self.stop()
+            raise
+
+    def watch(self) -> None:
+        """Watch until :meth:`request_stop`; :class:`EnvironmentProblem` when a part crashes once too often."""
+        assert self._supervisor is not None
+        self._supervisor.run()
+
+    def request_stop(self) -> None:
+        """Make :meth:`start` and :meth:`watch` return; safe in a signal handler."""
+        self._stopping.set()
+        if self._supervisor is not None:
+            self._supervisor.request_stop()
+
+    def stop(self) -> None:
+        """End all parts and give the home back; nothing to do where it does not run."""
+        self.request_stop()
+        self._phase = "stopping"
+        if self._watcher is not None:
+            self._watcher.join()
+            self._watcher = None
+        if self._supervisor is not None:
+            self._supervisor.stop()
+            self._supervisor = None
+        if self._tagger is not None:
+            self._tagger.join()
+            self._tagger = None
+        with self._writing:
+            self._instance.release()
+
+    @property
+    def state(self) -> PlatformState:
+        """What runs right now."""
+        states = self._supervisor.states if self._supervisor is not None else []
+        addresses = {part.service.name: part.address for part in self._parts}
+        parts = tuple(
+            PartState(
+                name=state.name,
+                title=state.title,
+                address=addresses[state.name],
+                ready=state.ready,
+                pid=state.pid,
+                leash_started=process_started(state.pid),
+                restarts=state.restarts,
+                start_seconds=state.start_seconds,
+            )
+            for state in states
+        )
+        return PlatformState(pid=os.getpid(), phase=self._phase, started_at=self._started_at, parts=parts)
+
+    def __enter__(self) -> Self:
+        self.start()
+        self._watcher = threading.Thread(target=self._watch_in_background, name="watch", daemon=True)
+        self._watcher.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def _watch_in_background(self) -> None:
+        try:
+            self.watch()
+        except EnvironmentProblem as error:
+            self.failure = error
+            self._say(error.message)
+
+    def _write_state(self) -> None:
+        with self._writing:
+            if self._instance.held_here:
+                self._instance.write(self.state)
+
+    def _store_credentials(self) -> None:
+        """Put the broker's user where MSK's clients look: the secret AmazonMSK_penstock of the server."""
+        import boto3  # noqa: PLC0415 - slow to import
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+        value = json.dumps({"username": self.config.kafka_username, "password": self.config.kafka_password})
+        client = boto3.client(
+            "secretsmanager",
+            endpoint_url=self.config.endpoint_url,
+            region_name=self.config.region,
+            aws_access_key_id=self.config.access_key_id,
+            aws_secret_access_key=self.config.secret_access_key,
+        )
+        name = self.config.secret_name
+        try:
+            try:
+                if client.get_secret_value(SecretId=name)["SecretString"] != value:
+                    client.put_secret_value(SecretId=name, SecretString=value)
+            except client.exceptions.ResourceNotFoundException:
+                client.create_secret(Name=name, SecretString=value, Description="The Kafka broker's SASL/SCRAM user.")
+        except (BotoCoreError, ClientError) as error:
+            raise EnvironmentProblem(
+                f"The broker's credentials could not be stored as the secret {name}: {error}.",
+                remedy=f"See the server's log, {self.home.logs / 'server.log'}.",
+            ) from error
+
+    def _tag(self) -> None:
+        pause = _TAG_PAUSE
+        while not self._stopping.wait(pause):
+            began = time.monotonic()
+            tag_tree(self.home.lake, settled_before=time.time() - _SETTLED)
+            pause = max(_TAG_PAUSE, _TAG_SHARE * (time.monotonic() - began))
+
+
+def home_at(folder: Path | None) -> Home:
+    """The home in ``folder``, or the one that the environment names."""
+    return Home(folder.absolute()) if folder is not None else Home.from_environment(os.environ)

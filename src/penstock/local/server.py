@@ -1,0 +1,59 @@
+"""Penstock's own server as a part of the embedded platform: a child process like the broker and the object store."""
+
+import http.client
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.local.child import Service
+
+__all__ = ["ServerProcess"]
+
+_TIMEOUT = 5  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerProcess:
+    """``penstock serve`` on ``host:port`` over the state in ``home``."""
+
+    home: Path
+    host: str
+    port: int
+    region: str
+    account: str
+    access_key_id: str
+    secret_access_key: str
+    s3_endpoint_url: str
+    workers: int = 1
+    signed: bool = True
+
+    def service(self) -> Service:
+        """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
+        command = [sys.executable, "-m", "penstock", "serve", "--home", str(self.home), "--host", self.host]
+        command += ["--port", str(self.port), "--workers", str(self.workers), "--region", self.region]
+        command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
+        if not self.signed:
+            command.append("--no-auth")
+        environment = {
+            "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,
+            "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": self.secret_access_key,
+        }
+        return Service(
+            name="server",
+            title="Penstock server",
+            command=command,
+            environment=environment,
+            is_ready=self.healthy,
+            stop_grace=25,
+        )
+
+    def healthy(self) -> bool:
+        """Whether the server says that it is ready."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
