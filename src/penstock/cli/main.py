@@ -64,15 +64,16 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 the machine lacks something, 4 data do not add up."""
     try:
-        cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)
+        # Without click's standalone mode a command's Exit comes back as the returned exit code.
+        status = cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("penstock: interrupted", err=True)
         sys.exit(130)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except PenstockError as error:
         click.echo(f"penstock: {error}", err=True)
         sys.exit(error.exit_code)
+    else:
+        sys.exit(status if isinstance(status, int) else 0)

@@ -71,8 +71,7 @@ class Instance:
         """Whether this object holds the lock."""
         return self._lock is not None
 
-    @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether some process, this one included, runs a platform here."""
         if self._lock is not None:
             return True

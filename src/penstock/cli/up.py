@@ -1,0 +1,164 @@
+"""``penstock up``: create or resume the platform of a home and keep it running."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from penstock.cli.fetch import fetch_shown
+from penstock.cli.homes import home_option
+from penstock.errors import EnvironmentProblem
+from penstock.local.artefacts import cache_folder
+from penstock.local.instance import Instance
+from penstock.local.java import find_java
+from penstock.local.platform import Platform, home_at
+from penstock.settings.home import Home, PlatformConfig
+
+__all__ = ["command"]
+
+_DETACHED_TIMEOUT = 300  # seconds; each part has a timeout of its own that comes first
+_PORT = click.IntRange(1, 65535)
+
+
+@click.command("up")
+@home_option
+@click.option("--server-port", type=_PORT, help="Port of the Penstock server. [default: 8750]")
+@click.option("--s3-port", type=_PORT, help="Port of the S3 endpoint. [default: 8751]")
+@click.option("--kafka-port", type=_PORT, help="Port of the Kafka broker. [default: 8752]")
+@click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, for the broker itself. [default: 8753]")
+@click.option("--region", help="AWS region the platform answers for. [default: us-east-1]")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
+@click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
+@click.option("--no-auth", is_flag=True, help="Let everybody who reaches the ports do everything: for trials.")
+def command(  # noqa: PLR0917 - click passes options by name
+    home: Path | None,
+    server_port: int | None,
+    s3_port: int | None,
+    kafka_port: int | None,
+    controller_port: int | None,
+    region: str | None,
+    workers: int,
+    detach: bool,
+    no_auth: bool,
+) -> None:
+    """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
+
+    Ports and region given once are kept in the home. Ctrl-C or 'penstock down' ends it.
+    """
+    place = home_at(home)
+    given = {
+        "server_port": server_port,
+        "s3_port": s3_port,
+        "kafka_port": kafka_port,
+        "controller_port": controller_port,
+        "region": region,
+    }
+    config = _configuration(place, {name: value for name, value in given.items() if value is not None})
+    find_java(os.environ)
+    fetch_shown(["kafka", "s3proxy"], cache=cache_folder(os.environ))
+    if detach:
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+        _detach(place, [*options, f"--workers={workers}", *(["--no-auth"] if no_auth else [])])
+    else:
+        _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
+
+
+def _configuration(home: Home, given: dict[str, int | str]) -> PlatformConfig:
+    if home.config_file.exists():
+        return replace(home.load(), **given)  # type: ignore[arg-type]
+    return PlatformConfig.generate(**given)
+
+
+def _foreground(platform: Platform) -> None:
+    # A signal handler may not take locks, and a SimpleQueue is made to be written from one.
+    requests: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        requests.put(number)
+
+    def obey() -> None:
+        if requests.get() is not None:
+            platform.request_stop()
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    listener = threading.Thread(target=obey, name="signals", daemon=True)
+    listener.start()
+    try:
+        began = time.monotonic()
+        platform.start()
+        if platform.state.phase == "running":
+            _describe(platform, time.monotonic() - began)
+        platform.watch()
+        _say("Stopping.")
+    finally:
+        platform.stop()
+        requests.put(None)
+        listener.join()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    _say("Stopped.")
+
+
+def _detach(home: Home, options: list[str]) -> None:
+    """Run the same command without --detach in a session of its own, show what it says, return when it is ready."""
+    home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = home.logs / "platform.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "penstock", "up", "--home", str(home.root), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    instance = Instance(home.run)
+    deadline = time.monotonic() + _DETACHED_TIMEOUT
+    with log.open("r", errors="replace") as said:
+        while True:
+            status = process.poll()
+            state = instance.read()
+            ready = state is not None and state.pid == process.pid and state.phase == "running"
+            click.echo(said.read(), nl=False)
+            if ready:
+                return
+            if status is not None:
+                click.echo(said.read(), nl=False)
+                raise click.exceptions.Exit(status or 1)
+            if time.monotonic() > deadline:
+                process.terminate()
+                raise EnvironmentProblem(
+                    f"The platform was not ready after {_DETACHED_TIMEOUT} s.", remedy=f"Its log is {log}."
+                )
+            time.sleep(0.05)
+
+
+def _describe(platform: Platform, seconds: float) -> None:
+    """What listens where, and how to use it."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("part", "listens on", "ready after"):
+        table.add_column(column, no_wrap=True)
+    for part in platform.state.parts:
+        table.add_row(part.title, part.address, f"{part.start_seconds or 0:.1f} s")
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    home = platform.home.root
+    option = "" if Path(".penstock").absolute() == home else f" --home {home}"
+    console.print(f"Ready after {seconds:.1f} s; state in {home}, logs in {platform.home.logs}.", markup=False)
+    console.print(f'For a shell:  eval "$(penstock env{option})"   then: aws glue list-registries', markup=False)
+    console.print(f"To stop it:   penstock down{option}", markup=False)
+
+
+def _say(text: str) -> None:
+    click.echo(text)
+    sys.stdout.flush()
