@@ -9,15 +9,20 @@ from pathlib import Path
 from sqlalchemy import text
 
 from penstock.access.keys import AccessKey, AccessStore
+from penstock.api.aws import catalog, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
+from penstock.catalog.service import CatalogService
 from penstock.errors import EnvironmentProblem
 from penstock.names import arn
+from penstock.secrets.service import SecretsService
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.catalog import SqlCatalogStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.sealing import Sealer, load_master_key
+from penstock.store.sql.secrets import SqlSecretStore
 
 __all__ = ["Services", "offline_coverage", "prepare", "wire"]
 
@@ -92,7 +97,10 @@ def _connect(url: str) -> Database:
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
     access = SqlAccessStore(database, sealer)
-    operations: list[OperationSet] = []
+    operations: list[OperationSet] = [
+        catalog.operations(CatalogService(SqlCatalogStore(database))),
+        secretsmanager.operations(SecretsService(SqlSecretStore(database, sealer), region=settings.region)),
+    ]
 
     def recover() -> None:
         """Nothing yet runs in the background."""

@@ -72,7 +72,7 @@ class SqlAccessStore:
             "created": key.created.astimezone(UTC).replace(tzinfo=None),
         }
 
-    def _key(self, row: Row[Any]) -> AccessKey:
+    def _key(self, row: Row[*tuple[Any, ...]]) -> AccessKey:
         return AccessKey(
             access_key_id=row.access_key_id,
             secret_access_key=self._sealer.open(row.secret_sealed, _context(row.access_key_id)).decode(),

@@ -1,6 +1,9 @@
 """Every table of the store, registered: what migrations are compared with."""
 
-import penstock.store.sql.access  # noqa: F401
+import penstock.store.sql.access
+import penstock.store.sql.catalog
+import penstock.store.sql.secrets
+import penstock.store.sql.statements  # noqa: F401
 from penstock.store.sql.database import metadata
 
 __all__ = ["metadata"]

@@ -22,8 +22,122 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("access_key_id", name=op.f("pk_access_keys")),
     )
     op.create_index(op.f("ix_access_keys_account"), "access_keys", ["account"], unique=False)
+    op.create_table(
+        "catalog_database",
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_catalog_database")),
+    )
+    op.create_table(
+        "secrets",
+        sa.Column("arn", sa.String(length=2048), nullable=False),
+        sa.Column("account", sa.String(length=12), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("kms_key_id", sa.String(length=2048), nullable=True),
+        sa.Column("tags", sa.JSON(), nullable=False),
+        sa.Column("created", sa.DateTime(), nullable=False),
+        sa.Column("changed", sa.DateTime(), nullable=False),
+        sa.Column("accessed", sa.DateTime(), nullable=True),
+        sa.Column("deletion", sa.DateTime(), nullable=True),
+        sa.PrimaryKeyConstraint("arn", name=op.f("pk_secrets")),
+        sa.UniqueConstraint("account", "name", name=op.f("uq_secrets_account_name")),
+    )
+    op.create_table(
+        "statements",
+        sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("sql", sa.Text(), nullable=False),
+        sa.Column("type", sa.String(length=16), nullable=False),
+        sa.Column("substatement", sa.String(length=64), nullable=True),
+        sa.Column("catalog", sa.String(length=256), nullable=False),
+        sa.Column("database", sa.String(length=255), nullable=True),
+        sa.Column("workgroup", sa.String(length=128), nullable=False),
+        sa.Column("output_location", sa.Text(), nullable=False),
+        sa.Column("result_uri", sa.Text(), nullable=False),
+        sa.Column("parameters", sa.Text(), nullable=False),
+        sa.Column("token", sa.String(length=128), nullable=True),
+        sa.Column("principal", sa.Text(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("submitted", sa.BigInteger(), nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=True),
+        sa.Column("completed", sa.BigInteger(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("statistics", sa.Text(), nullable=False),
+        sa.Column("columns", sa.Text(), nullable=False),
+        sa.Column("owner", sa.String(length=255), nullable=False),
+        sa.Column("heartbeat", sa.BigInteger(), nullable=False),
+        sa.Column("cancel_requested", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_statements")),
+        sa.UniqueConstraint("id", name=op.f("uq_statements_id")),
+        sa.UniqueConstraint("token", name=op.f("uq_statements_token")),
+    )
+    op.create_index("ix_statements_state", "statements", ["state"], unique=False)
+    op.create_index("ix_statements_workgroup_number", "statements", ["workgroup", "number"], unique=False)
+    op.create_table(
+        "catalog_table",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("database", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["database"], ["catalog_database.name"], name=op.f("fk_catalog_table_database"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_catalog_table")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_catalog_table_database_name", "catalog_table", ["database", "name"], unique=True)
+    op.create_table(
+        "secret_versions",
+        sa.Column("arn", sa.String(length=2048), nullable=False),
+        sa.Column("version_id", sa.String(length=64), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("stages", sa.JSON(), nullable=False),
+        sa.Column("created", sa.DateTime(), nullable=False),
+        sa.Column("is_text", sa.Integer(), nullable=False),
+        sa.Column("value_sealed", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["arn"], ["secrets.arn"], name=op.f("fk_secret_versions_arn"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("arn", "version_id", name=op.f("pk_secret_versions")),
+    )
+    op.create_table(
+        "catalog_partition",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("table_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("columns", sa.Text(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["table_id"], ["catalog_table.id"], name=op.f("fk_catalog_partition_table_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_catalog_partition")),
+    )
+    op.create_index("ix_catalog_partition_table_id_key", "catalog_partition", ["table_id", "key"], unique=True)
+    op.create_table(
+        "catalog_table_version",
+        sa.Column("table_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["table_id"], ["catalog_table.id"], name=op.f("fk_catalog_table_version_table_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("table_id", "version", name=op.f("pk_catalog_table_version")),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("catalog_table_version")
+    op.drop_index("ix_catalog_partition_table_id_key", table_name="catalog_partition")
+    op.drop_table("catalog_partition")
+    op.drop_table("secret_versions")
+    op.drop_index("ix_catalog_table_database_name", table_name="catalog_table")
+    op.drop_table("catalog_table")
+    op.drop_index("ix_statements_workgroup_number", table_name="statements")
+    op.drop_index("ix_statements_state", table_name="statements")
+    op.drop_table("statements")
+    op.drop_table("secrets")
+    op.drop_table("catalog_database")
     op.drop_index(op.f("ix_access_keys_account"), table_name="access_keys")
     op.drop_table("access_keys")

@@ -1,0 +1,279 @@
+"""Secrets Manager's rules over a :class:`~penstock.secrets.model.SecretStore`."""
+
+import re
+import secrets
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from penstock.errors import InvalidInput
+from penstock.names import arn, parse_arn
+from penstock.secrets.errors import (
+    InvalidSecretName,
+    InvalidSecretParameter,
+    InvalidSecretRequest,
+    SecretChanged,
+    SecretExists,
+    SecretLimitExceeded,
+    SecretNotFound,
+)
+from penstock.secrets.model import Secret, SecretStore, SecretValue, SecretVersion
+from penstock.secrets.versions import CURRENT, find_version, with_version
+
+__all__ = ["SecretsService"]
+
+_NAME = re.compile(r"[A-Za-z0-9/_+=.@!-]{1,512}", re.ASCII)
+_SUFFIX = string.ascii_letters + string.digits
+_RECOVERY_DAYS = 30
+_ATTEMPTS = 10
+_MAX_TAGS = 50
+_MARKED = "You can't perform this operation on the secret because it was marked for deletion."
+
+
+class SecretsService:
+    """Create, read, change, delete and restore secrets of one region.
+
+    ``now`` is the clock (aware UTC). A change that lost a race is applied again to what the winner left.
+    """
+
+    def __init__(self, store: SecretStore, *, region: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._store = store
+        self._region = region
+        self._now = now
+
+    def create(
+        self,
+        account: str,
+        name: str,
+        *,
+        value: SecretValue | None = None,
+        token: str | None = None,
+        description: str | None = None,
+        kms_key_id: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> tuple[Secret, SecretVersion | None]:
+        """A new secret and its first version (None without a value); the stored ones when the same call is made again.
+
+        Raises :class:`SecretExists`, :class:`InvalidSecretName` or, while the name's last owner can still be restored,
+        :class:`InvalidSecretRequest`.
+        """
+        if _NAME.fullmatch(name) is None:
+            raise InvalidSecretName(
+                "Invalid name. Must be a valid name containing alphanumeric characters, or any of the following: -/_+=.@!"
+            )
+        existing = self._alive(self._store.by_name(account, name))
+        if existing is not None:
+            return self._created_before(existing, value, token)
+        now = self._now()
+        suffix = "".join(secrets.choice(_SUFFIX) for _ in range(6))
+        secret = Secret(
+            arn=arn("secretsmanager", self._region, account, f"secret:{name}-{suffix}"),
+            account=account,
+            name=name,
+            created=now,
+            changed=now,
+            description=description,
+            kms_key_id=kms_key_id,
+            tags=_checked_tags(tags or {}),
+        )
+        version = None
+        if value is not None:
+            secret, version = with_version(secret, token=token or str(uuid4()), value=value, stages=[CURRENT], now=now)
+        try:
+            self._store.create(secret)
+        except SecretExists:
+            winner = self._store.by_name(account, name)
+            if winner is None:
+                raise
+            return self._created_before(winner, value, token)
+        return secret, version
+
+    def value(
+        self, account: str, secret_id: str, *, version_id: str | None = None, stage: str | None = None
+    ) -> tuple[Secret, SecretVersion]:
+        """The secret and the version asked for, by default the current one."""
+        secret = self._usable(account, secret_id)
+        version = find_version(secret, version_id=version_id, stage=stage)
+        self._note_access(secret)
+        return secret, version
+
+    def describe(self, account: str, secret_id: str) -> Secret:
+        """The secret, also when it is marked for deletion; :class:`SecretNotFound` where there is none."""
+        secret = self._find(account, secret_id)
+        if secret is None:
+            raise SecretNotFound("Secrets Manager can't find the specified secret.")
+        return secret
+
+    def list(self, account: str, *, include_deleted: bool = False) -> Sequence[Secret]:
+        """The account's secrets, oldest first, without values."""
+        now = self._now()
+        return [
+            secret
+            for secret in self._store.list(account)
+            if secret.deletion is None or (include_deleted and secret.deletion > now)
+        ]
+
+    def put(
+        self, account: str, secret_id: str, value: SecretValue, *, token: str | None = None, stages: Sequence[str] = ()
+    ) -> tuple[Secret, SecretVersion]:
+        """A new version under ``stages`` (AWSCURRENT by default)."""
+        chosen = token or str(uuid4())
+
+        def change(secret: Secret) -> Secret:
+            return with_version(secret, token=chosen, value=value, stages=stages or [CURRENT], now=self._now())[0]
+
+        secret = self._change(account, secret_id, change)
+        return secret, find_version(secret, version_id=chosen, stage=None)
+
+    def update(
+        self,
+        account: str,
+        secret_id: str,
+        *,
+        value: SecretValue | None = None,
+        token: str | None = None,
+        description: str | None = None,
+        kms_key_id: str | None = None,
+    ) -> tuple[Secret, SecretVersion | None]:
+        """The secret with new details and, where a value is given, a new current version."""
+        chosen = token or str(uuid4())
+
+        def change(secret: Secret) -> Secret:
+            now = self._now()
+            changed = replace(
+                secret,
+                changed=now,
+                description=secret.description if description is None else description,
+                kms_key_id=secret.kms_key_id if kms_key_id is None else kms_key_id,
+            )
+            if value is not None:
+                changed, _ = with_version(changed, token=chosen, value=value, stages=[CURRENT], now=now)
+            return changed
+
+        secret = self._change(account, secret_id, change)
+        return secret, None if value is None else find_version(secret, version_id=chosen, stage=None)
+
+    def tag(self, account: str, secret_id: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, and remove some."""
+
+        def change(secret: Secret) -> Secret:
+            tags = {**secret.tags, **(add or {})}
+            return replace(
+                secret,
+                tags=_checked_tags({key: text for key, text in tags.items() if key not in remove}),
+                changed=self._now(),
+            )
+
+        self._change(account, secret_id, change)
+
+    def delete(
+        self, account: str, secret_id: str, *, recovery_days: int | None = None, force: bool = False
+    ) -> tuple[str, str, datetime]:
+        """Mark for deletion, or with ``force`` delete at once; the ARN, the name and when it goes.
+
+        ``recovery_days`` is 7 to 30, 30 by default. With ``force`` a secret that does not exist is no error.
+        """
+        if force and recovery_days is not None:
+            raise InvalidSecretParameter(
+                "You can't use ForceDeleteWithoutRecovery in conjunction with RecoveryWindowInDays."
+            )
+        if recovery_days is not None and not 7 <= recovery_days <= 30:
+            raise InvalidSecretParameter("The RecoveryWindowInDays value must be between 7 and 30 days (inclusive).")
+        now = self._now()
+        if force:
+            secret = self._find(account, secret_id)
+            if secret is None:
+                return self._absent(account, secret_id, now)
+            self._store.purge(secret.arn)
+            return secret.arn, secret.name, now
+        goes = now + timedelta(days=recovery_days or _RECOVERY_DAYS)
+        secret = self._change(account, secret_id, lambda secret: replace(secret, deletion=goes))
+        return secret.arn, secret.name, goes
+
+    def restore(self, account: str, secret_id: str) -> Secret:
+        """Take a mark for deletion back."""
+        return self._change(account, secret_id, lambda secret: replace(secret, deletion=None), even_deleted=True)
+
+    def _change(
+        self, account: str, secret_id: str, change: Callable[[Secret], Secret], *, even_deleted: bool = False
+    ) -> Secret:
+        for _ in range(_ATTEMPTS):
+            secret = self.describe(account, secret_id) if even_deleted else self._usable(account, secret_id)
+            changed = change(secret)
+            if changed is secret:
+                return secret
+            try:
+                self._store.replace(changed)
+            except SecretChanged:
+                continue
+            return changed
+        raise SecretChanged(f"Secret {secret_id[:200]} is being changed by too many callers at once.", remedy="Try again.")
+
+    def _usable(self, account: str, secret_id: str) -> Secret:
+        secret = self.describe(account, secret_id)
+        if secret.deletion is not None:
+            raise InvalidSecretRequest(
+                _MARKED, remedy=f"RestoreSecret takes the mark back until {secret.deletion.isoformat(timespec='seconds')}."
+            )
+        return secret
+
+    def _find(self, account: str, secret_id: str) -> Secret | None:
+        """By name, whole ARN, or ARN without the six random characters."""
+        if not secret_id.startswith("arn:"):
+            return self._alive(self._store.by_name(account, secret_id))
+        found = self._store.by_arn(secret_id)
+        if found is not None:
+            return self._alive(found) if found.account == account else None
+        try:
+            parts = parse_arn(secret_id)
+        except InvalidInput:
+            return None
+        kind, _, name = parts.resource.partition(":")
+        if (parts.service, parts.region, parts.account, kind) != ("secretsmanager", self._region, account, "secret"):
+            return None
+        return self._alive(self._store.by_name(account, name))
+
+    def _alive(self, secret: Secret | None) -> Secret | None:
+        """None for a secret whose recovery window has passed; it is forgotten then."""
+        if secret is None or secret.deletion is None or secret.deletion > self._now():
+            return secret
+        self._store.purge(secret.arn)
+        return None
+
+    def _absent(self, account: str, secret_id: str, now: datetime) -> tuple[str, str, datetime]:
+        if secret_id.startswith("arn:"):
+            return secret_id, secret_id.rpartition(":")[2], now
+        return arn("secretsmanager", self._region, account, f"secret:{secret_id}"), secret_id, now
+
+    def _created_before(
+        self, existing: Secret, value: SecretValue | None, token: str | None
+    ) -> tuple[Secret, SecretVersion | None]:
+        if existing.deletion is not None:
+            raise InvalidSecretRequest(
+                "You can't create this secret because a secret with this name is already scheduled for deletion.",
+                remedy="Restore it, or delete it with ForceDeleteWithoutRecovery.",
+            )
+        for version in existing.versions:
+            if token is not None and version.id == token and version.value == value:
+                return existing, version
+        raise SecretExists(f"The operation failed because the secret {existing.name} already exists.")
+
+    def _note_access(self, secret: Secret) -> None:
+        # AWS keeps the day alone, so that a read is a write once a day at most.
+        today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
+        if secret.accessed is None or secret.accessed < today:
+            try:
+                self._store.replace(replace(secret, accessed=today))
+            except SecretChanged:
+                return
+
+
+def _checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    if len(tags) > _MAX_TAGS:
+        raise SecretLimitExceeded(f"A secret may have {_MAX_TAGS} tags, not {len(tags)}.")
+    for key in tags:
+        if key.lower().startswith("aws:"):
+            raise InvalidSecretParameter(f"Tag key '{key[:128]}' is reserved: it starts with aws:.")
+    return dict(tags)

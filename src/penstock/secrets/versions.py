@@ -1,0 +1,86 @@
+"""Versions and staging labels as pure functions on a secret.
+
+Source: AWS Secrets Manager user guide, "What's in a secret": a label is on one version at a time; when AWSCURRENT moves, the
+version it leaves gets AWSPREVIOUS; versions without labels may be dropped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from penstock.secrets.errors import InvalidSecretRequest, SecretExists, SecretLimitExceeded, SecretNotFound
+from penstock.secrets.model import Secret, SecretValue, SecretVersion
+
+__all__ = ["CURRENT", "PREVIOUS", "find_version", "with_version"]
+
+CURRENT = "AWSCURRENT"
+PREVIOUS = "AWSPREVIOUS"
+
+_MAX_LABELS = 20  # staging labels a secret
+_MAX_VERSIONS = 100
+
+
+def with_version(
+    secret: Secret, *, token: str, value: SecretValue, stages: Sequence[str], now: datetime
+) -> tuple[Secret, SecretVersion]:
+    """``secret`` with the version ``token`` that holds ``value`` under ``stages``; unchanged where it has it already.
+
+    Raises :class:`SecretExists` where the token is that of a version with another value.
+    """
+    for version in secret.versions:
+        if version.id == token:
+            if version.value != value:
+                raise SecretExists(
+                    f"You can't use ClientRequestToken {token} because that value is already in use for a version of "
+                    f"secret {secret.arn}."
+                )
+            return secret, version
+    wanted = frozenset(stages) if secret.versions else frozenset(stages) | {CURRENT}
+    created = SecretVersion(id=token, value=value, stages=wanted, created=now)
+    versions = [*_without(secret.versions, wanted), created]
+    if len(frozenset().union(*(version.stages for version in versions))) > _MAX_LABELS:
+        raise SecretLimitExceeded(f"Secret {secret.name} would have more than {_MAX_LABELS} staging labels.")
+    return replace(secret, versions=_trimmed(secret, versions), changed=now), created
+
+
+def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -> SecretVersion:
+    """The version by id, by label, or the current one.
+
+    Raises :class:`SecretNotFound` where there is none, :class:`InvalidSecretRequest` where id and label are of two.
+    """
+    if version_id is not None:
+        for version in secret.versions:
+            if version.id == version_id:
+                if stage is not None and stage not in version.stages:
+                    raise InvalidSecretRequest(
+                        "You provided a VersionStage that is not associated to the provided VersionId."
+                    )
+                return version
+        raise SecretNotFound(f"Secrets Manager can't find the specified secret value for VersionId: {version_id}")
+    label = stage or CURRENT
+    for version in secret.versions:
+        if label in version.stages:
+            return version
+    raise SecretNotFound(f"Secrets Manager can't find the specified secret value for staging label: {label}")
+
+
+def _without(versions: Sequence[SecretVersion], labels: frozenset[str]) -> list[SecretVersion]:
+    """The versions once ``labels`` are another's; the one AWSCURRENT leaves becomes AWSPREVIOUS."""
+    left = []
+    for version in versions:
+        stages = version.stages - labels
+        if CURRENT in labels:
+            was_current = CURRENT in version.stages
+            stages = stages | {PREVIOUS} if was_current and PREVIOUS not in labels else stages - {PREVIOUS}
+        left.append(replace(version, stages=stages))
+    return left
+
+
+def _trimmed(secret: Secret, versions: list[SecretVersion]) -> list[SecretVersion]:
+    surplus = len(versions) - _MAX_VERSIONS
+    if surplus <= 0:
+        return versions
+    droppable = [version.id for version in versions if not version.stages][:surplus]
+    if len(droppable) < surplus:
+        raise SecretLimitExceeded(f"Secret {secret.name} would have more than {_MAX_VERSIONS} labelled versions.")
+    return [version for version in versions if version.id not in droppable]
