@@ -38,12 +38,13 @@ _UNWRITABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError,
 class AvroSchema:
     """A definition parsed for use: fastavro's form of it, and what its payloads may do to us."""
 
-    __slots__ = ("definition", "parsed", "recursive", "shape", "walk_first")
+    __slots__ = ("definition", "named", "parsed", "shape", "walk_first")
 
     def __init__(self, definition: str) -> None:
         """Parse; raises :class:`UnreadableSchema` for anything that is no Avro schema, or nests too deep."""
         self.definition = definition
-        self.parsed: Any = _parse(definition)
+        self.named: dict[str, Any] = {}
+        self.parsed: Any = _parse(definition, self.named)
         self.shape: Node = analyse(self.parsed)
         self.walk_first = needs_check(self.shape)
 
@@ -84,7 +85,7 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
         try:
             write(out, parsed, value, strict_allow_default=strict)
         except _UNWRITABLE as error:
-            raise explain(value, parsed, error, ignore_unknown=ignore_unknown) from error
+            raise explain(value, parsed, schema.named, error, ignore_unknown=ignore_unknown) from error
         return out.getvalue()
 
     return encode
@@ -137,7 +138,7 @@ def _words(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _parse(definition: str) -> Any:
+def _parse(definition: str, named: dict[str, Any]) -> Any:
     try:
         tree = json.loads(definition)
     except (ValueError, RecursionError) as error:
@@ -145,6 +146,6 @@ def _parse(definition: str) -> Any:
     if tree_depth(tree) > MAX_SCHEMA_DEPTH:
         raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
     try:
-        return fastavro.parse_schema(tree)
+        return fastavro.parse_schema(tree, named)
     except (SchemaParseException, UnknownType, ValueError, TypeError, KeyError, AttributeError) as error:
         raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error

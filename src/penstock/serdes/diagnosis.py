@@ -28,21 +28,19 @@ def too_deep(value: Any, limit: int) -> bool:
     return False
 
 
-def explain(value: Any, parsed: Any, error: BaseException, *, ignore_unknown: bool = False) -> IncompatibleValue:
+def explain(
+    value: Any, parsed: Any, named: Mapping[str, Any], error: BaseException, *, ignore_unknown: bool = False
+) -> IncompatibleValue:
     """The error for a value that fastavro refused with ``error``, with the path of the first thing that does not fit."""
-    finder = _Finder(parsed, ignore_unknown=ignore_unknown)
+    finder = _Finder(named, ignore_unknown=ignore_unknown)
     name = parsed["name"].rpartition(".")[2] if isinstance(parsed, dict) and "name" in parsed else "value"
     found = finder.find(value, parsed, name)
     return found or IncompatibleValue(f"{name} does not fit its schema: {' '.join(str(error).split())[:300]}", path=name)
 
 
 class _Finder:
-    def __init__(self, parsed: Any, *, ignore_unknown: bool) -> None:
-        self._named: Mapping[str, Any] = parsed.get("__named_schemas", {}) if isinstance(parsed, dict) else {}
-        if isinstance(parsed, list):
-            named: dict[str, Any] = {}
-            fastavro.parse_schema(parsed, named)
-            self._named = named
+    def __init__(self, named: Mapping[str, Any], *, ignore_unknown: bool) -> None:
+        self._named = named
         self._ignore_unknown = ignore_unknown
 
     def find(self, value: Any, schema: Any, path: str) -> IncompatibleValue | None:

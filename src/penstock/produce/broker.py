@@ -1,0 +1,102 @@
+"""How to reach a Kafka broker, and what its client's errors mean to the one who started it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from confluent_kafka import KafkaError
+
+from penstock.client.secrets import BrokerCredentials
+from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, PenstockError
+
+__all__ = ["BrokerSettings", "Security", "broker_problem"]
+
+Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+
+_LOOPBACK = ("127.", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """Addresses and login. ``security`` is chosen where not given: see :meth:`protocol`. ``extra`` is librdkafka's own."""
+
+    brokers: str
+    credentials: BrokerCredentials | None = None
+    security: Security | None = None
+    mechanism: str = "SCRAM-SHA-512"
+    ca_file: Path | None = None
+    timeout_seconds: float = 30.0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def protocol(self) -> Security:
+        """The security protocol: with credentials TLS, unless every broker is this machine; without them none."""
+        if self.security is not None:
+            return self.security
+        if self.credentials is None:
+            return "SSL" if self.ca_file else "PLAINTEXT"
+        local = all(address.strip().startswith(_LOOPBACK) for address in self.brokers.split(","))
+        return "SASL_PLAINTEXT" if local and self.ca_file is None else "SASL_SSL"
+
+    def client_config(self) -> dict[str, Any]:
+        """librdkafka's configuration; :class:`InvalidInput` where the settings contradict each other."""
+        protocol = self.protocol()
+        config: dict[str, Any] = {
+            "bootstrap.servers": self.brokers,
+            "security.protocol": protocol,
+            "socket.connection.setup.timeout.ms": max(1000, int(self.timeout_seconds * 1000)),
+            "reconnect.backoff.max.ms": 2000,
+        }
+        if protocol.startswith("SASL"):
+            if self.credentials is None:
+                raise InvalidInput(f"{protocol} needs credentials.", remedy="Name the secret that holds them: --secret-arn.")
+            config["sasl.mechanism"] = self.mechanism
+            config["sasl.username"] = self.credentials.username
+            config["sasl.password"] = self.credentials.password
+        if self.ca_file is not None:
+            if not self.ca_file.is_file():
+                raise InvalidInput(f"The CA file {self.ca_file} does not exist.")
+            config["ssl.ca.location"] = str(self.ca_file)
+        return config | dict(self.extra)
+
+
+def broker_problem(error: KafkaError, brokers: str, topic: str) -> PenstockError:
+    """What to tell the user about an error of the Kafka client."""
+    code, text = error.code(), error.str()
+    for codes, kind, message, remedy in _MEANINGS:
+        if code in codes:
+            return kind(message.format(brokers=brokers, topic=topic, text=text), remedy=remedy)
+    return EnvironmentProblem(
+        f"The broker at {brokers} does not answer: {text}",
+        remedy="Check that it runs, its address, and the security protocol.",
+    )
+
+
+_MEANINGS: list[tuple[set[int], type[PenstockError], str, str | None]] = [
+    (
+        {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED},
+        AccessDenied,
+        "The broker at {brokers} refused the login: {text}",
+        "Check user, password and mechanism in the secret.",
+    ),
+    (
+        {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED},
+        AccessDenied,
+        "The user may not write to topic {topic} at {brokers}: {text}",
+        None,
+    ),
+    (
+        {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.LEADER_NOT_AVAILABLE},
+        EnvironmentProblem,
+        "Topic {topic} does not exist at {brokers}, and the broker does not create it.",
+        "Create the topic first.",
+    ),
+    ({KafkaError.TOPIC_EXCEPTION}, InvalidInput, "'{topic}' is no valid topic name: {text}", None),
+    (
+        {KafkaError._SSL},
+        EnvironmentProblem,
+        "TLS to {brokers} failed: {text}",
+        "Check --ca-file and the security protocol.",
+    ),
+    ({KafkaError.MSG_SIZE_TOO_LARGE}, InvalidInput, "A message is larger than topic {topic} takes: {text}", None),
+]

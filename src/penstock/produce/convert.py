@@ -1,0 +1,334 @@
+"""Values of files to values of an Avro schema: one converter compiled a schema, so that a cell costs one call.
+
+Two kinds of input: *text* (CSV cells, in which an empty cell is null for an optional field and JSON stands for arrays, maps
+and records) and *typed* (JSON lines, Parquet). A converter raises :class:`ValueError` or :class:`TypeError`; the reader adds
+the row and the field.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from uuid import UUID
+
+from penstock.serdes.avro import AvroSchema
+
+__all__ = ["Converter", "FieldConverter", "compile_fields"]
+
+Converter = Callable[[Any], Any]
+
+_TRUE = frozenset({"true", "t", "yes", "1"})
+_FALSE = frozenset({"false", "f", "no", "0"})
+_BOUNDS = {"int": 2**31, "long": 2**63}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldConverter:
+    """How one field of a record is made. It may be left out of a row if it is ``optional``; ``null_if_missing`` says that
+    it is null then, and otherwise its default is taken by the serialiser.
+    """
+
+    name: str
+    convert: Converter
+    optional: bool
+    null_if_missing: bool
+
+
+def compile_fields(schema: AvroSchema, *, text: bool) -> list[FieldConverter]:
+    """Converters for the fields of a record schema, in its order. ``text`` says that input is CSV cells."""
+    compiler = _Compiler(schema.named, text=text)
+    return [_field(part, compiler.compile(part["type"])) for part in schema.parsed["fields"]]
+
+
+def _field(part: Mapping[str, Any], convert: Converter) -> FieldConverter:
+    nullable = part["type"] == "null" or (isinstance(part["type"], list) and "null" in part["type"])
+    return FieldConverter(
+        name=part["name"],
+        convert=convert,
+        optional=nullable or "default" in part,
+        null_if_missing=nullable and "default" not in part,
+    )
+
+
+class _Compiler:
+    def __init__(self, named: Mapping[str, Any], *, text: bool) -> None:
+        self._named = named
+        self._text = text
+        self._records: dict[str, Converter] = {}
+
+    def compile(self, schema: Any) -> Converter:
+        if isinstance(schema, list):
+            return self._union(schema)
+        if isinstance(schema, str) and schema in self._named:
+            schema = self._named[schema]
+        return self._primitive(schema) if isinstance(schema, str) else self._complex(schema)
+
+    def _complex(self, schema: Mapping[str, Any]) -> Converter:
+        kind = schema["type"]
+        logical = _LOGICAL.get(schema.get("logicalType", ""))
+        if logical is not None:
+            return logical
+        if kind in {"record", "error", "array", "map"}:
+            return self._container(schema, kind)
+        if kind == "enum":
+            return _enum(schema)
+        if kind == "fixed":
+            return _fixed(schema["size"])
+        return self.compile(kind)
+
+    def _primitive(self, kind: str) -> Converter:
+        table = _FROM_TEXT if self._text else _FROM_TYPED
+        return table[kind]
+
+    def _container(self, schema: Any, kind: str) -> Converter:
+        # Inside a cell's JSON values are typed.
+        inner = _Compiler(self._named, text=False) if self._text else self
+        if kind == "array":
+            convert = _array(inner.compile(schema["items"]))
+        elif kind == "map":
+            convert = _map(inner.compile(schema["values"]))
+        else:
+            convert = inner.record(schema)
+        return (lambda cell: convert(json.loads(cell))) if self._text else convert
+
+    def record(self, schema: Any) -> Converter:
+        """A record's converter; one for each name, so that a recursive schema ends."""
+        name = schema["name"]
+        if name in self._records:
+            return self._records[name]
+        parts: dict[str, Converter] = {}
+
+        def convert(value: Any) -> Any:
+            if not isinstance(value, Mapping):
+                raise TypeError(f"{_shown(value)} is no record {name}")
+            return {key: parts[key](item) if key in parts else item for key, item in value.items()}
+
+        self._records[name] = convert
+        parts.update({part["name"]: self.compile(part["type"]) for part in schema["fields"]})
+        return convert
+
+    def _union(self, branches: list[Any]) -> Converter:
+        nullable = "null" in branches
+        solid = [(_branch_name(branch), self.compile(branch)) for branch in branches if branch != "null"]
+        empty = ("",) if self._text else ()
+        if len(solid) == 1 and self._text:
+            only = solid[0][1]
+            return (lambda cell: None if cell in (None, "") else only(cell)) if nullable else only
+
+        def convert(value: Any) -> Any:
+            if value is None or value in empty:
+                if nullable:
+                    return None
+                raise ValueError("is empty and may not be null")
+            # Avro's JSON encoding tags a union's value with its branch: {"int": 5}.
+            if isinstance(value, Mapping) and len(value) == 1:
+                tag = next(iter(value))
+                for name, branch in solid:
+                    if name == tag:
+                        return branch(value[tag])
+            for _, branch in solid:
+                try:
+                    return branch(value)
+                except (ValueError, TypeError, ArithmeticError):
+                    continue
+            raise ValueError(f"{_shown(value)} fits none of {', '.join(name for name, _ in solid)}")
+
+        return convert
+
+
+def _branch_name(branch: Any) -> str:
+    if isinstance(branch, str):
+        return branch
+    return str(branch.get("name") or branch["type"])
+
+
+def _array(item: Converter) -> Converter:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{_shown(value)} is no array")
+        return [item(part) for part in value]
+
+    return convert
+
+
+def _map(item: Converter) -> Converter:
+    def convert(value: Any) -> Any:
+        # Parquet's maps arrive as lists of pairs.
+        pairs = value.items() if isinstance(value, Mapping) else value
+        if not isinstance(value, Mapping | list):
+            raise TypeError(f"{_shown(value)} is no map")
+        return {str(key): item(part) for key, part in pairs}
+
+    return convert
+
+
+def _enum(schema: Mapping[str, Any]) -> Converter:
+    symbols = frozenset(schema["symbols"])
+
+    def convert(value: Any) -> Any:
+        if value not in symbols:
+            raise ValueError(f"{_shown(value)} is none of the symbols {', '.join(schema['symbols'])[:200]}")
+        return value
+
+    return convert
+
+
+def _fixed(size: int) -> Converter:
+    def convert(value: Any) -> bytes:
+        found = _to_bytes(value)
+        if len(found) != size:
+            raise ValueError(f"has {len(found)} bytes, not {size}")
+        return found
+
+    return convert
+
+
+def _whole(kind: str) -> Converter:
+    bound = _BOUNDS[kind]
+
+    def convert(value: Any) -> int:
+        try:
+            number = int(value) if isinstance(value, str) else value
+        except ValueError:
+            raise ValueError(f"{_shown(value)} is no {kind}") from None
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"{_shown(value)} is no {kind}")
+        if not -bound <= number < bound:
+            raise ValueError(f"{number} is out of the range of {kind}")
+        return number
+
+    return convert
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool) or value is None:
+        raise TypeError(f"{_shown(value)} is no number")
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"{_shown(value)} is no number") from None
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError(f"{_shown(value)} is no boolean")
+
+
+def _boolean_text(cell: str) -> bool:
+    lower = cell.strip().lower()
+    if lower in _TRUE or lower in _FALSE:
+        return lower in _TRUE
+    raise ValueError(f"{_shown(cell)} is no boolean")
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{_shown(value)} is no string")
+
+
+def _to_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        # Avro's JSON encoding: code points 0 to 255 are the bytes.
+        return value.encode("latin-1")
+    raise TypeError(f"{_shown(value)} is no bytes")
+
+
+def _null(value: Any) -> None:
+    if value not in (None, ""):
+        raise ValueError(f"{_shown(value)} is not null")
+
+
+def _date(value: Any) -> Any:
+    if isinstance(value, str):
+        return int(value) if value.lstrip("-").isdigit() else date.fromisoformat(value)
+    return _instance(value, (date, int), "date")
+
+
+def _time(value: Any) -> Any:
+    if isinstance(value, str):
+        return int(value) if value.isdigit() else time.fromisoformat(value)
+    return _instance(value, (time, int), "time")
+
+
+def _timestamp(value: Any) -> Any:
+    if isinstance(value, str):
+        if value.lstrip("-").isdigit():
+            return int(value)
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        # A time without a zone is UTC here, and not the zone of the machine that happens to run this.
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return _instance(value, (int,), "timestamp")
+
+
+def _local_timestamp(value: Any) -> Any:
+    if isinstance(value, str):
+        return int(value) if value.lstrip("-").isdigit() else datetime.fromisoformat(value)
+    return _instance(value, (datetime, int), "timestamp")
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, Decimal):
+        return value
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, str | int | float)
+        or (isinstance(value, float) and not math.isfinite(value))
+    ):
+        raise TypeError(f"{_shown(value)} is no decimal")
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError(f"{_shown(value)} is no decimal") from None
+
+
+def _uuid(value: Any) -> UUID:
+    try:
+        return value if isinstance(value, UUID) else UUID(value)
+    except (ValueError, AttributeError):
+        raise ValueError(f"{_shown(value)} is no UUID") from None
+
+
+def _instance(value: Any, kinds: tuple[type, ...], name: str) -> Any:
+    if isinstance(value, kinds) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{_shown(value)} is no {name}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
+_LOGICAL: dict[str, Converter] = {
+    "date": _date,
+    "time-millis": _time,
+    "time-micros": _time,
+    "timestamp-millis": _timestamp,
+    "timestamp-micros": _timestamp,
+    "timestamp-nanos": _timestamp,
+    "local-timestamp-millis": _local_timestamp,
+    "local-timestamp-micros": _local_timestamp,
+    "decimal": _decimal,
+    "uuid": _uuid,
+}
+_FROM_TYPED: dict[str, Converter] = {
+    "null": _null,
+    "boolean": _boolean,
+    "int": _whole("int"),
+    "long": _whole("long"),
+    "float": _real,
+    "double": _real,
+    "string": _string,
+    "bytes": _to_bytes,
+}
+_FROM_TEXT: dict[str, Converter] = {**_FROM_TYPED, "boolean": _boolean_text}

@@ -1,0 +1,197 @@
+"""Records of a file: CSV, JSON lines or Parquet, plain, gzipped or in a zip, made to fit a schema.
+
+Errors name the file, the row (counted from 1, a CSV's header not counted) and the field.
+"""
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
+from penstock.produce.convert import FieldConverter, compile_fields
+from penstock.serdes.avro import AvroSchema
+
+__all__ = ["FileFormat", "RecordFile", "UnusableRecord", "format_of"]
+
+FileFormat = Literal["csv", "jsonl", "parquet"]
+
+_ENDINGS: dict[str, FileFormat] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
+_MAX_LINE = 64 * 1024 * 1024
+_FAULTS = (ValueError, TypeError, ArithmeticError, KeyError, RecursionError)
+
+
+class UnusableRecord(DataProblem):
+    """A row of a file does not fit the schema."""
+
+
+def format_of(path: Path) -> FileFormat:
+    """The format by the file's ending, below ``.gz`` and ``.zip``; :class:`InvalidInput` where it tells nothing."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
+    found = _ENDINGS.get(Path(name).suffix)
+    if found is None:
+        raise InvalidInput(
+            f"The format of {path} is not clear from its name.", remedy="Give --format csv, jsonl or parquet."
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFile:
+    """A file of records. ``null_text`` lists CSV cells that mean null beside the empty one, such as ``NA``."""
+
+    path: Path
+    format: FileFormat
+    null_text: frozenset[str] = frozenset()
+
+    def records(self, schema: AvroSchema) -> Iterator[dict[str, Any]]:
+        """The records, converted to the schema's types; fields that the schema has not are left out.
+
+        Raises :class:`InvalidInput` where the file or the schema cannot be used at all, :class:`UnusableRecord` at a row
+        that does not fit.
+        """
+        if not schema.is_record:
+            raise InvalidInput("Records of a file need a schema whose top is a record.")
+        if not self.path.is_file():
+            raise InvalidInput(f"There is no file {self.path}.")
+        fields = compile_fields(schema, text=self.format == "csv")
+        read = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}[self.format]
+        try:
+            yield from read(fields)
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, UnicodeDecodeError, csv.Error) as error:
+            raise InvalidInput(f"{self.path} cannot be read: {error}.") from error
+
+    def _csv(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        with self._text() as source:
+            rows = csv.reader(source)
+            columns = next(rows, None)
+            if columns is None:
+                raise InvalidInput(f"{self.path} is empty: its first line has to name the columns.")
+            columns[0] = columns[0].removeprefix("\ufeff")
+            self._check_columns(columns, fields)
+            found = [(columns.index(field.name), field) for field in fields if field.name in columns]
+            plan = [(index, field.name, field.convert) for index, field in found]
+            absent = {field.name: None for field in fields if field.null_if_missing and field.name not in columns}
+            for number, cells in enumerate(rows, 1):
+                if not cells:
+                    continue
+                if len(cells) != len(columns):
+                    raise UnusableRecord(f"{self.path}, row {number}: {len(cells)} cells under {len(columns)} columns.")
+                row = ["" if cell in self.null_text else cell for cell in cells] if self.null_text else cells
+                try:
+                    record = {name: convert(row[index]) for index, name, convert in plan}
+                except _FAULTS:
+                    raise self._fault(number, [(field, row[index]) for index, field in found]) from None
+                yield record | absent if absent else record
+
+    def _json_lines(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        with self._text() as source:
+            number = 0
+            while line := source.readline(_MAX_LINE):
+                if not line.strip():
+                    continue
+                number += 1
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise UnusableRecord(f"{self.path}, row {number}: it is no JSON: {error}.") from None
+                yield self._typed(number, value, fields)
+
+    def _parquet(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        try:
+            parquet = import_module("pyarrow.parquet")
+        except ModuleNotFoundError:
+            raise EnvironmentProblem(
+                "Reading Parquet needs pyarrow.", remedy="Install it with: pip install 'penstock[spark]'"
+            ) from None
+        arrow_error: type[Exception] = import_module("pyarrow").ArrowException
+        number = 0
+        try:
+            with self._bytes() as source, parquet.ParquetFile(source) as file:
+                columns = file.schema_arrow.names
+                self._check_columns(columns, fields)
+                wanted = [field.name for field in fields if field.name in columns]
+                for batch in file.iter_batches(batch_size=10_000, columns=wanted):
+                    for value in batch.to_pylist():
+                        number += 1
+                        yield self._typed(number, value, fields)
+        except arrow_error as error:
+            raise InvalidInput(f"{self.path} cannot be read as Parquet: {error}.") from error
+
+    def _typed(self, number: int, value: Any, fields: list[FieldConverter]) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise UnusableRecord(f"{self.path}, row {number}: it is no JSON object.")
+        present = [field for field in fields if field.name in value]
+        if len(present) != len(fields):
+            missing = next((field.name for field in fields if field.name not in value and not field.optional), None)
+            if missing is not None:
+                raise UnusableRecord(
+                    f"{self.path}, row {number}: field {missing} is missing, and the schema has no default."
+                )
+        try:
+            made = {field.name: field.convert(value[field.name]) for field in present}
+        except _FAULTS:
+            raise self._fault(number, [(field, value[field.name]) for field in present]) from None
+        return _filled(made, fields) if len(made) != len(fields) else made
+
+    def _check_columns(self, columns: list[str], fields: list[FieldConverter]) -> None:
+        doubled = next((name for name in columns if columns.count(name) > 1), None)
+        if doubled is not None:
+            raise InvalidInput(f"{self.path} has two columns named '{doubled}'.")
+        missing = [field.name for field in fields if field.name not in columns and not field.optional]
+        if missing:
+            raise InvalidInput(
+                f"{self.path} has no column for {', '.join(missing)}, and the schema has no default for it.",
+                remedy=f"Its columns are {', '.join(columns)[:400]}.",
+            )
+
+    def _fault(self, number: int, cells: list[tuple[FieldConverter, Any]]) -> UnusableRecord:
+        """Convert once more, field by field, to name the one that failed."""
+        for field, value in cells:
+            try:
+                field.convert(value)
+            except _FAULTS as error:
+                return UnusableRecord(f"{self.path}, row {number}, field {field.name}: {' '.join(str(error).split())}.")
+        raise AssertionError("a row that failed once fails again")
+
+    @contextmanager
+    def _text(self) -> Iterator[IO[str]]:
+        with self._bytes() as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
+            yield text
+
+    @contextmanager
+    def _bytes(self) -> Iterator[IO[bytes]]:
+        name = self.path.name.lower()
+        if name.endswith(".zip"):
+            with zipfile.ZipFile(self.path) as archive:
+                inside = [entry for entry in archive.infolist() if not entry.is_dir()]
+                if len(inside) != 1:
+                    raise InvalidInput(f"{self.path} holds {len(inside)} files; one is read.")
+                with archive.open(inside[0]) as file:
+                    yield io.BytesIO(file.read()) if self.format == "parquet" else file
+            return
+        if name.endswith(".gz"):
+            with gzip.open(self.path, "rb") as unpacked:
+                yield cast("IO[bytes]", unpacked)
+            return
+        with self.path.open("rb") as plain:
+            yield plain
+
+
+def _filled(made: dict[str, Any], fields: list[FieldConverter]) -> dict[str, Any]:
+    # A field that may be null and is not in the row is null; one with another default gets it from the serialiser.
+    return made | {field.name: None for field in fields if field.name not in made and field.null_if_missing}
