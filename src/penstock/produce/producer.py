@@ -5,6 +5,7 @@ A record that the broker did not acknowledge is reported, never dropped in silen
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -133,12 +134,23 @@ class Producer:
             raise error.at(self.topic) from error.__cause__
         self.send_raw(value, key=key, timestamp_ms=timestamp_ms)
 
-    def send_raw(self, value: bytes | None, *, key: str | bytes | None = None, timestamp_ms: int = 0) -> None:
-        """Queue bytes as they are, for records that are damaged on purpose or framed elsewhere."""
+    def send_raw(
+        self,
+        value: bytes | None,
+        *,
+        key: str | bytes | None = None,
+        timestamp_ms: int = 0,
+        acknowledged: Callable[[Message], None] | None = None,
+    ) -> None:
+        """Queue bytes as they are, for records that are damaged on purpose or framed elsewhere.
+
+        ``acknowledged`` is called with the message, and so its partition and offset, once the broker has it.
+        """
         deadline = 0.0
+        report = self._on_delivery if acknowledged is None else self._reporting(acknowledged)
         while True:
             try:
-                self._kafka.produce(self.topic, value, key, on_delivery=self._on_delivery, timestamp=timestamp_ms)
+                self._kafka.produce(self.topic, value, key, on_delivery=report, timestamp=timestamp_ms)
                 break
             except BufferError:
                 now = time.monotonic()
@@ -212,6 +224,14 @@ class Producer:
         # The reason (refused login, TLS) comes before "all brokers down", and must not be hidden by it.
         if self._client_error is None or self._client_error.code() not in _FINAL:
             self._client_error = error
+
+    def _reporting(self, acknowledged: Callable[[Message], None]) -> Callable[[KafkaError | None, Message], None]:
+        def report(error: KafkaError | None, message: Message) -> None:
+            self._on_delivery(error, message)
+            if error is None:
+                acknowledged(message)
+
+        return report
 
     def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         if error is None:
