@@ -122,7 +122,7 @@ def cached(artefact: Artefact, cache: Path, *, verify: bool = False) -> bool:
             return False
         if not verify and _marker(path).read_text().strip() == artefact.sha256:
             return True
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if not path.is_file():
             return False
     with path.open("rb") as file:

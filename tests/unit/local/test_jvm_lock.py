@@ -1,0 +1,48 @@
+"""The JVM lock file and the paths it gives its artefacts."""
+
+import pytest
+
+from penstock.errors import InvalidInput
+from penstock.local.artefacts import Artefact, cache_folder, class_path, group_names, locked, parse_lock
+
+
+def artefact(coordinate: str) -> Artefact:
+    return Artefact(group="g", coordinate=coordinate, sha256="0" * 64, size=1)
+
+
+def test_every_group_that_is_fetched_is_locked():
+    assert {each.group for each in locked()} == set(group_names(with_tests=True))
+
+
+def test_a_group_has_one_version_of_an_artefact():
+    for group in group_names(with_tests=True):
+        names = [
+            each.coordinate.rsplit(":", 1)[0] for each in locked() if each.group == group and each.coordinate.count(":") == 2
+        ]
+        assert len(names) == len(set(names)), group
+
+
+def test_the_path_is_the_one_of_a_maven_repository():
+    assert artefact("org.apache.kafka:kafka_2.13:4.3.1").path == "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.jar"
+    assert (
+        artefact("org.gaul:s3proxy:4.1.0:jar-with-dependencies").path
+        == "org/gaul/s3proxy/4.1.0/s3proxy-4.1.0-jar-with-dependencies.jar"
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["kafka", "kafka a:b:1 xyz 3", "kafka a:b " + "0" * 64 + " 3", "kafka a:b:1 " + "0" * 64 + " many"]
+)
+def test_a_bad_line_is_named(line: str):
+    with pytest.raises(InvalidInput, match="Line 2 of the JVM lock"):
+        parse_lock("# comment\n" + line + "\n")
+
+
+def test_an_unknown_group_names_the_known_ones(tmp_path):
+    with pytest.raises(InvalidInput, match=r"no group 'flink'.*kafka, s3proxy, serde, spark"):
+        class_path("flink", cache=tmp_path)
+
+
+def test_the_cache_follows_the_environment(tmp_path):
+    assert cache_folder({"PENSTOCK_CACHE": str(tmp_path)}) == tmp_path / "jvm"
+    assert cache_folder({"XDG_CACHE_HOME": "/x"}).as_posix() == "/x/penstock/jvm"
