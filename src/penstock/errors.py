@@ -18,6 +18,7 @@ Packages subclass these where AWS has a code of its own for the case; each class
 fault side, and ``penstock.api`` looks the class up once. A message says what happened, to what, and what to do.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 __all__ = [
@@ -51,6 +52,11 @@ class PenstockError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+    @property
+    def members(self) -> Mapping[str, str]:
+        """Members of the AWS error's shape beside its message, such as Athena's ``AthenaErrorCode``."""
+        return {}
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message

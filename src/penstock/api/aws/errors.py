@@ -93,5 +93,5 @@ def render(
             break
         if "aws_code" in ancestor.__dict__:
             break
-    body = orjson.dumps({"__type": code, message_keys.get(code, "message"): str(error)})
+    body = orjson.dumps({"__type": code, message_keys.get(code, "message"): str(error), **error.members})
     return RenderedError(error.http_status, code, body)
