@@ -1,0 +1,92 @@
+"""What a RegistryId, a SchemaId, a version reference means: names or ARNs in, keys out."""
+
+from dataclasses import dataclass
+
+from penstock.errors import InvalidInput
+from penstock.names import arn, parse_arn
+from penstock.registry.errors import BadReference, ResourceNotFound
+from penstock.registry.model import SchemaKey
+
+__all__ = ["DEFAULT_REGISTRY", "Identity", "registry_resource", "schema_resource"]
+
+DEFAULT_REGISTRY = "default-registry"
+
+
+def registry_resource(name: str) -> str:
+    """The resource part of a registry's ARN."""
+    return f"registry/{name}"
+
+
+def schema_resource(key: SchemaKey) -> str:
+    """The resource part of a schema's ARN."""
+    return f"schema/{key.registry}/{key.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The account and region whose ARNs this registry owns."""
+
+    region: str
+    account: str
+
+    def registry_arn(self, name: str) -> str:
+        """``arn:aws:glue:REGION:ACCOUNT:registry/NAME``."""
+        return arn("glue", self.region, self.account, registry_resource(name))
+
+    def schema_arn(self, key: SchemaKey) -> str:
+        """``arn:aws:glue:REGION:ACCOUNT:schema/REGISTRY/NAME``."""
+        return arn("glue", self.region, self.account, schema_resource(key))
+
+    def registry(self, *, name: str | None = None, registry_arn: str | None = None) -> str:
+        """The registry's name from either; :class:`BadReference` for neither or for two that differ."""
+        from_arn = self._registry_of(registry_arn) if registry_arn else None
+        if name and from_arn and name != from_arn:
+            raise BadReference(f"RegistryName '{name}' and RegistryArn '{registry_arn}' name different registries.")
+        chosen = name or from_arn
+        if not chosen:
+            raise BadReference("The RegistryId names no registry.", remedy="Give RegistryName or RegistryArn.")
+        return chosen
+
+    def schema(self, *, schema_arn: str | None = None, registry: str | None = None, name: str | None = None) -> SchemaKey:
+        """The schema's key from its ARN or from both names; :class:`BadReference` otherwise."""
+        if schema_arn:
+            parts = self._resource(schema_arn).split("/")
+            if len(parts) != 3 or parts[0] != "schema" or not all(parts):
+                raise BadReference(
+                    f"'{schema_arn[:400]}' is not the ARN of a schema.", remedy="One ends in :schema/REGISTRY/NAME."
+                )
+            key = SchemaKey(parts[1], parts[2])
+            if (name and name != key.name) or (registry and registry != key.registry):
+                raise BadReference(f"SchemaArn '{schema_arn}' and the given names are different schemas.")
+            return key
+        if not name or not registry:
+            raise BadReference(
+                "The SchemaId names no schema.", remedy="Give SchemaArn, or SchemaName together with RegistryName."
+            )
+        return SchemaKey(registry, name)
+
+    def resource(self, resource_arn: str) -> str | SchemaKey:
+        """A registry's name or a schema's key from an ARN; :class:`ResourceNotFound` for other kinds of resource."""
+        kind = self._resource(resource_arn).partition("/")[0]
+        if kind == "registry":
+            return self._registry_of(resource_arn)
+        if kind == "schema":
+            return self.schema(schema_arn=resource_arn)
+        raise ResourceNotFound(resource_arn)
+
+    def _registry_of(self, registry_arn: str) -> str:
+        kind, _, name = self._resource(registry_arn).partition("/")
+        if kind != "registry" or not name or "/" in name:
+            raise BadReference(f"'{registry_arn[:400]}' is not the ARN of a registry.", remedy="One ends in :registry/NAME.")
+        return name
+
+    def _resource(self, text: str) -> str:
+        try:
+            parsed = parse_arn(text)
+        except InvalidInput as error:
+            raise BadReference(error.message, remedy=error.remedy) from None
+        if parsed.service != "glue":
+            raise BadReference(f"'{text[:400]}' is an ARN of {parsed.service}, not of glue.")
+        if (parsed.region, parsed.account) != (self.region, self.account):
+            raise ResourceNotFound(text)
+        return parsed.resource

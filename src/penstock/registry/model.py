@@ -1,0 +1,106 @@
+"""The registry's values as the store holds them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict
+
+__all__ = [
+    "AVAILABLE",
+    "FAILURE",
+    "MAX_VERSION",
+    "Metadata",
+    "Registry",
+    "RegistryLimits",
+    "Schema",
+    "SchemaKey",
+    "Version",
+    "VersionHead",
+]
+
+AVAILABLE = "AVAILABLE"
+FAILURE = "FAILURE"
+MAX_VERSION = 100_000  # VersionLongNumber in the Glue API model
+
+
+class SchemaKey(NamedTuple):
+    """A schema's identity: its registry's name and its own."""
+
+    registry: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """A named set of schemas. Times are UTC."""
+
+    name: str
+    description: str | None
+    created: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """A schema: what its versions have in common.
+
+    ``latest`` is the highest AVAILABLE version number, None before the first; ``next_number`` is one more than any number
+    given so far, refused versions included. ``checkpoint`` is the version that compatibility checks reach back to.
+    ``revision`` changes with every write, so that a writer can tell whether it decided on what is still stored.
+    """
+
+    key: SchemaKey
+    data_format: str
+    compatibility: CompatibilityMode
+    description: str | None
+    checkpoint: int = 1
+    latest: int | None = None
+    next_number: int = 1
+    revision: int = 0
+    created: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionHead:
+    """A version without its text. ``status`` is AVAILABLE, or FAILURE for a definition that was refused."""
+
+    id: str
+    key: SchemaKey
+    number: int
+    status: str
+    data_format: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version(VersionHead):
+    """A version: immutable until it is deleted.
+
+    ``definition`` is the text as it was registered; ``fingerprint`` that of its canonical form. ``verdict`` says why a
+    FAILURE was refused.
+    """
+
+    definition: str
+    fingerprint: str
+    verdict: CompatibilityVerdict | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """One pair of a version's metadata; a key can have several values."""
+
+    key: str
+    value: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryLimits:
+    """Counts at which writes are refused; AWS starts at 100 registries and 10,000 versions and raises both on request."""
+
+    registries: int = 1_000
+    versions_per_schema: int = MAX_VERSION
+    metadata_per_version: int = 10
+    tags: int = 50

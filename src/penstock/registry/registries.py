@@ -1,0 +1,50 @@
+"""Registries: create, read, list, describe, delete."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from penstock.registry.errors import RegistryNotFound
+from penstock.registry.model import Registry, RegistryLimits
+from penstock.registry.paging import Page, page
+from penstock.registry.store import RegistryStore
+from penstock.registry.tags import check_tags
+
+__all__ = ["Registries"]
+
+
+class Registries:
+    """Registries by name. Deleting one deletes all it holds, at once."""
+
+    def __init__(self, store: RegistryStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
+        self._store = store
+        self._now = now
+        self._limits = limits
+
+    def create(self, name: str, *, description: str | None = None, tags: Mapping[str, str] | None = None) -> Registry:
+        """Add a registry; :class:`RegistryExists`, :class:`RegistryFull`."""
+        check_tags(tags or {}, self._limits)
+        now = self._now()
+        registry = Registry(name=name, description=description, created=now, updated=now)
+        self._store.add_registry(registry, tags or {}, limit=self._limits.registries)
+        return registry
+
+    def get(self, name: str) -> Registry:
+        """The registry; :class:`RegistryNotFound`."""
+        registry = self._store.get_registry(name)
+        if registry is None:
+            raise RegistryNotFound(name)
+        return registry
+
+    def list(self, *, token: str | None = None, size: int = 25) -> Page[Registry]:
+        """A page of registries, by name."""
+        return page("registries", token, size, self._store.list_registries, lambda registry: registry.name)
+
+    def update(self, name: str, *, description: str) -> None:
+        """Replace the description; :class:`RegistryNotFound`."""
+        if not self._store.update_registry(name, description, self._now()):
+            raise RegistryNotFound(name)
+
+    def delete(self, name: str) -> None:
+        """Delete a registry with its schemas; :class:`RegistryNotFound`."""
+        if not self._store.delete_registry(name):
+            raise RegistryNotFound(name)

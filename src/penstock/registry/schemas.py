@@ -1,0 +1,168 @@
+"""Schemas: create with a first version, read, list, change policy, delete."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import uuid4
+
+from penstock.errors import InvalidInput
+from penstock.registry.definitions import Definitions
+from penstock.registry.errors import RegistryExists, RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
+from penstock.registry.identity import DEFAULT_REGISTRY
+from penstock.registry.model import AVAILABLE, Registry, RegistryLimits, Schema, SchemaKey, Version
+from penstock.registry.paging import Page, page
+from penstock.registry.store import RegistryStore
+from penstock.registry.tags import check_tags
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.formats import format_of
+
+__all__ = ["NewSchema", "Schemas"]
+
+_ATTEMPTS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSchema:
+    """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use."""
+
+    name: str
+    data_format: str
+    registry: str | None = None
+    compatibility: CompatibilityMode = CompatibilityMode.NONE
+    description: str | None = None
+    definition: str | None = None
+    tags: Mapping[str, str] | None = None
+
+
+class Schemas:
+    """Schemas by :class:`SchemaKey`. Deleting one deletes its versions, at once."""
+
+    def __init__(
+        self, store: RegistryStore, definitions: Definitions, *, now: Callable[[], datetime], limits: RegistryLimits
+    ) -> None:
+        self._store = store
+        self._definitions = definitions
+        self._now = now
+        self._limits = limits
+
+    def create(self, wanted: NewSchema) -> tuple[Schema, Version | None]:
+        """Add a schema, with version 1 where there is a definition.
+
+        :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is none.
+        """
+        format_of(wanted.data_format)
+        check_tags(wanted.tags or {}, self._limits)
+        key = SchemaKey(wanted.registry or DEFAULT_REGISTRY, wanted.name)
+        now = self._now()
+        first = self._first_version(key, wanted, now)
+        schema = Schema(
+            key=key,
+            data_format=wanted.data_format,
+            compatibility=wanted.compatibility,
+            description=wanted.description,
+            latest=1 if first else None,
+            next_number=2 if first else 1,
+            created=now,
+            updated=now,
+        )
+        if wanted.registry is None:
+            self._make_default_registry(now)
+        self._store.add_schema(schema, first, wanted.tags or {})
+        return schema, first
+
+    def get(self, key: SchemaKey) -> Schema:
+        """The schema; :class:`SchemaNotFound`."""
+        schema = self._store.get_schema(key)
+        if schema is None:
+            raise SchemaNotFound(*key)
+        return schema
+
+    def list(self, registry: str | None = None, *, token: str | None = None, size: int = 25) -> Page[Schema]:
+        """A page of schemas by registry and name, of one registry or of all; :class:`RegistryNotFound`."""
+        if registry is not None and self._store.get_registry(registry) is None:
+            raise RegistryNotFound(registry)
+
+        def read(after: list[str] | None, count: int) -> list[Schema]:
+            return list(self._store.list_schemas(registry, SchemaKey(*after) if after else None, count))
+
+        return page(f"schemas:{registry or ''}", token, size, read, lambda schema: list(schema.key))
+
+    def update(
+        self,
+        key: SchemaKey,
+        *,
+        compatibility: CompatibilityMode | None = None,
+        checkpoint: int | None = None,
+        latest: bool = False,
+        description: str | None = None,
+    ) -> None:
+        """Change the policy, the checkpoint (a number, or ``latest``), the description.
+
+        A new compatibility needs a checkpoint, from which on it holds; history is not checked again. Raises
+        :class:`VersionNotFound` for a checkpoint that is no AVAILABLE version.
+        """
+        pointed = latest or checkpoint is not None
+        if compatibility is not None and not pointed:
+            raise InvalidInput(
+                "A change of Compatibility needs the SchemaVersionNumber it holds from (the checkpoint).",
+                remedy="Give SchemaVersionNumber with VersionNumber, or with LatestVersion true.",
+            )
+        if not pointed and description is None:
+            raise InvalidInput(
+                "The update changes nothing.", remedy="Give Compatibility, SchemaVersionNumber or Description."
+            )
+        for _ in range(_ATTEMPTS):
+            schema = self.get(key)
+            changed = replace(
+                schema,
+                compatibility=compatibility or schema.compatibility,
+                checkpoint=self._checkpoint(schema, checkpoint) if pointed else schema.checkpoint,
+                description=schema.description if description is None else description,
+                updated=self._now(),
+            )
+            if self._store.update_schema(changed):
+                return
+        raise TooMuchContention(*key)
+
+    def delete(self, key: SchemaKey) -> None:
+        """Delete a schema with its versions; :class:`SchemaNotFound`."""
+        if not self._store.delete_schema(key):
+            raise SchemaNotFound(*key)
+
+    def _checkpoint(self, schema: Schema, number: int | None) -> int:
+        wanted = schema.latest if number is None else number
+        version = None if wanted is None else self._store.get_version_numbered(schema.key, wanted)
+        if version is None:
+            raise VersionNotFound(f"SchemaName: {schema.key.name}, VersionNumber: {wanted or 'latest'}")
+        if version.status != AVAILABLE:
+            raise InvalidInput(
+                f"Version {version.number} of schema {schema.key.name} is {version.status} and cannot be a checkpoint.",
+                remedy="Choose an AVAILABLE version.",
+            )
+        return version.number
+
+    def _first_version(self, key: SchemaKey, wanted: NewSchema, now: datetime) -> Version | None:
+        if wanted.definition is None:
+            return None
+        parsed = self._definitions.parse(wanted.data_format, wanted.definition)
+        return Version(
+            id=str(uuid4()),
+            key=key,
+            number=1,
+            status=AVAILABLE,
+            data_format=wanted.data_format,
+            created=now,
+            definition=wanted.definition,
+            fingerprint=parsed.fingerprint,
+        )
+
+    def _make_default_registry(self, now: datetime) -> None:
+        if self._store.get_registry(DEFAULT_REGISTRY) is not None:
+            return
+        registry = Registry(
+            name=DEFAULT_REGISTRY, description="Made for schemas without a registry.", created=now, updated=now
+        )
+        try:
+            self._store.add_registry(registry, {}, limit=self._limits.registries)
+        except RegistryExists:
+            return  # another caller was faster

@@ -1,0 +1,93 @@
+"""The registry as one value: its nouns over one store, and what the catalog asks of it."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.registry.definitions import Definitions
+from penstock.registry.difference import syntax_diff
+from penstock.registry.errors import BadReference
+from penstock.registry.identity import Identity
+from penstock.registry.metadata import VersionMetadata
+from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Version
+from penstock.registry.registries import Registries
+from penstock.registry.schemas import Schemas
+from penstock.registry.store import RegistryStore
+from penstock.registry.tags import Tags
+from penstock.registry.versions import Versions
+from penstock.schema.hive import HiveColumn, columns
+
+__all__ = ["RegistryService", "SchemaReferenceLike"]
+
+
+class SchemaReferenceLike(Protocol):
+    """A table's SchemaReference, as the catalog keeps it: a version id, or a schema and a version number."""
+
+    @property
+    def schema_version_id(self) -> str | None: ...
+    @property
+    def schema_arn(self) -> str | None: ...
+    @property
+    def registry_name(self) -> str | None: ...
+    @property
+    def schema_name(self) -> str | None: ...
+    @property
+    def schema_version_number(self) -> int | None: ...
+
+
+def _utcnow() -> datetime:
+    return datetime.now(UTC)
+
+
+class RegistryService:
+    """The semantics of Glue's registry operations, free of their wire shapes.
+
+    ``registries``, ``schemas``, ``versions``, ``metadata`` and ``tags`` hold one noun each; ``identity`` is for ARNs.
+    """
+
+    def __init__(
+        self,
+        store: RegistryStore,
+        *,
+        region: str = DEFAULT_REGION,
+        account: str = DEFAULT_ACCOUNT,
+        limits: RegistryLimits | None = None,
+        now: Callable[[], datetime] = _utcnow,
+    ) -> None:
+        limits = limits or RegistryLimits()
+        self._definitions = Definitions()
+        self.identity = Identity(region=region, account=account)
+        self.registries = Registries(store, now=now, limits=limits)
+        self.schemas = Schemas(store, self._definitions, now=now, limits=limits)
+        self.versions = Versions(store, self._definitions, now=now, limits=limits)
+        self.metadata = VersionMetadata(store, now=now, limits=limits)
+        self.tags = Tags(store, self.identity, limits=limits)
+
+    def diff(self, key: SchemaKey, first: int | None, second: int | None) -> str:
+        """The difference of two versions (None: the latest) as a unified diff, after the verdict on refused ones."""
+        versions = self.versions
+        return syntax_diff(self._definitions, versions.get_numbered(key, first), versions.get_numbered(key, second))
+
+    def referenced(self, reference: SchemaReferenceLike) -> Version:
+        """The version a table refers to: by id, or by schema and number (no number: the latest)."""
+        if reference.schema_version_id:
+            return self.versions.get(reference.schema_version_id)
+        key = self.identity.schema(
+            schema_arn=reference.schema_arn, registry=reference.registry_name, name=reference.schema_name
+        )
+        return self.versions.get_numbered(key, reference.schema_version_number)
+
+    def columns_of(self, reference: SchemaReferenceLike) -> Sequence[HiveColumn]:
+        """The table columns of the version that ``reference`` names.
+
+        Raises :class:`VersionNotFound`, :class:`SchemaNotFound`, :class:`BadReference` for a refused version, and
+        :class:`~penstock.schema.errors.NoColumns`.
+        """
+        version = self.referenced(reference)
+        if version.status != AVAILABLE:
+            raise BadReference(
+                f"Version {version.number} of schema {version.key.name} is {version.status} and gives no columns.",
+                remedy="Refer to an AVAILABLE version.",
+            )
+        return columns(self._definitions.parse(version.data_format, version.definition))

@@ -1,0 +1,56 @@
+"""Tags of registries and schemas."""
+
+from collections.abc import Mapping, Sequence
+
+from penstock.errors import InvalidInput
+from penstock.registry.errors import ResourceNotFound
+from penstock.registry.identity import Identity, registry_resource, schema_resource
+from penstock.registry.model import RegistryLimits
+from penstock.registry.store import RegistryStore
+
+__all__ = ["Tags", "check_tags"]
+
+
+def check_tags(tags: Mapping[str, str], limits: RegistryLimits) -> None:
+    """AWS's rules that its shapes do not carry; :class:`InvalidInput`."""
+    if len(tags) > limits.tags:
+        raise InvalidInput(f"{len(tags)} tags were given; a resource holds {limits.tags}.")
+    reserved = [key for key in tags if key.lower().startswith("aws:")]
+    if reserved:
+        raise InvalidInput(f"The tag key '{reserved[0]}' begins with aws:, which AWS keeps for itself.")
+
+
+class Tags:
+    """Tags by the ARN of a registry or schema; :class:`ResourceNotFound` for any other ARN."""
+
+    def __init__(self, store: RegistryStore, identity: Identity, *, limits: RegistryLimits) -> None:
+        self._store = store
+        self._identity = identity
+        self._limits = limits
+
+    def owns(self, resource_arn: str) -> bool:
+        """Whether the ARN is one of a registry or a schema, there or not."""
+        return resource_arn.split(":", 5)[-1].startswith(("registry/", "schema/"))
+
+    def get(self, resource_arn: str) -> Mapping[str, str]:
+        """The tags."""
+        return self._store.get_tags(self._resource(resource_arn))
+
+    def add(self, resource_arn: str, tags: Mapping[str, str]) -> None:
+        """Add or replace tags."""
+        check_tags(tags, self._limits)
+        self._store.add_tags(self._resource(resource_arn), tags, limit=self._limits.tags)
+
+    def remove(self, resource_arn: str, keys: Sequence[str]) -> None:
+        """Remove tags; missing ones are no error."""
+        self._store.remove_tags(self._resource(resource_arn), keys)
+
+    def _resource(self, resource_arn: str) -> str:
+        target = self._identity.resource(resource_arn)
+        if isinstance(target, str):
+            if self._store.get_registry(target) is None:
+                raise ResourceNotFound(resource_arn)
+            return registry_resource(target)
+        if self._store.get_schema(target) is None:
+            raise ResourceNotFound(resource_arn)
+        return schema_resource(target)

@@ -1,0 +1,90 @@
+"""Immutable schema versions in memory, dropped as soon as any process deletes one.
+
+Checking costs one PRAGMA where the store is SQLite: ``data_version`` of an idle connection changes with every commit of
+another connection, in this process or any other (https://www.sqlite.org/pragma.html#pragma_data_version). Only then is the
+number of deletions read, and only where that grew is the cache emptied, so that registrations leave it alone.
+"""
+
+from collections.abc import Hashable
+from threading import Lock
+
+from sqlalchemy import Engine, event, select
+from sqlalchemy.pool import PoolProxiedConnection, StaticPool
+
+from penstock.registry.cache import WeightedCache
+from penstock.registry.model import Version
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry_tables import registry_epoch
+
+__all__ = ["VersionCache"]
+
+_CAPACITY_CHARS = 16_000_000
+_OVERHEAD = 600  # characters' worth of a version's other members
+
+
+class VersionCache:
+    """Versions by any key that names one for ever, up to 16 million characters."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
+        self._lock = Lock()
+        self._watcher: PoolProxiedConnection | None = None
+        self._seen: int | None = None
+        self._epoch: int | None = None
+        event.listen(database.engine, "engine_disposed", self._close)
+        # One connection for all: nobody else can commit, and this process clears the cache itself.
+        self._alone = isinstance(database.engine.pool, StaticPool)
+
+    def get(self, key: Hashable) -> Version | None:
+        """The version, unless something was deleted since it was put."""
+        self.stamp()
+        return self._versions.get(key)
+
+    def put(self, key: Hashable, version: Version, stamp: int) -> None:
+        """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""
+        with self._lock:
+            if stamp == self._epoch:
+                self._versions.put(key, version, len(version.definition) + _OVERHEAD)
+
+    def stamp(self) -> int:
+        """The number of deletions so far, after dropping what they may have deleted."""
+        with self._lock:
+            if self._epoch is not None and (self._alone or not self._others_committed()):
+                return self._epoch
+            with self._database.read() as connection:
+                number = connection.execute(select(registry_epoch.c.number)).scalar() or 0
+            if number != self._epoch:
+                self._versions.clear()
+                self._epoch = number
+            return number
+
+    def forget(self) -> None:
+        """Drop everything, after a deletion by this process."""
+        with self._lock:
+            self._versions.clear()
+            self._epoch = None
+
+    def _others_committed(self) -> bool:
+        if not self._database.is_sqlite:
+            return True
+        if self._watcher is None:
+            self._watcher = self._database.engine.raw_connection()
+            # Taken out of the pool for good; it is never used for anything else.
+            self._watcher.detach()
+        cursor = self._watcher.cursor()
+        try:
+            cursor.execute("PRAGMA data_version")
+            row = cursor.fetchone()
+        finally:
+            cursor.close()
+        version = None if row is None else int(row[0])
+        changed = version != self._seen
+        self._seen = version
+        return changed
+
+    def _close(self, _engine: Engine) -> None:
+        with self._lock:
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
