@@ -77,7 +77,8 @@ class Child:
         return None if self._leash is None else self._leash.pid
 
     def start(self) -> None:
-        """Start the process; it may not be ready yet."""
+        """Start the process, ending what is left of a former one; it may not be ready yet."""
+        self.stop()
         self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.service.prepare()
         command = [sys.executable, "-I", leash.__file__, str(os.getpid()), str(self.log), str(_LOG_LIMIT)]

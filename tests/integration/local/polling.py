@@ -1,0 +1,29 @@
+"""Waiting for a condition with a deadline."""
+
+import time
+from collections.abc import Callable
+
+import psutil
+
+__all__ = ["alive", "descendants", "eventually"]
+
+
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Return once ``condition`` holds; fail with ``what`` when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    """Whether the process exists and is no zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids of all children, children's children and so on."""
+    return [child.pid for child in psutil.Process(pid).children(recursive=True)]

@@ -1,0 +1,133 @@
+"""Supervision: order of start and stop, restarts with a limit, errors that show the log."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from polling import alive, eventually
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.child import Service
+from penstock.local.supervisor import RestartPolicy, Supervisor
+
+# Says in a common diary when it starts and ends, and waits.
+PART = """
+import signal, sys, time
+name, diary = sys.argv[1:3]
+def say(what):
+    with open(diary, "a") as file: file.write(f"{what} {name}\\n")
+def end(*_):
+    say("end"); sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+say("start")
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Path:
+    file = tmp_path / "diary"
+    file.write_text("")
+    return file
+
+
+def part(name: str, diary: Path, *, after: tuple[str, ...] = (), is_ready: Callable[[], bool] | None = None) -> Service:
+    return Service(
+        name=name,
+        title=f"part {name}",
+        command=[sys.executable, "-c", PART, name, str(diary)],
+        is_ready=is_ready or (lambda: f"start {name}\n" in diary.read_text()),
+        after=after,
+        stop_grace=5,
+    )
+
+
+def child_of(leash_pid: int) -> int:
+    [child] = psutil.Process(leash_pid).children()
+    return child.pid
+
+
+def test_starts_in_order_and_stops_in_reverse(tmp_path, diary):
+    services = [part("c", diary, after=("b",)), part("b", diary, after=("a",)), part("a", diary)]
+    supervisor = Supervisor(services, tmp_path / "logs")
+    supervisor.start()
+    assert all(state.ready and state.start_seconds is not None for state in supervisor.states)
+    supervisor.stop()
+    assert diary.read_text().split("\n") == ["start a", "start b", "start c", "end c", "end b", "end a", ""]
+    assert not any(state.ready for state in supervisor.states)
+
+
+def test_independent_services_start_side_by_side(tmp_path, diary):
+    meet = threading.Barrier(2, timeout=30)
+
+    def both_asked() -> bool:
+        meet.wait()
+        return True
+
+    supervisor = Supervisor([part(name, diary, is_ready=both_asked) for name in "ab"], tmp_path / "logs")
+    supervisor.start()
+    supervisor.stop()
+
+
+def test_one_that_does_not_start_stops_the_others(tmp_path, diary):
+    broken = Service(
+        name="broken",
+        title="broken part",
+        command=[sys.executable, "-c", "raise SystemExit('no such luck')"],
+        is_ready=lambda: False,
+    )
+    supervisor = Supervisor([part("a", diary), broken, part("never", diary, is_ready=lambda: False)], tmp_path / "logs")
+    with pytest.raises(EnvironmentProblem, match=r"The broken part ended with status 1 .*\nno such luck\n"):
+        supervisor.start()
+    assert not any(state.pid for state in supervisor.states)
+
+
+def test_a_crashed_service_is_restarted_until_the_limit(tmp_path, diary):
+    said: list[str] = []
+    supervisor = Supervisor(
+        [part("a", diary), part("b", diary)],
+        tmp_path / "logs",
+        policy=RestartPolicy(limit=2, pause=0.01),
+        say=said.append,
+    )
+    supervisor.start()
+    failures: list[EnvironmentProblem] = []
+
+    def watch() -> None:
+        try:
+            supervisor.run()
+        except EnvironmentProblem as error:
+            failures.append(error)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    bystander = supervisor.states[1].pid
+    for restarts in (1, 2):
+        os.kill(child_of(supervisor.states[0].pid), signal.SIGKILL)
+        eventually(lambda n=restarts: supervisor.states[0].restarts == n and supervisor.states[0].ready, "the part is back")
+    os.kill(child_of(supervisor.states[0].pid), signal.SIGKILL)
+    watcher.join(30)
+    assert supervisor.states[1].pid == bystander
+    supervisor.stop()
+    [failure] = failures
+    assert "The part a ended with status 137 and was restarted 2 times already" in failure.message
+    assert f"The whole log is {tmp_path / 'logs' / 'a.log'}." in str(failure)
+    assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in said
+    assert not alive(bystander)
+
+
+def test_a_stop_asked_for_while_starting_is_obeyed(tmp_path, diary):
+    supervisor = Supervisor([part("a", diary, is_ready=lambda: False)], tmp_path / "logs")
+    asked = threading.Thread(
+        target=lambda: (eventually(lambda: bool(diary.read_text()), "it runs"), supervisor.request_stop())
+    )
+    asked.start()
+    supervisor.start()
+    supervisor.stop()
+    asked.join()
+    assert diary.read_text() == "start a\nend a\n"
