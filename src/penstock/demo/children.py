@@ -1,0 +1,179 @@
+"""The demo's child processes, all of them commands a user would type: the platform, the job, the producers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import EnvironmentProblem, PenstockError
+
+__all__ = ["Batches", "ChildFailed", "Job", "KillInBatch", "penstock", "read_batches", "start"]
+
+_TAIL = 15  # lines of a failed child's output that are shown
+
+
+class ChildFailed(PenstockError):
+    """A command that the demo ran ended with an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """What a job's metrics say so far: sums over its committed batches, and each batch's line."""
+
+    lines: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def settled(self) -> int:
+        """Records written or dead-lettered."""
+        return sum(line["rows"] + line["dead"] for line in self.lines)
+
+    @property
+    def mixed(self) -> int:
+        """Batches that hold more than one schema version."""
+        return sum(len(line["versions"]) > 1 for line in self.lines)
+
+
+def start(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """``penstock ARGUMENTS`` as the leader of a process group of its own, its output in ``log``."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "penstock", *arguments],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeout: float = 300) -> str:
+    """Run ``penstock ARGUMENTS`` to its end and return its standard output; :class:`ChildFailed` where it fails."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", *arguments],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ChildFailed(f"'penstock {arguments[0]}' did not end within {timeout:.0f} s.") from None
+    if done.returncode != 0:
+        raise ChildFailed(f"'penstock {arguments[0]}' ended with {done.returncode}: {_tail(done.stdout + done.stderr)}")
+    return done.stdout
+
+
+@dataclass(slots=True)
+class Job:
+    """The streaming job: ``penstock run`` with its metrics file, started, killed and stopped."""
+
+    pipeline: Path
+    metrics: Path
+    log: Path
+    environment: Mapping[str, str]
+    _process: subprocess.Popen[bytes] | None = field(default=None)
+
+    def start(self) -> None:
+        """Start the job, or start it again after a kill."""
+        self._process = start(["run", str(self.pipeline), "--metrics", str(self.metrics)], self.environment, self.log)
+
+    def kill(self) -> None:
+        """SIGKILL for the driver, its JVM and all that belongs to them, at once."""
+        process = self._running()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self._process = None
+
+    def stop(self, *, timeout: float = 90) -> None:
+        """End the job as an operator would, with SIGTERM, and wait."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            raise ChildFailed(f"The job did not end within {timeout:.0f} s of SIGTERM.") from None
+        finally:
+            self._process = None
+
+    def wait_until(
+        self, enough: Callable[[Batches], bool], what: str, *, timeout: float, show: Callable[[Batches], None]
+    ) -> Batches:
+        """Wait until the metrics satisfy ``enough``; an error names ``what`` was waited for, and shows the job's log."""
+        deadline = time.monotonic() + timeout
+        while True:
+            batches = read_batches(self.metrics)
+            show(batches)
+            if enough(batches):
+                return batches
+            self._running()
+            if time.monotonic() > deadline:
+                raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({batches.settled} records so far).")
+            time.sleep(0.1)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise EnvironmentProblem("The job was not started.")
+        if (status := self._process.poll()) is not None:
+            raise ChildFailed(f"The job ended with {status}: {_tail(self.log.read_text(errors='replace'))}")
+        return self._process
+
+
+class KillInBatch:
+    """Kills a job as soon as one of its batches has begun to write files that no reader sees yet.
+
+    ``staging`` is the hidden folder of the table. Watches from :meth:`start` on, in a thread of its own.
+    """
+
+    def __init__(self, job: Job, staging: Path) -> None:
+        self._job = job
+        self._staging = staging
+        self._left = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="kill", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def finish(self, *, timeout: float) -> int:
+        """Wait for the kill; returns how many staged files it left behind."""
+        self._thread.join(timeout)
+        self._stop.set()
+        if not self._left:
+            raise ChildFailed(f"No batch began to write within {timeout:.0f} s, so none was killed in the middle.")
+        return self._left
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.002):
+            if self._staged():
+                self._job.kill()
+                self._left = self._staged()
+                return
+
+    def _staged(self) -> int:
+        return sum(path.is_file() for path in self._staging.glob("*/staging/**/*"))
+
+
+def read_batches(metrics: Path) -> Batches:
+    """The committed batches in a metrics file; a line that is still being written waits for the next look."""
+    if not metrics.exists():
+        return Batches()
+    lines = [json.loads(line) for line in metrics.read_text().split("\n")[:-1]]
+    return Batches(lines=[line for line in lines if line["outcome"] == "committed"])
+
+
+def _tail(text: str) -> str:
+    return "\n" + "\n".join(text.strip().splitlines()[-_TAIL:])

@@ -1,0 +1,329 @@
+"""The demo from the first process to the last figure: nine steps, each through the door a user would take."""
+
+import io
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from confluent_kafka import KafkaException, Message
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from penstock.client.secrets import BrokerCredentials
+from penstock.demo.children import Batches, ChildFailed, Job, KillInBatch, penstock, read_batches, start
+from penstock.demo.cloud import DATABASE, REGISTRY, SCHEMA, TOPIC, Cloud
+from penstock.demo.console import Steps
+from penstock.demo.damage import DAMAGES, damage
+from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHEMA, load_flights, load_table, new_fields
+from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
+from penstock.local.ports import free_ports
+from penstock.produce.broker import BrokerSettings
+from penstock.produce.producer import Producer
+from penstock.serdes.avro import AvroSchema
+from penstock.serdes.codec import message_writer
+from penstock.settings.home import Home, PlatformConfig
+
+__all__ = ["STEPS", "Demo", "Outcome"]
+
+STEPS = 9
+
+_PARTITIONS = ("year", "month")
+_DAMAGED_OF_EACH_KIND = 10
+_TOPIC_PARTITIONS = 2
+_SWITCH = 0.5  # share of the records after which version 2 begins
+_STRAGGLERS = 0.1  # share of the second half that an old producer still writes
+_STREAM_SECONDS = 300
+
+_PIPELINE = f"""\
+name: flights
+source:
+  kafka:
+    brokers: ${{PENSTOCK_BROKERS}}
+    topic: {TOPIC}
+    secret: ${{PENSTOCK_SECRET_ID}}
+    security_protocol: SASL_PLAINTEXT
+    startingOffsets: earliest
+    maxOffsetsPerTrigger: {{offsets}}
+decode:
+  registry: {REGISTRY}
+  schema: {SCHEMA}
+sink:
+  parquet:
+    location: s3://{{bucket}}/flights
+    partition_by: [{", ".join(_PARTITIONS)}]
+    catalog: {{{{database: {DATABASE}, table: flights_live, create: true}}}}
+dead_letters:
+  location: s3://{{bucket}}/flights_dead
+  catalog: {{{{database: {DATABASE}, table: flights_dead, create: true}}}}
+trigger:
+  processingTime: 500 milliseconds
+checkpoint: s3://{{bucket}}-checkpoints/flights
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the demo ends with. ``latencies`` are seconds from produce to queryable, the slowest record of each batch."""
+
+    account: Account
+    refusal: Sequence[str]
+    batches: Batches
+    produce_seconds: float
+    latencies: Sequence[float]
+    answers: Mapping[str, Sequence[Sequence[str | None]]]
+    home: Path
+    kept: bool
+
+
+@dataclass(slots=True)
+class Demo:
+    """One run. ``home`` is a folder of its own, so that a platform that is already there stays as it is."""
+
+    home: Home
+    records: int | None
+    keep: bool
+    steps: Steps
+    config: PlatformConfig = field(init=False)
+    cloud: Cloud = field(init=False)
+    job: Job = field(init=False)
+    _source: pa.Table = field(init=False)
+    _killer: KillInBatch = field(init=False)
+    _running: list[tuple[subprocess.Popen[bytes], str]] = field(default_factory=list)
+    _dead: dict[tuple[str, int, int], bytes] = field(default_factory=dict)
+    _produce_seconds: float = 0.0
+    _children: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def run(self) -> Outcome:
+        """All nine steps; a difference in the account is raised at the end, after everything was stopped."""
+        try:
+            with self.steps.step("Start broker, object store and server"):
+                self._start_platform()
+            with self.steps.step("Create registry, schema, database and stream table"):
+                self._create()
+            with self.steps.step("Start the streaming job and replay the first half with version 1"):
+                first = self._first_half()
+            with self.steps.step("Register version 2, refuse an incompatible version 3"):
+                refusal = self._evolve()
+            with self.steps.step("Replay the second half with versions 1 and 2 mixed, and damaged records"):
+                self._second_half(first)
+            with self.steps.step("Kill the job with SIGKILL in the middle of a batch"):
+                self._kill()
+            with self.steps.step("Start the job again and let it catch up"):
+                batches = self._catch_up()
+            with self.steps.step("Crawl the lake and ask it questions in SQL"):
+                answers = self._query()
+            with self.steps.step("Reconcile every record and every field"):
+                account = self._reconcile()
+            return Outcome(
+                account=account,
+                refusal=refusal,
+                batches=batches,
+                produce_seconds=self._produce_seconds,
+                latencies=[line["max_latency_seconds"] for line in batches.lines if line["max_latency_seconds"] is not None],
+                answers=answers,
+                home=self.home.root,
+                kept=self.keep,
+            )
+        finally:
+            self._end()
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return self.config.client_environment() | {
+            "PENSTOCK_HOME": str(self.home.root),
+            "PENSTOCK_LAKE": str(self.home.lake),
+        }
+
+    @property
+    def _total(self) -> int:
+        return int(self._source.num_rows) + _DAMAGED_OF_EACH_KIND * len(DAMAGES)
+
+    def _start_platform(self) -> None:
+        server, s3, kafka, controller = free_ports(4)
+        ports = [f"--server-port={server}", f"--s3-port={s3}", f"--kafka-port={kafka}", f"--controller-port={controller}"]
+        # The data are read while the platform starts: both take a few seconds.
+        up = start(["up", "--detach", "--home", str(self.home.root), *ports], {}, self.home.logs / "demo.log")
+        self._source = load_flights(self.records)
+        if up.wait() != 0:
+            raise ChildFailed((self.home.logs / "demo.log").read_text(errors="replace").strip() or "'penstock up' failed.")
+        self.config = self.home.load()
+        self.cloud = Cloud(self.config)
+        self.steps.say(f"{self._source.num_rows:,} flights; server {self.config.endpoint_url}, broker {self.config.brokers}")
+
+    def _create(self) -> None:
+        self.cloud.create_schema(FIRST_SCHEMA)
+        columns = self.cloud.create_stream_table(self.config.brokers)
+        self.steps.say(f"{REGISTRY}/{SCHEMA} version 1; table {DATABASE}.flights_stream has its {columns} columns from it")
+        broker = self._broker()
+        topic = NewTopic(TOPIC, num_partitions=_TOPIC_PARTITIONS, replication_factor=1)
+        try:
+            AdminClient(broker.client_config()).create_topics([topic])[TOPIC].result(30)
+        except KafkaException as error:
+            raise ChildFailed(f"Topic {TOPIC} could not be created: {error.args[0].str()}") from None
+
+    def _broker(self) -> BrokerSettings:
+        login = BrokerCredentials(username=self.config.kafka_username, password=self.config.kafka_password)
+        return BrokerSettings(brokers=self.config.brokers, credentials=login)
+
+    def _first_half(self) -> int:
+        pipeline = self.home.root / "flights.yaml"
+        offsets = max(1_000, self._source.num_rows // 8)
+        pipeline.write_text(_PIPELINE.format(bucket=self.config.bucket, offsets=offsets))
+        (self.home.lake / f"{self.config.bucket}-checkpoints").mkdir(parents=True, exist_ok=True)
+        self.job = Job(
+            pipeline=pipeline,
+            metrics=self.home.logs / "flights-metrics.jsonl",
+            log=self.home.logs / "job.log",
+            environment=self._environment,
+        )
+        self.job.start()
+        first = int(self._source.num_rows * _SWITCH)
+        early = self._source.slice(0, first).drop_columns(new_fields())
+        self._finish(self._produce("first-half", early, version=1), "version 1")
+        batches = self.job.wait_until(
+            lambda batches: batches.settled >= first, f"{first} records", timeout=_STREAM_SECONDS, show=self._show
+        )
+        self.steps.say(f"{first:,} records sent with version 1 are in the lake, in {len(batches.lines)} batches")
+        return first
+
+    def _produce(self, name: str, rows: pa.Table, *, version: int, rate: float | None = None) -> subprocess.Popen[bytes]:
+        """``penstock produce`` over a Parquet file of ``rows``, started."""
+        path = self.home.root / f"{name}.parquet"
+        pq.write_table(rows, path)
+        arguments = ["produce", "-registryName", REGISTRY, "-schema", SCHEMA, "-topic", TOPIC, "--file", str(path)]
+        arguments += ["--schema-version", str(version), "--no-progress"]
+        arguments += [] if rate is None else ["--rate", str(rate)]
+        process = start(arguments, self._environment, self.home.logs / f"produce-{name}.log")
+        self._children.append(process)
+        return process
+
+    def _finish(self, process: subprocess.Popen[bytes], what: str) -> None:
+        began = time.monotonic()
+        if process.wait(_STREAM_SECONDS) != 0:
+            raise ChildFailed(f"The producer of {what} ended with {process.returncode}; its log is in {self.home.logs}.")
+        self._children.remove(process)
+        self._produce_seconds += time.monotonic() - began
+
+    def _evolve(self) -> Sequence[str]:
+        accepted = self.cloud.register(SECOND_SCHEMA)
+        columns = self.cloud.follow_version(accepted)
+        refusal = self.cloud.register_refused(INCOMPATIBLE_SCHEMA)
+        self.steps.say(f"Version {accepted} adds {', '.join(new_fields())}; the stream table shows {columns} columns")
+        self.steps.say(f"Version {refusal.number} is refused:")
+        for reason in refusal.reasons:
+            self.steps.say(f"  - {reason}")
+        if not all(any(name in reason for reason in refusal.reasons) for name in ("gate", "distance")):
+            raise ChildFailed("The refusal does not name the fields that broke the rules.")
+        return refusal.reasons
+
+    def _second_half(self, first: int) -> None:
+        later = self._source.slice(first)
+        is_old = self._is_straggler(later)
+        # It waits for the first file of the next batch from now on, so that no batch is too quick for it.
+        self._killer = KillInBatch(self.job, self.home.lake / self.config.bucket / "flights" / "_penstock")
+        self._killer.start()
+        stragglers = self._produce("stragglers", later.filter(is_old).drop_columns(new_fields()), version=1)
+        switched = self._produce("second-half", later.filter(pa.compute.invert(is_old)), version=2)
+        self._send_damaged()
+        self._running = [(stragglers, "version 1"), (switched, "version 2")]
+        kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {kind}" for kind in DAMAGES)
+        self.steps.say(f"{later.num_rows:,} records on their way from an old and a new producer at once; damaged: {kinds}")
+
+    @staticmethod
+    def _is_straggler(rows: pa.Table) -> pa.ChunkedArray:
+        nth = round(1 / _STRAGGLERS)
+        ids = rows["flight_id"]
+        return pa.compute.equal(pa.compute.subtract(ids, pa.compute.multiply(pa.compute.divide(ids, nth), nth)), 0)
+
+    def _send_damaged(self) -> None:
+        versions = [self.cloud.version(1), self.cloud.version(2)]
+        writers = [message_writer(version.id, AvroSchema(version.definition), ignore_unknown=True) for version in versions]
+        samples = self._source.slice(0, _DAMAGED_OF_EACH_KIND).to_pylist()
+        with Producer(self._broker(), TOPIC, versions[0]) as producer:
+            for number, sample in enumerate(samples * len(DAMAGES)):
+                kind = list(DAMAGES)[number % len(DAMAGES)]
+                frame = damage(writers[number // len(DAMAGES) % 2](sample), kind)
+                producer.send_raw(frame, acknowledged=self._remember(frame))
+
+    def _remember(self, frame: bytes) -> Any:
+        def remember(message: Message) -> None:
+            self._dead[str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)] = frame
+
+        return remember
+
+    def _kill(self) -> None:
+        left = self._killer.finish(timeout=_STREAM_SECONDS)
+        before = len(read_batches(self.job.metrics).lines)
+        self.steps.say(f"Killed after {before} committed batches, with {left} files of the next one half-way")
+        for process, what in self._running:
+            self._finish(process, what)
+
+    def _catch_up(self) -> Batches:
+        self.job.start()
+        batches = self.job.wait_until(
+            lambda batches: batches.settled >= self._total,
+            f"{self._total} records",
+            timeout=_STREAM_SECONDS,
+            show=self._show,
+        )
+        self.job.stop()
+        self.steps.say(
+            f"{batches.settled:,} records in {len(batches.lines)} batches, {batches.mixed} of them with both versions"
+        )
+        return batches
+
+    def _show(self, batches: Batches) -> None:
+        self.steps.progress(f"{batches.settled:,} of {self._total:,} records committed in {len(batches.lines)} batches")
+
+    def _query(self) -> dict[str, Sequence[Sequence[str | None]]]:
+        for name in ("airlines", "airports"):
+            buffer = io.BytesIO()
+            pq.write_table(load_table(name), buffer)
+            self.cloud.upload(f"{name}/{name}.parquet", buffer.getvalue())
+        self.cloud.crawl("flights", [f"s3://{self.config.bucket}/{name}/" for name in ("flights", "airlines", "airports")])
+        self.steps.say(f"The crawler made {DATABASE}.flights with {self.cloud.partitions('flights')} partitions")
+        answers: dict[str, Sequence[Sequence[str | None]]] = {
+            "counts": self.cloud.query("SELECT count(*), count(DISTINCT flight_id), count(temp) FROM flights"),
+            "live": self.cloud.query("SELECT count(*) FROM flights_live"),
+            "reasons": self.cloud.query("SELECT reason, count(*) FROM flights_dead GROUP BY reason ORDER BY reason"),
+        }
+        question = (
+            "SELECT a.name AS airline, count(*) AS flights, round(avg(f.dep_delay), 1) AS mean_delay, "
+            "round(avg(f.temp), 1) AS mean_temp FROM flights f JOIN airlines a ON a.carrier = f.carrier "
+            "GROUP BY a.name ORDER BY mean_delay DESC LIMIT 3"
+        )
+        shown = penstock(["sql", question, "--database", DATABASE], self._environment)
+        for line in shown.rstrip().splitlines():
+            self.steps.say(line)
+        return answers
+
+    def _reconcile(self) -> Account:
+        lake = self.home.lake / self.config.bucket
+        late = pa.compute.greater_equal(self._source["flight_id"], int(self._source.num_rows * _SWITCH))
+        is_new = pa.compute.and_(late, pa.compute.invert(self._is_straggler(self._source)))
+        versions = pa.compute.if_else(is_new, 2, 1)
+        expected = expected_rows(self._source, versions, new_fields())
+        actual = read_rows(lake / "flights", self._source.schema, _PARTITIONS)
+        dead_schema = pa.schema(
+            [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("value", pa.binary())]
+        )
+        dead = read_rows(lake / "flights_dead", dead_schema, ())
+        dead_read = {(row["topic"], row["partition"], row["offset"]): row["value"] for row in dead.to_pylist()}
+        return reconcile(
+            expected, actual, key="flight_id", dead_sent=self._dead, dead_read=dead_read, dead_rows=dead.num_rows
+        )
+
+    def _end(self) -> None:
+        for child in self._children:
+            child.kill()
+            child.wait()
+        if hasattr(self, "job"):
+            self.job.stop()
+        if not self.keep and (self.home.root / "platform.json").exists():
+            penstock(["down", "--home", str(self.home.root)], dict(os.environ))
