@@ -66,7 +66,11 @@ class TooManyRequests(LimitExceeded):
     """The queue of statements is full."""
 
     aws_code = "TooManyRequestsException"
-    members: ClassVar[Mapping[str, str]] = {"Reason": "CONCURRENT_QUERY_LIMIT_EXCEEDED"}
+
+    @property
+    def members(self) -> Mapping[str, str]:
+        """Members of the error's shape beside its message."""
+        return {"Reason": "CONCURRENT_QUERY_LIMIT_EXCEEDED"}
 
 
 class MetadataProblem(NotFound):

@@ -1,0 +1,72 @@
+"""Which functions a query may call: those that compute on values, none that reach outside the lake or into the engine.
+
+The engine itself runs without file access beside the lake's files, so this is the first of two walls, and the one whose
+message names the function.
+"""
+
+from sqlglot import exp
+
+from penstock.query.errors import InvalidRequest, Position
+
+__all__ = ["check_functions", "position_of"]
+
+_REFUSED = frozenset(
+    """
+    current_setting current_connection_id current_query current_query_id current_schemas current_transaction_id currval
+    duckdb_functions enum_code get_block_size getenv getvariable glob in_search_path json_deserialize_sql
+    json_execute_serialized_sql json_serialize_plan json_serialize_sql nextval parse_duckdb_log_message parquet_scan
+    pg_sleep query query_table read_blob read_csv read_csv_auto read_json read_json_auto read_ndjson read_parquet
+    read_text seq_scan setseed setval sleep_ms sniff_csv stats txid_current vector_type version which_secret write_log
+    """.split()  # noqa: SIM905
+)
+_REFUSED_PREFIXES = (
+    "pg_",
+    "has_",
+    "inet_",
+    "duckdb_",
+    "pragma_",
+    "read_",
+    "parquet_",
+    "icu_collate_",
+    "iceberg_",
+    "delta_",
+    "sql_auto",
+)
+
+
+def position_of(node: exp.Expr) -> Position | None:
+    """Where ``node`` begins in the SQL text, as far as the parser kept it."""
+    for each in node.walk(bfs=False):
+        meta = each.meta
+        if "line" in meta and "col" in meta:
+            width = int(meta.get("end", 0)) - int(meta.get("start", 0))
+            return Position(int(meta["line"]), max(1, int(meta["col"]) - width))
+    return None
+
+
+def check_functions(tree: exp.Expr) -> None:
+    """Raise :class:`InvalidRequest` for the first function that is refused, and for a table that is no name.
+
+    In FROM stand names of tables, subqueries, UNNEST and VALUES; table functions and file names do not.
+    """
+    for table in tree.find_all(exp.Table):
+        parts = [table.args.get(part) for part in ("this", "db", "catalog")]
+        if parts[0] is None or not all(isinstance(part, exp.Identifier | None) for part in parts):
+            raise _refused(table, f"The table function {table.this.sql('trino')[:100]} is not served here.")
+    for node in tree.walk():
+        if isinstance(node, exp.Parameter | exp.SessionParameter):
+            raise _refused(node, f"The variable {node.sql('trino')[:100]} is not served here.")
+        if not isinstance(node, exp.Func):
+            continue
+        names = {node.name.lower()} if isinstance(node, exp.Anonymous) else {each.lower() for each in node.sql_names()}
+        for name in names:
+            if name in _REFUSED or name.startswith(_REFUSED_PREFIXES):
+                raise _refused(node, f"Function '{name}' is not served here.")
+
+
+def _refused(node: exp.Expr, message: str) -> InvalidRequest:
+    position = position_of(node)
+    where = f"{position}: " if position is not None else ""
+    return InvalidRequest(
+        f"{where}{message}", remedy="Queries compute on the catalog's tables alone.", athena_code="MALFORMED_QUERY"
+    )

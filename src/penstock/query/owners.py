@@ -1,0 +1,48 @@
+"""Which process runs a statement, and whether that process still lives."""
+
+import os
+import socket
+import uuid
+from datetime import datetime, timedelta
+
+from penstock.statements.model import Statement
+
+__all__ = ["forget_owner", "is_lost", "new_owner"]
+
+_living: set[str] = set()
+
+
+def new_owner() -> str:
+    """A name for a service of this process: host, process id, and a part of its own."""
+    owner = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex}"
+    _living.add(owner)
+    return owner
+
+
+def forget_owner(owner: str) -> None:
+    """The service of this name has ended."""
+    _living.discard(owner)
+
+
+def is_lost(statement: Statement, *, now: datetime, dead_after: timedelta) -> bool:
+    """Whether the process that had ``statement`` is gone.
+
+    On this host the process id tells at once; elsewhere, or where the id was given to another process, its silence does.
+    """
+    if statement.owner in _living:
+        return False
+    host, _, rest = statement.owner.partition(":")
+    pid = rest.partition(":")[0]
+    if host == socket.gethostname()[:100] and pid.isdigit() and (int(pid) == os.getpid() or not _runs(int(pid))):
+        return True
+    return now - statement.heartbeat > dead_after
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,93 @@
+"""Which partitions a query can need: conditions on partition keys, taken from its WHERE and inner joins.
+
+A condition is only ever weakened (what it does not understand counts as true), so a partition is left out only where no
+row of it can pass. The conditions themselves are computed by the engine that runs the query, over the catalog's values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from penstock.catalog.model import Column, Table
+
+__all__ = ["partition_conditions"]
+
+_UNSTABLE = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc, exp.Rand, exp.Randn, exp.Uuid, exp.Placeholder, exp.Lambda)
+_UNSTABLE_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uuid"})
+
+
+def partition_conditions(scope: Scope, alias: str, tables: Mapping[str, Table]) -> Sequence[exp.Expr]:
+    """Conditions, all of which hold for every row of ``alias`` that the query in ``scope`` can use.
+
+    ``tables`` maps each source of the scope that is a table of the catalog to it; conditions name bare columns.
+    An outer join may leave the alias's columns NULL, which the caller has to try each condition with.
+    """
+    query = scope.expression
+    if not isinstance(query, exp.Select):
+        return []
+    keys = {column.name.lower() for column in tables[alias].partition_keys}
+    others = {column.name.lower() for name, table in tables.items() if name != alias for column in _columns(table)}
+    sole = set(tables) == set(scope.sources) and not query.args.get("laterals") and not query.find(exp.Unnest, exp.Lateral)
+    bare = keys - others if sole else set()
+    found = [_weakened(each, alias.lower(), keys, bare) for each in _conjuncts(query)]
+    return [each for each in found if each is not None]
+
+
+def _columns(table: Table) -> Iterator[Column]:
+    yield from table.storage.columns
+    yield from table.partition_keys
+
+
+def _conjuncts(query: exp.Select) -> Iterator[exp.Expr]:
+    where = query.args.get("where")
+    if where is not None:
+        yield from _flat(where.this)
+    joins = query.args.get("joins") or []
+    if all(_is_inner(join) for join in joins):
+        for join in joins:
+            if join.args.get("on") is not None:
+                yield from _flat(join.args["on"])
+
+
+def _is_inner(join: exp.Join) -> bool:
+    return not join.side and join.kind in {"", "INNER", "CROSS"} and not join.method
+
+
+def _flat(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from _flat(condition.left)
+        yield from _flat(condition.right)
+    else:
+        yield condition
+
+
+def _weakened(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp.Expr | None:
+    """What ``condition`` implies about the partition keys alone; None where that is nothing."""
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]
+        known = [each for each in parts if each is not None]
+        return exp.and_(*known, copy=False) if known else None
+    if isinstance(condition, exp.Or):
+        parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]
+        known = [each for each in parts if each is not None]
+        return exp.or_(*known, copy=False) if len(known) == len(parts) else None
+    return _own(condition, alias, keys, bare)
+
+
+def _own(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp.Expr | None:
+    columns = list(condition.find_all(exp.Column))
+    if not columns or condition.find(*_UNSTABLE) is not None:
+        return None
+    if any(each.name.lower() in _UNSTABLE_NAMES for each in condition.find_all(exp.Anonymous)):
+        return None
+    for column in columns:
+        name, table = column.name.lower(), column.table.lower()
+        if column.args.get("db") is not None or name not in (keys if table == alias else bare if not table else ()):
+            return None
+    copy = condition.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+    return copy

@@ -1,0 +1,304 @@
+"""The statements' service: accept, queue, run, watch, stop, and hand out results.
+
+Each server process runs what it accepted, on a bounded pool of threads; all processes answer for all statements, because
+states are in the store and results are objects of the lake.
+"""
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from penstock.errors import InvalidInput, NotFound, PenstockError
+from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.query.dialect import parse
+from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, TooManyRequests
+from penstock.query.owners import forget_owner, is_lost, new_owner
+from penstock.query.planner import CATALOG_NAME
+from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.results import ResultRows, read_rows
+from penstock.query.runner import Interrupted, Run, milliseconds
+from penstock.query.settings import QuerySettings
+from penstock.query.watch import Watch
+from penstock.statements.model import (
+    FINAL_STATES,
+    Statement,
+    StatementFailure,
+    StatementId,
+    StatementPage,
+    StatementState,
+    StatementStatistics,
+    StatementType,
+)
+from penstock.statements.store import StatementStore
+
+__all__ = ["PRIMARY", "QueryService", "StatementRequest"]
+
+PRIMARY = "primary"
+_STOPPED = "Query canceled by user"
+_LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementRequest:
+    """What a client asks to be run."""
+
+    sql: str
+    database: str | None = None
+    catalog: str | None = None
+    workgroup: str | None = None
+    output_location: str | None = None
+    parameters: Sequence[str] = ()
+    token: str | None = None
+    principal: str = ""
+
+
+class QueryService:
+    """Runs statements of one catalog over one lake."""
+
+    def __init__(
+        self,
+        *,
+        store: StatementStore,
+        catalog: CatalogReader,
+        lake: LakeFolder,
+        settings: QuerySettings,
+        sink: ResultSink,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.settings = settings
+        self.catalog = catalog
+        self._store = store
+        self._lake = lake
+        self._sink = sink
+        self._clock = clock
+        self._owner = new_owner()
+        self._watch = Watch(store, self._owner, settings, clock)
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting = 0
+        self._closed = False
+
+    def start(self, request: StatementRequest) -> StatementId:
+        """Accept a statement and return its id; it runs as soon as a worker is free.
+
+        Raises :class:`InvalidRequest` for what cannot run at all and :class:`TooManyRequests` where the queue is full. A
+        token that was used before for the same statement returns that one's id.
+        """
+        statement = self._accepted(request)
+        with self._lock:
+            if self._closed:
+                raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
+            if self._waiting >= self.settings.workers + self.settings.queue:
+                raise TooManyRequests(
+                    f"{self._waiting} statements are running or queued, the most this server takes.",
+                    remedy="Wait for some to finish, or stop them.",
+                )
+            self._waiting += 1
+        try:
+            kept = self._store.add(statement)
+        except BaseException:
+            self._done()
+            raise
+        if kept.id != statement.id:
+            self._done()
+            _check_same(kept, statement)
+            return kept.id
+        self._submit(statement)
+        return statement.id
+
+    def get(self, statement_id: str) -> Statement:
+        """One statement; :class:`InvalidRequest` where there is none of this id."""
+        found = self.get_many([statement_id])
+        if not found:
+            raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
+        return found[0]
+
+    def get_many(self, ids: Sequence[str]) -> Sequence[Statement]:
+        """Those of ``ids`` that exist. One whose process has died is FAILED from here on."""
+        found = self._store.get_many([StatementId(each) for each in ids])
+        lost = [each for each in found if self._bury(each)]
+        return self._store.get_many([each.id for each in found]) if lost else found
+
+    def page(self, *, workgroup: str | None = None, limit: int = 50, token: str | None = None) -> StatementPage:
+        """Ids, newest first."""
+        return self._store.page(workgroup=check_workgroup(workgroup), limit=limit or 50, token=token)
+
+    def stop(self, statement_id: str) -> None:
+        """Stop a statement, wherever it runs; one that is done stays as it is."""
+        state = self._store.request_cancel(StatementId(statement_id), at=self._clock(), reason=_STOPPED)
+        if state is None:
+            raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
+        self._watch.interrupt(StatementId(statement_id), _STOPPED)
+
+    def results(self, statement_id: str, *, limit: int = 1000, token: str | None = None) -> tuple[Statement, ResultRows]:
+        """The statement and a page of its rows; a SELECT's first row is the header.
+
+        Raises :class:`InvalidRequest` where it has no result (yet), or the object is gone.
+        """
+        statement = self.get(statement_id)
+        if statement.state not in FINAL_STATES:
+            raise InvalidRequest(f"Query has not yet finished. Current state: {statement.state.value}")
+        if statement.state is not StatementState.SUCCEEDED:
+            raise InvalidRequest(f"Query did not finish successfully. Final query state: {statement.state.value}")
+        offset = _offset(token)
+        try:
+            with self._sink.open(statement.result_uri, offset) as file:
+                quoted = statement.result_uri.endswith(".csv")
+                return statement, read_rows(file, offset=offset, count=limit, quoted=quoted)
+        except NotFound as error:
+            raise InvalidRequest(error.message, remedy=error.remedy) from error
+
+    def recover(self) -> int:
+        """Fail what dead processes left unfinished; how many those were."""
+        return sum(self._bury(each) for each in self._store.unfinished())
+
+    def close(self) -> None:
+        """Stop everything that runs here and end the threads."""
+        with self._lock:
+            self._closed = True
+            pool = self._pool
+        self._watch.interrupt_all(StatementError("SERVER_RESTARTED", "The server was stopped.", remedy="Run it again."))
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+        for each in self._store.unfinished() if pool is not None else ():
+            if each.owner == self._owner:
+                self._fail(each, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
+        self._watch.close()
+        forget_owner(self._owner)
+
+    def _accepted(self, request: StatementRequest) -> Statement:
+        parsed = parse(request.sql, request.parameters)
+        if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
+            raise InvalidRequest(
+                f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
+            )
+        location = request.output_location or self.settings.output_location
+        try:
+            parse_uri(location)
+            self._sink.check(location)
+        except InvalidInput as error:
+            raise InvalidRequest(error.message, remedy=error.remedy) from error
+        statement_id = StatementId(str(uuid.uuid4()))
+        ending = "csv" if parsed.type is StatementType.DML else "txt"
+        now = self._clock()
+        return Statement(
+            id=statement_id,
+            sql=request.sql,
+            type=parsed.type,
+            substatement=parsed.substatement,
+            catalog=CATALOG_NAME,
+            database=request.database.lower() if request.database else None,
+            workgroup=check_workgroup(request.workgroup),
+            output_location=location,
+            result_uri=f"{location.rstrip('/')}/{statement_id}.{ending}",
+            parameters=tuple(request.parameters),
+            token=request.token,
+            principal=request.principal,
+            submitted=now,
+            owner=self._owner,
+            heartbeat=now,
+        )
+
+    def _submit(self, statement: Statement) -> None:
+        run = Run(statement, catalog=self.catalog, lake=self._lake, sink=self._sink, settings=self.settings)
+        self._watch.add(run)
+        with self._lock:
+            if self._closed:
+                return  # close() fails what is left unfinished
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="penstock-sql")
+            self._pool.submit(self._work, run)
+
+    def _work(self, run: Run) -> None:
+        statement = run.statement
+        try:
+            if self._store.start(statement.id, at=self._clock()):
+                self._watch.started(run)
+                self._finish(run)
+        finally:
+            self._watch.remove(run)
+            self._done()
+
+    def _finish(self, run: Run) -> None:
+        statement_id = run.statement.id
+        try:
+            try:
+                outcome = run.execute()
+            except StatementCancelled:
+                run.check()
+                raise
+            at = self._clock()
+            self._store.finish(
+                statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns
+            )
+        except Interrupted:
+            at = self._clock()
+            self._store.finish(
+                statement_id, StatementState.CANCELLED, at=at, reason=str(run.why), statistics=self._timed(run, at)
+            )
+        except StatementError as error:
+            self._fail(run.statement, error.failure(), run)
+        except PenstockError as error:
+            self._fail(
+                run.statement, StatementError("GENERIC_INTERNAL_ERROR", error.message, remedy=error.remedy).failure(), run
+            )
+        except BaseException as error:
+            # A statement must never stay RUNNING: whatever broke, its state says so before the error goes on to the log.
+            what = f"The engine failed: {type(error).__name__}."
+            self._fail(run.statement, StatementError("GENERIC_INTERNAL_ERROR", what).failure(), run)
+            raise
+
+    def _fail(self, statement: Statement, failure: StatementFailure, run: Run | None = None) -> bool:
+        at = self._clock()
+        statistics = self._timed(run, at) if run is not None else None
+        return self._store.finish(
+            statement.id, StatementState.FAILED, at=at, reason=failure.message, failure=failure, statistics=statistics
+        )
+
+    def _timed(self, run: Run, at: datetime) -> StatementStatistics:
+        from_submission = int((at - run.statement.submitted).total_seconds() * 1000)
+        running = milliseconds(run.started)
+        return run.timed(queue_ms=max(0, from_submission - running), total_ms=max(from_submission, 0))
+
+    def _bury(self, statement: Statement) -> bool:
+        """Fail a statement whose process has died; whether that was so."""
+        if statement.state in FINAL_STATES or statement.owner == self._owner:
+            return False
+        dead_after = timedelta(seconds=self.settings.dead_after_seconds)
+        if not is_lost(statement, now=self._clock(), dead_after=dead_after):
+            return False
+        return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
+
+    def _done(self) -> None:
+        with self._lock:
+            self._waiting -= 1
+
+
+def check_workgroup(name: str | None) -> str:
+    """The workgroup, which has to be ``primary``."""
+    if name is not None and name != PRIMARY:
+        raise InvalidRequest(f"WorkGroup {name} is not found.", remedy=f"'{PRIMARY}' is the only one.")
+    return PRIMARY
+
+
+def _check_same(kept: Statement, asked: Statement) -> None:
+    if (kept.sql, kept.database, kept.parameters, kept.output_location) != (
+        asked.sql,
+        asked.database,
+        asked.parameters,
+        asked.output_location,
+    ):
+        raise InvalidRequest(
+            "Idempotent parameters do not match", remedy="Use a new ClientRequestToken for another statement."
+        )
+
+
+def _offset(token: str | None) -> int:
+    if token is None:
+        return 0
+    if not token.isascii() or not token.isdigit() or len(token) > 15:
+        raise InvalidRequest(f"'{token[:100]}' is not a page token of this result.", remedy="Start again without NextToken.")
+    return int(token)

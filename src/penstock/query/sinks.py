@@ -1,0 +1,90 @@
+"""Where results go: straight into the lake's folder, or through the S3 endpoint in front of it.
+
+Through the endpoint is right where a gateway keeps ETags of its own: an object that did not come through it has none
+there, and some clients need one.
+"""
+
+import io
+import os
+import shutil
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from penstock.errors import InvalidInput, NotFound
+from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.query.errors import StatementError
+
+__all__ = ["LakeSink", "S3Sink"]
+
+
+class LakeSink:
+    """:class:`penstock.query.ports.ResultSink` over the lake's folder."""
+
+    def __init__(self, lake: LakeFolder) -> None:
+        self._lake = lake
+
+    def check(self, location: str) -> None:
+        bucket = self._lake.root / parse_uri(location).bucket
+        if not bucket.is_dir():
+            raise InvalidInput(
+                f"The bucket of {location[:200]} does not exist.", remedy="Create it, or give another OutputLocation."
+            )
+        self._lake.path(location)
+
+    def put(self, uri: str, file: Path) -> None:
+        target = self._lake.path(uri)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
+            shutil.copyfile(file, scratch)
+            scratch.replace(target)
+        except OSError as error:
+            raise StatementError(
+                "GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error.strerror}."
+            ) from error
+
+    def open(self, uri: str, offset: int = 0) -> BinaryIO:
+        try:
+            file = self._lake.path(uri).open("rb")
+        except OSError:
+            raise NotFound(f"The result {uri} is not there any more.", remedy="Run the statement again.") from None
+        file.seek(offset)
+        return file
+
+
+class S3Sink:
+    """:class:`penstock.query.ports.ResultSink` through an S3 endpoint. ``client`` is a boto3 S3 client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def check(self, location: str) -> None:
+        bucket = parse_uri(location).bucket
+        try:
+            self._client.head_bucket(Bucket=bucket)
+        except (ClientError, BotoCoreError) as error:
+            raise InvalidInput(
+                f"Results cannot be written to {location[:200]}: bucket {bucket} cannot be reached ({error}).",
+                remedy="Create it, or give another OutputLocation.",
+            ) from error
+
+    def put(self, uri: str, file: Path) -> None:
+        where = parse_uri(uri)
+        try:
+            # One PUT up to 64 MB, parts beyond: either way the object appears whole.
+            self._client.upload_file(str(file), where.bucket, where.key)
+        except Exception as error:  # boto3 wraps what went wrong in several families
+            raise StatementError("GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error}.") from error
+
+    def open(self, uri: str, offset: int = 0) -> BinaryIO:
+        where = parse_uri(uri)
+        wanted = {"Range": f"bytes={offset}-"} if offset else {}
+        try:
+            answer = self._client.get_object(Bucket=where.bucket, Key=where.key, **wanted)
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "InvalidRange":
+                return io.BytesIO()  # the end of the object
+            raise NotFound(f"The result {uri} is not there any more.", remedy="Run the statement again.") from error
+        return io.BufferedReader(answer["Body"])

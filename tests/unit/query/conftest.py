@@ -1,0 +1,70 @@
+"""A lake of flights, and a service over it."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lake_of_flights import Ask, Lake, Rows, flights
+
+from penstock.lake.locations import LakeFolder
+from penstock.query.service import QueryService, StatementRequest
+from penstock.query.settings import QuerySettings
+from penstock.query.sinks import LakeSink
+from penstock.statements.model import FINAL_STATES, Statement
+from penstock.store.memory.statements import MemoryStatementStore
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    (tmp_path / "lake" / "lake").mkdir(parents=True)
+    made = Lake(LakeFolder(tmp_path / "lake"))
+    flights(made)
+    return made
+
+
+@pytest.fixture
+def settings() -> QuerySettings:
+    return QuerySettings(output_location="s3://lake/athena-results/", poll_seconds=0.02, memory_bytes=256 << 20, threads=1)
+
+
+@pytest.fixture
+def service(lake: Lake, settings: QuerySettings) -> Iterator[QueryService]:
+    made = QueryService(
+        store=MemoryStatementStore(), catalog=lake.catalog, lake=lake.folder, settings=settings, sink=LakeSink(lake.folder)
+    )
+    yield made
+    made.close()
+
+
+def finished(service: QueryService, statement_id: str, seconds: float = 60.0) -> Statement:
+    """The statement once it is in a final state."""
+    deadline = time.monotonic() + seconds
+    while (statement := service.get(statement_id)).state not in FINAL_STATES:
+        assert time.monotonic() < deadline, f"still {statement.state}"
+        time.sleep(0.01)
+    return statement
+
+
+@pytest.fixture
+def ask(service: QueryService) -> Ask:
+    """Run a statement to its end, in database flights_db."""
+
+    def run(sql: str, **request: object) -> Statement:
+        asked = StatementRequest(**({"sql": sql, "database": "flights_db"} | request))  # type: ignore[arg-type]
+        return finished(service, service.start(asked))
+
+    return run
+
+
+@pytest.fixture
+def rows(service: QueryService, ask: Ask) -> Rows:
+    """The rows of a statement that has to succeed, without a SELECT's header."""
+
+    def run(sql: str, **request: object) -> list[list[str | None]]:
+        statement = ask(sql, **request)
+        assert statement.state == "SUCCEEDED", statement.reason
+        found = [list(row) for row in service.results(statement.id)[1].rows]
+        return found[1:] if statement.result_uri.endswith(".csv") else found
+
+    return run

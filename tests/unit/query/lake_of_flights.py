@@ -1,0 +1,134 @@
+"""A small lake and its catalog: Parquet written by pyarrow, tables as the crawler describes them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.catalog.expressions import PartitionExpression
+from penstock.catalog.model import Column, Database, Partition, SerDeInfo, StorageDescriptor, Table
+from penstock.errors import NotFound
+from penstock.lake.locations import LakeFolder
+from penstock.statements.model import Statement
+
+Ask = Callable[..., Statement]
+Rows = Callable[..., list[list[str | None]]]
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+PARQUET = SerDeInfo(serialization_library="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe")
+
+
+@dataclass
+class FakeCatalog:
+    """Tables and partitions in dictionaries, read as the real catalog is read."""
+
+    names: list[str] = field(default_factory=lambda: ["flights_db", "empty_db"])
+    kept: dict[tuple[str, str], Table] = field(default_factory=dict)
+    parts: dict[tuple[str, str], list[Partition]] = field(default_factory=dict)
+
+    def databases(self) -> Sequence[Database]:
+        return [Database(name=name, create_time=NOW) for name in self.names]
+
+    def tables(self, database: str) -> Sequence[Table]:
+        if database not in self.names:
+            raise NotFound(f"Database {database} not found.")
+        return [table for (home, _), table in self.kept.items() if home == database]
+
+    def table(self, database: str, name: str) -> Table:
+        if (database, name) not in self.kept:
+            raise NotFound(f"Table {name} not found.")
+        return self.kept[database, name]
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        found = self.parts.get((database, table), [])
+        if expression is None:
+            return found
+        test = PartitionExpression(expression, self.kept[database, table].partition_keys)
+        return [each for each in found if test.matches(each.values)]
+
+
+@dataclass
+class Lake:
+    """The folder, the catalog, and hands to fill both."""
+
+    folder: LakeFolder
+    catalog: FakeCatalog = field(default_factory=FakeCatalog)
+
+    def write(self, key: str, table: pa.Table) -> Path:
+        """One Parquet file of bucket ``lake``."""
+        path = self.folder.root / "lake" / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path)
+        return path
+
+    def table(
+        self,
+        name: str,
+        columns: dict[str, str],
+        keys: dict[str, str] | None = None,
+        *,
+        database: str = "flights_db",
+        **others: object,
+    ) -> Table:
+        """Register a Parquet table at ``s3://lake/NAME/``."""
+        storage = StorageDescriptor(
+            columns=[Column(name=each, type=kind) for each, kind in columns.items()],
+            location=f"s3://lake/{name}/",
+            input_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+            output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+            serde_info=PARQUET,
+        )
+        values: dict[str, object] = {
+            "database": database,
+            "name": name,
+            "version_id": "0",
+            "storage": storage,
+            "partition_keys": [Column(name=each, type=kind) for each, kind in (keys or {}).items()],
+            "table_type": "EXTERNAL_TABLE",
+            "parameters": {"classification": "parquet"},
+            "create_time": NOW,
+            "update_time": NOW,
+        }
+        table = Table(**(values | others))  # type: ignore[arg-type]
+        self.catalog.kept[database, name] = table
+        return table
+
+    def partition(self, table: str, *values: str, location: str | None = None, database: str = "flights_db") -> None:
+        """Register a partition; by default where its values say."""
+        home = self.catalog.kept[database, table]
+        folder = "/".join(f"{key.name}={value}" for key, value in zip(home.partition_keys, values, strict=True))
+        storage = StorageDescriptor(
+            columns=home.storage.columns,
+            location=location or f"s3://lake/{table}/{folder}/",
+            input_format=home.storage.input_format,
+            serde_info=PARQUET,
+        )
+        part = Partition(database=database, table=table, values=list(values), storage=storage, create_time=NOW)
+        self.catalog.parts.setdefault((database, table), []).append(part)
+
+
+def flights(lake: Lake) -> None:
+    """``flights`` partitioned by year and month: 12 months of 10 rows; ``airlines`` whole."""
+    lake.table(
+        "flights",
+        {"carrier": "string", "flight": "int", "distance": "double", "dep_time": "timestamp"},
+        {"year": "int", "month": "int"},
+    )
+    for month in range(1, 13):
+        rows = pa.table(
+            {
+                "carrier": ["UA" if at % 2 else "AA" for at in range(10)],
+                "flight": pa.array([month * 100 + at for at in range(10)], pa.int32()),
+                "distance": [float(at) for at in range(10)],
+                "dep_time": pa.array([datetime(2013, month, at + 1, 5, 17) for at in range(10)], pa.timestamp("us")),
+            }
+        )
+        lake.write(f"flights/year=2013/month={month}/part-0.parquet", rows)
+        lake.partition("flights", "2013", str(month))
+    lake.table("airlines", {"carrier": "string", "name": "string"})
+    lake.write(
+        "airlines/part-0.parquet", pa.table({"carrier": ["UA", "AA", "DL"], "name": ["United", 'American "A"', None]})
+    )
