@@ -1,0 +1,97 @@
+"""The behaviour of every SecretStore."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+
+from penstock.secrets.errors import SecretChanged, SecretExists
+from penstock.secrets.model import Secret, SecretStore, SecretValue, SecretVersion
+from penstock.store.memory.secrets import MemorySecretStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.secrets import SqlSecretStore
+
+NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
+ACCOUNT = "111122223333"
+TEXT = SecretVersion(id="v1", value=SecretValue(text="pässword"), stages=frozenset({"AWSPREVIOUS"}), created=NOW)
+BINARY = SecretVersion(id="v2", value=SecretValue(binary=b"\x00\xff"), stages=frozenset({"AWSCURRENT", "x"}), created=NOW)
+SECRET = Secret(
+    arn=f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:db-AbCdEf",
+    account=ACCOUNT,
+    name="db",
+    created=NOW,
+    changed=NOW,
+    description="of the broker",
+    tags={"team": "data"},
+    versions=(TEXT, BINARY),
+)
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    database = Database("sqlite://")
+    database.create_all()
+    yield database
+    database.close()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, database: Database) -> SecretStore:
+    return MemorySecretStore() if request.param == "memory" else SqlSecretStore(database, Sealer(bytes(32)))
+
+
+def test_returns_what_was_created_by_arn_and_name(store: SecretStore) -> None:
+    store.create(SECRET)
+    assert store.by_arn(SECRET.arn) == SECRET
+    assert store.by_name(ACCOUNT, "db") == SECRET
+    assert store.by_name("444455556666", "db") is None
+    assert store.by_arn(f"{SECRET.arn}x") is None
+
+
+def test_takes_a_name_once_an_account(store: SecretStore) -> None:
+    store.create(SECRET)
+    with pytest.raises(SecretExists):
+        store.create(replace(SECRET, arn=f"{SECRET.arn}2"))
+    store.create(replace(SECRET, arn=f"{SECRET.arn}3", account="444455556666"))
+
+
+def test_replaces_at_the_revision_it_was_read_at(store: SecretStore) -> None:
+    store.create(SECRET)
+    changed = replace(SECRET, description=None, versions=(BINARY,), deletion=NOW + timedelta(days=7), accessed=NOW)
+    store.replace(changed)
+    assert store.by_arn(SECRET.arn) == replace(changed, revision=1)
+    with pytest.raises(SecretChanged):
+        store.replace(replace(changed, description="too late"))
+    assert store.by_arn(SECRET.arn) == replace(changed, revision=1)
+
+
+def test_lists_by_age_without_values(store: SecretStore) -> None:
+    store.create(SECRET)
+    store.create(replace(SECRET, arn=f"{SECRET.arn}0", name="older", created=NOW - timedelta(days=1), versions=()))
+    older, newer = store.list(ACCOUNT)
+    assert (older.name, newer.name) == ("older", "db")
+    assert [(version.id, version.stages, version.value) for version in newer.versions] == [
+        ("v1", TEXT.stages, SecretValue()),
+        ("v2", BINARY.stages, SecretValue()),
+    ]
+
+
+def test_purges(store: SecretStore) -> None:
+    store.create(SECRET)
+    store.purge(SECRET.arn)
+    store.purge(SECRET.arn)
+    assert store.by_name(ACCOUNT, "db") is None
+    store.create(SECRET)
+    assert store.by_arn(SECRET.arn) == SECRET
+
+
+def test_no_value_lies_in_the_database_in_clear(database: Database) -> None:
+    SqlSecretStore(database, Sealer(bytes(32))).create(SECRET)
+    with database.read() as connection:
+        sealed = connection.execute(text("SELECT value_sealed FROM secret_versions")).scalars().all()
+    assert len(sealed) == 2
+    assert not any("pässword".encode() in value or value == b"\x00\xff" for value in sealed)
+    assert "pässword" not in repr(SECRET)
