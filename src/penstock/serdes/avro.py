@@ -13,8 +13,9 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from penstock.client.cache import OnceCache
-from penstock.serdes.diagnosis import explain, too_deep
+from penstock.serdes.diagnosis import explain, find_misfit, too_deep
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TrailingBytes, TruncatedPayload, UnreadableSchema
+from penstock.serdes.lossless import FAULTS, compile_guard
 from penstock.serdes.shape import MAX_SCHEMA_DEPTH, Limits, Node, analyse, check, needs_check, tree_depth
 
 __all__ = ["AvroSchema", "AvroSchemas", "decoder", "encoder"]
@@ -74,12 +75,22 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
     parsed = schema.parsed
     write = fastavro.schemaless_writer
     bounded = schema.walk_first
+    guard = compile_guard(parsed, schema.named)
     strict = not ignore_unknown
     start = len(prefix)
 
     def encode(value: Any) -> bytes:
         if bounded and too_deep(value, _LIMITS.depth):
             raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.")
+        if guard is not None:
+            try:
+                guard(value)
+            except FAULTS:
+                misfit = find_misfit(value, parsed, schema.named, ignore_unknown=ignore_unknown)
+                if misfit is not None:
+                    raise misfit from None
+            except RecursionError:
+                raise PayloadTooLarge("The value nests too deep to be checked.") from None
         out = BytesIO(prefix)
         out.seek(start)
         try:

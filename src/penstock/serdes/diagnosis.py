@@ -8,7 +8,7 @@ import fastavro
 
 from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
 
-__all__ = ["explain", "too_deep"]
+__all__ = ["explain", "find_misfit", "too_deep"]
 
 _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 _MAX_SHOWN = 80
@@ -28,14 +28,22 @@ def too_deep(value: Any, limit: int) -> bool:
     return False
 
 
+def find_misfit(value: Any, schema: Any, named: Mapping[str, Any], *, ignore_unknown: bool) -> IncompatibleValue | None:
+    """The error for the first part of ``value`` that does not fit, with its path; ``None`` where all fits."""
+    return _Finder(named, ignore_unknown=ignore_unknown).find(value, schema, _root(schema))
+
+
 def explain(
-    value: Any, parsed: Any, named: Mapping[str, Any], error: BaseException, *, ignore_unknown: bool = False
+    value: Any, schema: Any, named: Mapping[str, Any], error: BaseException, *, ignore_unknown: bool
 ) -> IncompatibleValue:
-    """The error for a value that fastavro refused with ``error``, with the path of the first thing that does not fit."""
-    finder = _Finder(named, ignore_unknown=ignore_unknown)
-    name = parsed["name"].rpartition(".")[2] if isinstance(parsed, dict) and "name" in parsed else "value"
-    found = finder.find(value, parsed, name)
-    return found or IncompatibleValue(f"{name} does not fit its schema: {' '.join(str(error).split())[:300]}", path=name)
+    """The error for a value that fastavro refused with ``error``."""
+    found = find_misfit(value, schema, named, ignore_unknown=ignore_unknown)
+    root = _root(schema)
+    return found or IncompatibleValue(f"{root} does not fit its schema: {' '.join(str(error).split())[:300]}", path=root)
+
+
+def _root(schema: Any) -> str:
+    return str(schema["name"]).rpartition(".")[2] if isinstance(schema, dict) and "name" in schema else "value"
 
 
 class _Finder:
