@@ -1,0 +1,145 @@
+"""The S3 gateway over a folder, through boto3 and pyarrow."""
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import boto3
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet as pq
+import pytest
+from botocore.exceptions import ClientError
+
+from penstock.errors import EnvironmentProblem
+from penstock.lake.etags import tag_tree
+from penstock.local.objectstore import ObjectStore
+from penstock.local.ports import free_ports
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    folder = tmp_path_factory.mktemp("s3")
+    with ObjectStore(
+        lake=folder / "lake",
+        folder=folder / "run",
+        port=free_ports(1)[0],
+        access_key_id="AKIATESTTESTTESTTEST",
+        secret_access_key="gateway-tests",
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def s3(store):
+    client = store.client()
+    yield client
+    client.close()
+
+
+def code_of(error: ClientError) -> str:
+    return error.response["Error"]["Code"]
+
+
+def test_put_get_list_delete(store, s3):
+    s3.put_object(Bucket="lake", Key="a/b=1/c.txt", Body=b"hello")
+    assert (store.lake / "lake/a/b=1/c.txt").read_bytes() == b"hello"
+    assert s3.get_object(Bucket="lake", Key="a/b=1/c.txt")["Body"].read() == b"hello"
+    listed = s3.list_objects_v2(Bucket="lake", Prefix="a/")["Contents"]
+    assert [(each["Key"], each["Size"], each["ETag"]) for each in listed] == [
+        ("a/b=1/c.txt", 5, f'"{hashlib.md5(b"hello").hexdigest()}"')
+    ]
+    assert [each["Prefix"] for each in s3.list_objects_v2(Bucket="lake", Prefix="a/", Delimiter="/")["CommonPrefixes"]] == [
+        "a/b=1/"
+    ]
+    s3.delete_object(Bucket="lake", Key="a/b=1/c.txt")
+    assert "Contents" not in s3.list_objects_v2(Bucket="lake", Prefix="a/")
+
+
+def test_multipart(s3):
+    upload = s3.create_multipart_upload(Bucket="lake", Key="big")["UploadId"]
+    part = b"x" * 5 * 2**20
+    parts = [
+        {
+            "PartNumber": number,
+            "ETag": s3.upload_part(Bucket="lake", Key="big", UploadId=upload, PartNumber=number, Body=part)["ETag"],
+        }
+        for number in (1, 2)
+    ]
+    s3.complete_multipart_upload(Bucket="lake", Key="big", UploadId=upload, MultipartUpload={"Parts": parts})
+    assert s3.head_object(Bucket="lake", Key="big")["ContentLength"] == 2 * len(part)
+
+
+def test_of_many_conditional_puts_one_wins(s3):
+    def put(number: int) -> str:
+        try:
+            s3.put_object(Bucket="lake", Key="lease", Body=str(number).encode(), IfNoneMatch="*")
+        except ClientError as error:
+            return code_of(error)
+        return "won"
+
+    with ThreadPoolExecutor(8) as executor:
+        outcomes = list(executor.map(put, range(32)))
+    assert outcomes.count("won") == 1
+    assert set(outcomes) <= {"won", "PreconditionFailed", "ConditionalRequestConflict"}
+    assert s3.get_object(Bucket="lake", Key="lease")["Body"].read() == str(outcomes.index("won")).encode()
+
+
+def test_a_wrong_secret_and_an_unknown_key_are_refused(store):
+    for key, secret in (("AKIATESTTESTTESTTEST", "wrong"), ("AKIAUNKNOWN", "gateway-tests")):
+        client = boto3.client(
+            "s3",
+            endpoint_url=store.endpoint_url,
+            aws_access_key_id=key,
+            aws_secret_access_key=secret,
+            region_name="us-east-1",
+        )
+        with pytest.raises(ClientError) as caught:
+            client.put_object(Bucket="lake", Key="x", Body=b"x")
+        assert code_of(caught.value) in {"SignatureDoesNotMatch", "InvalidAccessKeyId"}
+        client.close()
+
+
+def test_a_refused_key_is_a_clear_health_error(store):
+    other = ObjectStore(
+        lake=store.lake, folder=store.folder, port=store.port, access_key_id="AKIAOTHER", secret_access_key="x" * 16
+    )
+    with pytest.raises(EnvironmentProblem, match=rf"port {store.port} refuses the platform's access key"):
+        other.healthy()
+
+
+def test_a_put_too_large_for_one_request_is_refused_not_fatal(store, s3):
+    with pytest.raises(ClientError, match="too big"):
+        s3.put_object(Bucket="lake", Key="huge", Body=bytes(40 * 2**20))
+    with ThreadPoolExecutor(8) as executor:
+        list(executor.map(lambda n: s3.put_object(Bucket="lake", Key=f"large/{n}", Body=bytes(30 * 2**20)), range(8)))
+    assert store.healthy()
+
+
+def test_files_written_into_the_folder_are_objects_with_etags(store, s3):
+    table = pa.table({"id": [1, 2, 3]})
+    file = store.lake / "lake" / "direct" / "month=1" / "part-0.parquet"
+    file.parent.mkdir(parents=True)
+    pq.write_table(table, file)
+    assert "ETag" not in s3.list_objects_v2(Bucket="lake", Prefix="direct/")["Contents"][0]
+    assert tag_tree(store.lake) == 1
+    expected = f'"{hashlib.md5(file.read_bytes()).hexdigest()}"'
+    assert s3.list_objects_v2(Bucket="lake", Prefix="direct/")["Contents"][0]["ETag"] == expected
+    assert s3.head_object(Bucket="lake", Key="direct/month=1/part-0.parquet")["ETag"] == expected
+    got = s3.get_object(Bucket="lake", Key="direct/month=1/part-0.parquet", IfMatch=expected)
+    assert got["Body"].read() == file.read_bytes()
+
+
+def test_pyarrow_reads_and_writes(store):
+    filesystem = pyarrow.fs.S3FileSystem(
+        access_key=store.access_key_id,
+        secret_key=store.secret_access_key,
+        endpoint_override=store.endpoint_url,
+        region=store.region,
+    )
+    table = pa.table({"id": [1, 2, 3]})
+    pq.write_table(table, "lake/arrow/part.parquet", filesystem=filesystem)
+    assert pq.read_table(store.lake / "lake/arrow/part.parquet").equals(table)
+    assert pq.read_table("lake/arrow/part.parquet", filesystem=filesystem).equals(table)
