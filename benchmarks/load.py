@@ -92,7 +92,7 @@ class _Client(asyncio.Protocol):
         else:
             self._next()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         if not self.done.done():
             self.done.set_result(None)
 
@@ -123,7 +123,9 @@ async def _measure(endpoint: str, requests: Sequence[bytes], seconds: float, con
             await connect()
         pending = [future for future in futures if not future.done()]
         if pending:
-            await asyncio.wait(pending, timeout=max(0.0, started + seconds - time.perf_counter()), return_when="FIRST_COMPLETED")
+            await asyncio.wait(
+                pending, timeout=max(0.0, started + seconds - time.perf_counter()), return_when="FIRST_COMPLETED"
+            )
     await asyncio.gather(*futures)
     return Rate(
         answered=sum(client.answered for client in clients),

@@ -15,7 +15,13 @@ def main() -> None:
     backend.create_registry("bench")
     for number in range(int(schemas)):
         backend.create_schema(
-            {"RegistryName": "bench"}, f"schema-{number}", "AVRO", "BACKWARD", definition(number), description=None, tags=None
+            {"RegistryName": "bench"},
+            f"schema-{number}",
+            "AVRO",
+            "BACKWARD",
+            definition(number),
+            description=None,
+            tags=None,
         )
     serve(["-p", port, "-H", "127.0.0.1"])
 

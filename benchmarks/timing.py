@@ -1,0 +1,39 @@
+"""Comparing two ways of doing the same: rounds in turn, so that both meet the same machine, and the best of each."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Measured", "Row", "in_turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report: what, ours and theirs with unit, the ratio, what was aimed for, whether it was reached."""
+
+    what: str
+    ours: str
+    other: str
+    ratio: float
+    aim: str
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Best seconds of each candidate, by name."""
+
+    seconds: dict[str, float]
+
+
+def in_turn(candidates: dict[str, Callable[[], object]], rounds: int = 7) -> Measured:
+    """Run the candidates one after the other, ``rounds`` times; the first round warms up and does not count."""
+    best = dict.fromkeys(candidates, float("inf"))
+    for number in range(rounds + 1):
+        for name, run in candidates.items():
+            began = time.perf_counter()
+            run()
+            spent = time.perf_counter() - began
+            if number:
+                best[name] = min(best[name], spent)
+    return Measured(best)
