@@ -1,12 +1,12 @@
 """The registry's store over SQL: a read is one indexed lookup, a write one transaction that checks its preconditions."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Update, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.exc import IntegrityError
 
@@ -48,6 +48,30 @@ _HEAD = (
 )
 _BODY = (*_HEAD, schema_versions.c.definition, schema_versions.c.fingerprint, schema_versions.c.verdict)
 _JOINED = schema_versions.join(schemas, schema_versions.c.schema_id == schemas.c.id)
+
+# Statements of the hot paths are built once; their parameters are named r_ where a column has the same name.
+_ONE_SCHEMA = and_(schemas.c.registry == bindparam("r_registry"), schemas.c.name == bindparam("r_name"))
+_SCHEMA = select(schemas).where(_ONE_SCHEMA)
+_VERSION = select(*_BODY).select_from(_JOINED)
+_BY_ID = _VERSION.where(schema_versions.c.id == bindparam("r_id"))
+_BY_NUMBER = _VERSION.where(_ONE_SCHEMA, schema_versions.c.number == bindparam("r_number"))
+_BY_FINGERPRINT = _VERSION.where(_ONE_SCHEMA, schema_versions.c.fingerprint == bindparam("r_fingerprint"))
+_USABLE = _VERSION.where(
+    _ONE_SCHEMA, schema_versions.c.number >= bindparam("r_first"), schema_versions.c.status == AVAILABLE
+).order_by(schema_versions.c.number)
+_ADD_SCHEMA = insert(schemas)
+_ADD_VERSION = insert(schema_versions)
+_NEXT_VERSION = (
+    update(schemas)
+    .where(_ONE_SCHEMA, schemas.c.revision == bindparam("r_revision"), schemas.c.next_number == bindparam("r_number"))
+    .values(
+        next_number=schemas.c.next_number + 1,
+        revision=schemas.c.revision + 1,
+        updated=bindparam("r_updated"),
+        latest=func.coalesce(bindparam("r_latest", type_=schemas.c.latest.type), schemas.c.latest),
+    )
+    .returning(schemas.c.id)
+)
 
 
 class SqlRegistryStore:
@@ -106,17 +130,17 @@ class SqlRegistryStore:
             if _registry(connection, schema.key.registry) is None:
                 raise RegistryNotFound(schema.key.registry)
             try:
-                added = connection.execute(insert(schemas).values(**_schema_row(schema)))
+                added = connection.execute(_ADD_SCHEMA, _schema_row(schema))
             except IntegrityError:
                 raise SchemaExists(*schema.key) from None
             if first is not None:
                 schema_id = added.inserted_primary_key[0]  # type: ignore[index]
-                connection.execute(insert(schema_versions).values(schema_id=schema_id, **_version_row(first)))
+                connection.execute(_ADD_VERSION, {"schema_id": schema_id, **_version_row(first)})
             _insert_tags(connection, schema_resource(schema.key), tags)
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
         with self._database.read() as connection:
-            row = connection.execute(select(schemas).where(_is_schema(key))).mappings().first()
+            row = connection.execute(_SCHEMA, _naming(key)).mappings().first()
         return None if row is None else _to_schema(row)
 
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
@@ -153,40 +177,40 @@ class SqlRegistryStore:
         return True
 
     def add_version(self, version: Version, *, revision: int, replaces: str | None) -> bool:
-        change = update(schemas).where(
-            _is_schema(version.key), schemas.c.revision == revision, schemas.c.next_number == version.number
-        )
         try:
-            return self._add_version(change, version, revision, replaces)
+            added = self._add_version(version, revision, replaces)
         except IntegrityError:
             return False
+        if replaces is not None:
+            self._cache.forget()
+        return added
 
-    def _add_version(self, change: Update, version: Version, revision: int, replaces: str | None) -> bool:
-        latest = {"latest": version.number} if version.status == AVAILABLE else {}
+    def _add_version(self, version: Version, revision: int, replaces: str | None) -> bool:
+        step = {
+            **_naming(version.key),
+            "r_revision": revision,
+            "r_number": version.number,
+            "r_updated": _micros(version.created),
+            "r_latest": version.number if version.status == AVAILABLE else None,
+        }
         with self._database.write() as connection:
-            moved = connection.execute(
-                change.values(
-                    next_number=version.number + 1, revision=revision + 1, updated=_micros(version.created), **latest
-                ).returning(schemas.c.id)
-            ).scalar()
-            if moved is None:
+            schema_id = connection.execute(_NEXT_VERSION, step).scalar()
+            if schema_id is None:
                 return False
             if replaces is not None:
                 connection.execute(delete(schema_versions).where(schema_versions.c.id == replaces))
                 _count_deletion(connection)
-            connection.execute(insert(schema_versions).values(schema_id=moved, **_version_row(version)))
-        if replaces is not None:
-            self._cache.forget()
+            connection.execute(_ADD_VERSION, {"schema_id": schema_id, **_version_row(version)})
         return True
 
     def get_version(self, version_id: str) -> Version | None:
-        return self._one(version_id, schema_versions.c.id == version_id)
+        return self._one(version_id, _BY_ID, {"r_id": version_id})
 
     def get_version_numbered(self, key: SchemaKey, number: int) -> Version | None:
-        return self._one((*key, number), and_(_is_schema(key), schema_versions.c.number == number))
+        return self._one((*key, number), _BY_NUMBER, {**_naming(key), "r_number": number})
 
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
-        return self._one((*key, fingerprint), and_(_is_schema(key), schema_versions.c.fingerprint == fingerprint))
+        return self._one((*key, fingerprint), _BY_FINGERPRINT, {**_naming(key), "r_fingerprint": fingerprint})
 
     def list_versions(self, key: SchemaKey, after: int | None, count: int) -> Sequence[VersionHead]:
         query = select(*_HEAD).select_from(_JOINED).where(_is_schema(key)).order_by(schema_versions.c.number).limit(count)
@@ -196,10 +220,9 @@ class SqlRegistryStore:
             return [VersionHead(**_head(row)) for row in connection.execute(query).mappings()]
 
     def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        query = select(*_BODY).select_from(_JOINED).where(_is_schema(key)).order_by(schema_versions.c.number)
-        query = query.where(schema_versions.c.number >= first, schema_versions.c.status == AVAILABLE)
         with self._database.read() as connection:
-            return [_to_version(row) for row in connection.execute(query).mappings()]
+            rows = connection.execute(_USABLE, {**_naming(key), "r_first": first}).mappings()
+            return [_to_version(row) for row in rows]
 
     def delete_versions(self, key: SchemaKey, numbers: range, now: datetime, *, revision: int) -> Sequence[int] | None:
         change = update(schemas).where(_is_schema(key), schemas.c.revision == revision)
@@ -267,13 +290,13 @@ class SqlRegistryStore:
         with self._database.write() as connection:
             connection.execute(delete(registry_tags).where(wanted))
 
-    def _one(self, cache_key: Any, condition: Any) -> Version | None:
+    def _one(self, cache_key: Hashable, query: Select[Any], named: Mapping[str, Any]) -> Version | None:
         cached = self._cache.get(cache_key)
         if cached is not None:
             return cached
         stamp = self._cache.stamp()
         with self._database.read() as connection:
-            row = connection.execute(select(*_BODY).select_from(_JOINED).where(condition)).mappings().first()
+            row = connection.execute(query, named).mappings().first()
         if row is None:
             return None
         version = _to_version(row)
@@ -281,7 +304,11 @@ class SqlRegistryStore:
         return version
 
 
-def _is_schema(key: SchemaKey) -> Any:
+def _naming(key: SchemaKey) -> dict[str, Any]:
+    return {"r_registry": key.registry, "r_name": key.name}
+
+
+def _is_schema(key: SchemaKey) -> ColumnElement[bool]:
     return and_(schemas.c.registry == key.registry, schemas.c.name == key.name)
 
 
