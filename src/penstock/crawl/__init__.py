@@ -1,0 +1,1 @@
+"""Tables inferred from the lake."""

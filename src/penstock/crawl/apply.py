@@ -1,0 +1,278 @@
+"""What a crawl found, written to the catalog under the crawler's schema change policy.
+
+A crawler takes nothing from a table that it did not make: to those it adds columns and partitions, and no more.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from penstock.catalog.errors import DatabaseNotFound, StaleTable
+from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
+from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
+from penstock.catalog.service import CatalogService
+from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
+from penstock.crawl.model import Crawler, Tally
+from penstock.errors import AlreadyExists
+
+__all__ = ["Applier", "MadeBy"]
+
+MadeBy = "UPDATED_BY_CRAWLER"
+_DEPRECATED = "DEPRECATED_BY_CRAWLER"
+_ATTEMPTS = 5
+_BATCH = 1_000
+_STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
+
+
+class Applier:
+    """One crawl's writes. ``check`` is called between batches and raises to end the crawl."""
+
+    def __init__(
+        self, catalog: CatalogService, crawler: Crawler, problems: Problems, *, now: datetime, check: Callable[[], None]
+    ) -> None:
+        self._catalog = catalog
+        self._crawler = crawler
+        self._database = crawler.database or "default"
+        self._problems = problems
+        self._now = now
+        self._check = check
+        self._merge_only = _merges_new_columns(crawler.configuration)
+        self.tally = Tally()
+
+    def apply(self, found: Sequence[FoundTable], targets: Sequence[str]) -> None:
+        """Bring the catalog in line with ``found``; ``targets`` are the locations that were looked through."""
+        known = self._tables()
+        for table in found:
+            self._check()
+            self._apply_table(table, known)
+        self._missing_tables({table.location for table in found}, targets)
+
+    def _tables(self) -> dict[str, Table]:
+        try:
+            tables = self._catalog.tables(self._database)
+        except DatabaseNotFound:
+            self._catalog.create_database(DatabaseInput(name=self._database))
+            return {}
+        return {table.name: table for table in tables}
+
+    def _apply_table(self, found: FoundTable, known: dict[str, Table]) -> None:
+        table = self._write_table(found, known)
+        known[table.name] = table
+        self._partitions(found, table)
+
+    def _write_table(self, found: FoundTable, known: dict[str, Table]) -> Table:
+        """Create or update the table; somebody else's change in between makes it look again, a few times."""
+        for attempt in range(_ATTEMPTS):
+            current = next((each for each in known.values() if _location(each) == found.location), None)
+            try:
+                return self._create(found, known) if current is None else self._update(found, current)
+            except (StaleTable, AlreadyExists):
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                known.clear()
+                known.update(self._tables())
+        raise AssertionError("unreachable")
+
+    def _create(self, found: FoundTable, known: Mapping[str, Table]) -> Table:
+        wanted = TableInput(
+            name=table_name(found.location, self._crawler.table_prefix, known),
+            owner="owner",
+            table_type="EXTERNAL_TABLE",
+            storage=_parquet_storage(found, self._parameters(found)),
+            partition_keys=_typed(found.keys),
+            parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
+            last_access_time=self._now,
+        )
+        table = self._catalog.create_table(self._database, wanted)
+        self._count(tables_created=1)
+        return table
+
+    def _update(self, found: FoundTable, current: Table) -> Table:
+        own = self._owns(current)
+        columns = current.storage.columns
+        if current.storage.schema_reference is None:
+            columns = self._columns(found, current, drop=own and not self._merge_only)
+        keys = self._keys(found, current)
+        changed = tuple(columns) != tuple(current.storage.columns) or tuple(keys) != tuple(current.partition_keys)
+        if changed and self._crawler.policy.update == "LOG":
+            self._problems.add(f"Table {current.name} differs from its files, and the policy is to leave it as it is (LOG).")
+            return current
+        parameters = dict(current.parameters)
+        parameters.pop(_DEPRECATED, None)
+        if own and self._crawler.policy.update != "LOG":
+            parameters.update(self._parameters(found))
+        if not changed and parameters == dict(current.parameters):
+            return current
+        wanted = replace(
+            TableInput.of(current),
+            storage=replace(current.storage, columns=tuple(columns)),
+            partition_keys=tuple(keys),
+            parameters=parameters,
+        )
+        # New statistics alone are no new version of the table.
+        table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
+        if changed:
+            self._count(tables_updated=1)
+        return table
+
+    def _columns(self, found: FoundTable, current: Table, *, drop: bool) -> Sequence[Column]:
+        keys = {key.name for key in current.partition_keys}
+        fresh = [column for column in found.columns if column.name not in keys]
+        names = {column.name for column in fresh}
+        kept = [column for column in current.storage.columns if not drop or column.name in names]
+        return merge_columns([(f"table {current.name}", kept), (found.location, fresh)], self._problems)
+
+    def _keys(self, found: FoundTable, current: Table) -> Sequence[Column]:
+        """The table's keys; wider in type where its folders hold values of another."""
+        if [key.name for key in found.keys] != [key.name for key in current.partition_keys]:
+            if not current.partition_keys and not current.storage.columns:
+                return _typed(found.keys)
+            return current.partition_keys
+        pairs = zip(current.partition_keys, found.keys, strict=True)
+        return tuple(replace(key, type=_wider_key(key.type or "string", new.type)) for key, new in pairs)
+
+    def _partitions(self, found: FoundTable, table: Table) -> None:
+        if [key.name for key in found.keys] != [key.name for key in table.partition_keys]:
+            self._problems.add(
+                f"The partitions of table {table.name} are left alone: its keys are "
+                f"({', '.join(key.name for key in table.partition_keys)}), its folders' "
+                f"({', '.join(key.name for key in found.keys)})."
+            )
+            return
+        if not found.keys:
+            return
+        current = {tuple(each.values): each for each in self._catalog.partitions(self._database, table.name)}
+        fresh = [values for values in found.partitions if values not in current]
+        for start in range(0, len(fresh), _BATCH):
+            self._check()
+            wanted = [self._partition(table, values, found.partitions[values]) for values in fresh[start : start + _BATCH]]
+            failed = self._catalog.create_partitions(self._database, table.name, wanted)
+            self._count(partitions_added=len(wanted) - len(failed))
+            for values, error in failed:
+                if not isinstance(error, AlreadyExists):
+                    self._problems.add(f"Partition {list(values)} of table {table.name} is not added: {error.message}")
+        if self._owns(table):
+            self._back_again([each for values, each in current.items() if values in found.partitions], table)
+            self._missing_partitions([each for values, each in current.items() if values not in found.partitions], table)
+
+    def _partition(self, table: Table, values: tuple[str, ...], location: str) -> PartitionInput:
+        return PartitionInput(values=values, storage=replace(table.storage, location=location), last_access_time=self._now)
+
+    def _back_again(self, present: Sequence[Partition], table: Table) -> None:
+        back = [each for each in present if _DEPRECATED in each.parameters]
+        self._reparameterise(back, table, lambda old: {name: value for name, value in old.items() if name != _DEPRECATED})
+
+    def _missing_partitions(self, missing: Sequence[Partition], table: Table) -> None:
+        gone = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
+        behavior = self._crawler.policy.delete
+        if behavior == "LOG" and gone:
+            self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and stay (LOG).")
+        elif behavior == "DELETE_FROM_DATABASE":
+            for start in range(0, len(gone), _BATCH):
+                batch = [tuple(each.values) for each in gone[start : start + _BATCH]]
+                failed = self._catalog.delete_partitions(self._database, table.name, batch)
+                self._count(partitions_deleted=len(batch) - len(failed))
+        elif behavior == "DEPRECATE_IN_DATABASE":
+            fresh = [each for each in gone if _DEPRECATED not in each.parameters]
+            self._reparameterise(fresh, table, lambda old: {**old, _DEPRECATED: self._stamp()})
+
+    def _reparameterise(
+        self, partitions: Sequence[Partition], table: Table, change: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ) -> None:
+        wanted = [
+            (
+                each.values,
+                PartitionInput(
+                    values=each.values,
+                    storage=each.storage,
+                    parameters=change(each.parameters),
+                    last_access_time=each.last_access_time,
+                    last_analyzed_time=each.last_analyzed_time,
+                    extra=each.extra,
+                ),
+            )
+            for each in partitions
+        ]
+        for start in range(0, len(wanted), _BATCH):
+            self._check()
+            self._catalog.update_partitions(self._database, table.name, wanted[start : start + _BATCH])
+
+    def _missing_tables(self, found: set[str], targets: Sequence[str]) -> None:
+        for table in self._catalog.tables(self._database):
+            location = _location(table)
+            if not self._owns(table) or location in found or not any(location.startswith(each) for each in targets):
+                continue
+            behavior = self._crawler.policy.delete
+            if behavior == "LOG":
+                self._problems.add(f"Table {table.name} has no files any more, and stays (LOG).")
+            elif behavior == "DELETE_FROM_DATABASE":
+                self._catalog.delete_table(self._database, table.name)
+                self._count(tables_deleted=1)
+            elif _DEPRECATED not in table.parameters:
+                wanted = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
+                self._catalog.update_table(self._database, wanted, version=table.version_id)
+                self._count(tables_updated=1)
+
+    def _owns(self, table: Table) -> bool:
+        return table.parameters.get(MadeBy) == self._crawler.name
+
+    def _stamp(self) -> str:
+        return str(int(self._now.timestamp() * 1000))
+
+    def _parameters(self, found: FoundTable) -> dict[str, str]:
+        values = (found.files, found.rows, found.size, found.size // found.rows if found.rows else 0)
+        return {
+            "classification": "parquet",
+            "compressionType": "none",
+            "typeOfData": "file",
+            "CrawlerSchemaDeserializerVersion": "1.0",
+            "CrawlerSchemaSerializerVersion": "1.0",
+            MadeBy: self._crawler.name,
+            **{name: str(value) for name, value in zip(_STATISTICS, values, strict=True)},
+        }
+
+    def _count(self, **added: int) -> None:
+        self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})
+
+
+def _parquet_storage(found: FoundTable, parameters: Mapping[str, str]) -> StorageDescriptor:
+    return StorageDescriptor(
+        columns=found.columns,
+        location=found.location,
+        input_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+        serde_info=SerDeInfo(
+            serialization_library="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+            parameters={"serialization.format": "1"},
+        ),
+        parameters={name: value for name, value in parameters.items() if name not in _STATISTICS},
+        extra={"NumberOfBuckets": -1, "BucketColumns": [], "SortColumns": []},
+    )
+
+
+def _location(table: Table) -> str:
+    location = table.storage.location or ""
+    for scheme in ("s3a://", "s3n://"):
+        location = location.replace(scheme, "s3://", 1) if location.startswith(scheme) else location
+    return location.rstrip("/") + "/"
+
+
+def _typed(keys: Sequence[Column]) -> Sequence[Column]:
+    """``keys``, those whose values are all null as strings."""
+    return tuple(replace(key, type=key.type or "string") for key in keys)
+
+
+def _wider_key(first: str, second: str | None) -> str:
+    if second is None or first == second or first not in {"int", "bigint", "date"}:
+        return first
+    return "bigint" if {first, second} == {"int", "bigint"} else "string"
+
+
+def _merges_new_columns(configuration: str | None) -> bool:
+    """Whether the crawler's Configuration asks for CrawlerOutput.Tables.AddOrUpdateBehavior MergeNewColumns."""
+    try:
+        output = json.loads(configuration or "{}").get("CrawlerOutput", {})
+        return bool(output.get("Tables", {}).get("AddOrUpdateBehavior") == "MergeNewColumns")
+    except (ValueError, AttributeError, RecursionError):
+        return False

@@ -1,0 +1,164 @@
+"""Tables out of files: which folders are tables, what columns and partitions they have. Pure functions."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.catalog.model import Column
+from penstock.crawl.model import SeenFile
+from penstock.crawl.types import partition_type, widen
+from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder, parse_partition_folder
+
+__all__ = ["FoundTable", "Problems", "infer_tables", "merge_columns", "table_name"]
+
+_MAX_PROBLEMS = 100
+_MAX_NAME = 128
+
+
+@dataclass(slots=True)
+class Problems:
+    """What a crawl passed over, in sentences: all are counted, the first hundred kept."""
+
+    count: int = 0
+    kept: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        """One more; cut at 500 characters."""
+        self.count += 1
+        if len(self.kept) < _MAX_PROBLEMS:
+            self.kept.append(sentence[:500])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTable:
+    """A folder that holds a table. ``partitions`` maps values to their folders, ``size`` is in bytes.
+
+    A key without a value that is not null has no type.
+    """
+
+    location: str
+    columns: Sequence[Column]
+    keys: Sequence[Column]
+    partitions: Mapping[tuple[str, ...], str]
+    files: int
+    rows: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A file in its table's folder: names of the partition keys, their values, the partition's folder."""
+
+    file: SeenFile
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    folder: str
+
+
+def infer_tables(target: str, files: Iterable[SeenFile], problems: Problems) -> Sequence[FoundTable]:
+    """The tables below ``target``, a location that ends in a slash, by location.
+
+    A table's folder is the one above the first ``key=value`` folder, or the one that holds the files. What does not fit is
+    added to ``problems`` and left out.
+    """
+    roots: dict[str, list[_Placed]] = {}
+    for file in files:
+        if file.problem is not None:
+            problems.add(f"{file.uri} is skipped: {file.problem}.")
+        elif placed := _place(target, file):
+            roots.setdefault(placed[0], []).append(placed[1])
+        else:
+            problems.add(f"{file.uri} is skipped: it lies in a plain folder below a partition's.")
+    return [_table(location, found, problems) for location, found in sorted(roots.items())]
+
+
+def merge_columns(parts: Iterable[tuple[str, Sequence[Column]]], problems: Problems) -> tuple[Column, ...]:
+    """One list of columns for several, each with the name of where it is from; the first to name a column places it.
+
+    Types are widened where readers can follow; else the first one stays, and the difference is a problem.
+    """
+    merged: dict[str, Column] = {}
+    origins: dict[str, str] = {}
+    for origin, columns in parts:
+        for column in columns:
+            known = merged.get(column.name)
+            if known is None:
+                merged[column.name] = column
+                origins[column.name] = origin
+            elif known.type != column.type:
+                wider = widen(known.type or "", column.type or "")
+                if wider is None:
+                    problems.add(
+                        f"Column {column.name} is {known.type} in {origins[column.name]} and {column.type} in {origin}: "
+                        f"{known.type} is kept."
+                    )
+                else:
+                    merged[column.name] = replace(known, type=wider)
+    return tuple(merged.values())
+
+
+def table_name(location: str, prefix: str, taken: Iterable[str]) -> str:
+    """The name Glue would give to the table at ``location``: the folder's, folded; hashed behind where it is taken."""
+    folder = location.rstrip("/").rpartition("/")[2]
+    name = re.sub(r"[^a-z0-9_]", "_", f"{prefix}{folder}".lower())[:_MAX_NAME]
+    if name not in set(taken):
+        return name
+    digest = hashlib.md5(location.encode(), usedforsecurity=False).hexdigest()
+    return f"{name[: _MAX_NAME - len(digest) - 1]}_{digest}"
+
+
+def _place(target: str, file: SeenFile) -> tuple[str, _Placed] | None:
+    parts = file.uri[len(target) :].split("/")[:-1]
+    depth = next((index for index, part in enumerate(parts) if is_partition_folder(part)), len(parts))
+    folders = parts[depth:]
+    if not all(is_partition_folder(part) for part in folders):
+        return None
+    spec = [parse_partition_folder(part) for part in folders]
+    root = target + "".join(f"{part}/" for part in parts[:depth])
+    keys = tuple(key.lower() for key, _ in spec)
+    values = tuple(HIVE_DEFAULT_PARTITION if value is None else value for _, value in spec)
+    return root, _Placed(file, keys, values, root + "".join(f"{part}/" for part in folders))
+
+
+def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> FoundTable:
+    layouts = Counter(each.keys for each in placed)
+    keys = max(layouts, key=lambda layout: (layouts[layout], layout))
+    kept = [each for each in placed if each.keys == keys]
+    for layout, count in layouts.items():
+        if layout != keys:
+            problems.add(
+                f"{count} files below {location} are skipped: their folders have the keys ({', '.join(layout)}), "
+                f"most of the table's have ({', '.join(keys)})."
+            )
+    columns = merge_columns(_distinct_columns([each.file for each in kept]), problems)
+    partitions = {each.values: each.folder for each in kept} if keys else {}
+    return FoundTable(
+        location=location,
+        columns=tuple(column for column in columns if column.name not in keys),
+        keys=tuple(Column(name=key, type=_key_type(index, partitions)) for index, key in enumerate(keys)),
+        partitions=partitions,
+        files=len(kept),
+        rows=sum(each.file.rows for each in kept),
+        size=sum(each.file.size for each in kept),
+    )
+
+
+def _key_type(index: int, partitions: Iterable[tuple[str, ...]]) -> str | None:
+    values = {values[index] for values in partitions} - {HIVE_DEFAULT_PARTITION}
+    return partition_type(sorted(values)) if values else None
+
+
+def _distinct_columns(files: Sequence[SeenFile]) -> Iterable[tuple[str, Sequence[Column]]]:
+    """Each list of columns once, oldest file first, so that a column keeps its place when later files add others."""
+    known: set[tuple[tuple[str, str | None], ...]] = set()
+    shared: set[int] = set()
+    for file in sorted(files, key=lambda each: (each.modified, each.uri)):
+        if id(file.columns) in shared:
+            continue
+        shared.add(id(file.columns))
+        shape = tuple((column.name, column.type) for column in file.columns)
+        if shape not in known:
+            known.add(shape)
+            yield file.uri, file.columns

@@ -1,0 +1,121 @@
+"""Crawlers as values: what they look at, what they may change, and how their last run went."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from penstock.catalog.model import Column
+
+__all__ = [
+    "Crawler",
+    "CrawlerState",
+    "DeleteBehavior",
+    "LastCrawl",
+    "S3Target",
+    "SchemaChangePolicy",
+    "SeenFile",
+    "Tally",
+    "UpdateBehavior",
+]
+
+CrawlerState = Literal["READY", "RUNNING", "STOPPING"]
+UpdateBehavior = Literal["UPDATE_IN_DATABASE", "LOG"]
+DeleteBehavior = Literal["LOG", "DELETE_FROM_DATABASE", "DEPRECATE_IN_DATABASE"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3Target:
+    """A folder to crawl; ``exclusions`` are Glue's glob patterns, relative to it. ``extra``: see the catalog's model."""
+
+    path: str
+    exclusions: Sequence[str] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaChangePolicy:
+    """What a crawl does where files and catalog differ; the defaults are Glue's."""
+
+    update: UpdateBehavior = "UPDATE_IN_DATABASE"
+    delete: DeleteBehavior = "DEPRECATE_IN_DATABASE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What a crawl found and did. ``problems`` are sentences, the first hundred of them; ``problem_count`` counts all."""
+
+    tables_created: int = 0
+    tables_updated: int = 0
+    tables_deleted: int = 0
+    partitions_added: int = 0
+    partitions_deleted: int = 0
+    files_found: int = 0
+    files_read: int = 0
+    problem_count: int = 0
+    problems: Sequence[str] = ()
+
+    def summary(self) -> str:
+        """The counts in one sentence, and the problems behind it."""
+        counts = (
+            f"{self.files_found} files, {self.files_read} read; tables: {self.tables_created} created, "
+            f"{self.tables_updated} updated, {self.tables_deleted} deleted; "
+            f"partitions: {self.partitions_added} added, {self.partitions_deleted} deleted."
+        )
+        if not self.problem_count:
+            return counts
+        return f"{counts} {self.problem_count} problems: {' '.join(self.problems)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCrawl:
+    """How a crawl ended: SUCCEEDED, CANCELLED or FAILED. ``message`` is the reason, or what was skipped."""
+
+    status: Literal["SUCCEEDED", "CANCELLED", "FAILED"]
+    message: str | None = None
+    start_time: datetime
+    end_time: datetime
+    tally: Tally = field(default_factory=Tally)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawler:
+    """A crawler as the store holds it. ``run_id`` and ``started`` are set while it runs.
+
+    ``runtimes`` are the seconds of its latest runs, oldest first; ``totals`` adds up the tables of all runs.
+    """
+
+    name: str
+    role: str
+    database: str | None = None
+    description: str | None = None
+    targets: Sequence[S3Target] = ()
+    policy: SchemaChangePolicy = field(default_factory=SchemaChangePolicy)
+    table_prefix: str = ""
+    configuration: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
+    version: int = 1
+    creation_time: datetime
+    last_updated: datetime
+    state: CrawlerState = "READY"
+    run_id: str | None = None
+    started: datetime | None = None
+    last_crawl: LastCrawl | None = None
+    runtimes: Sequence[float] = ()
+    totals: Tally = field(default_factory=Tally)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFile:
+    """A file that a crawl has read, so that the next one need not: its columns, or the problem it has.
+
+    ``modified`` is in nanoseconds since 1970, ``size`` in bytes.
+    """
+
+    uri: str
+    size: int
+    modified: int
+    rows: int = 0
+    columns: Sequence[Column] = ()
+    problem: str | None = None

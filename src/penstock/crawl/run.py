@@ -1,0 +1,133 @@
+"""One crawl: list the files, read the footers of those not seen before, infer tables, write them to the catalog."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+
+from penstock.catalog.model import Column
+from penstock.catalog.service import CatalogService
+from penstock.crawl.apply import Applier
+from penstock.crawl.globs import exclusion
+from penstock.crawl.infer import FoundTable, Problems, infer_tables
+from penstock.crawl.model import Crawler, S3Target, SeenFile, Tally
+from penstock.crawl.store import CrawlStore
+from penstock.crawl.types import hive_type
+from penstock.errors import DataProblem
+from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.statistics import LakeFile, read_parquet_footer, walk
+
+__all__ = ["crawl"]
+
+_READERS = 4
+_BATCH = 500
+
+
+def crawl(
+    crawler: Crawler,
+    *,
+    store: CrawlStore,
+    catalog: CatalogService,
+    lake: LakeFolder,
+    now: datetime,
+    check: Callable[[], None],
+) -> Tally:
+    """Run ``crawler`` once and return what it did.
+
+    ``check`` is called often and raises to end the crawl early. Raises :class:`PenstockError` where it cannot go on; what
+    was read by then is remembered.
+    """
+    problems = Problems()
+    seen = dict(store.seen(crawler.name))
+    current: dict[str, SeenFile] = {}
+    found: dict[str, FoundTable] = {}
+    read = 0
+    targets = [_folder(target) for target in crawler.targets]
+    for target, location in zip(crawler.targets, targets, strict=True):
+        files = _list(lake, target, location, check)
+        unread = {uri: file for uri, file in files.items() if not _is_known(file, seen.get(uri))}
+        read += len(unread)
+        for batch in _read(unread, check):
+            store.remember(crawler.name, batch, [])
+            seen.update((file.uri, file) for file in batch)
+        # A file that vanished between listing and reading is in neither.
+        mine = {uri: seen[uri] for uri in files if uri in seen}
+        current.update(mine)
+        found.update((table.location, table) for table in infer_tables(location, mine.values(), problems))
+    store.remember(crawler.name, [], [uri for uri in seen if uri not in current])
+    applier = Applier(catalog, crawler, problems, now=now, check=check)
+    applier.apply([found[location] for location in sorted(found)], targets)
+    return replace(
+        applier.tally,
+        files_found=len(current),
+        files_read=read,
+        problem_count=problems.count,
+        problems=tuple(problems.kept),
+    )
+
+
+def _folder(target: S3Target) -> str:
+    where = parse_uri(target.path)
+    return f"s3://{where.bucket}/{where.key.strip('/')}/" if where.key.strip("/") else f"s3://{where.bucket}/"
+
+
+def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:
+    excluded = exclusion(target.exclusions)
+    files: dict[str, LakeFile] = {}
+    for file in walk(lake, location, wanted=lambda key: not excluded(key)):
+        check()
+        files[location + file.key] = file
+    return files
+
+
+def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:
+    return seen is not None and (seen.size, seen.modified) == (file.size, file.modified)
+
+
+def _read(files: Mapping[str, LakeFile], check: Callable[[], None]) -> Iterator[list[SeenFile]]:
+    """What the files say of themselves, some hundreds at a time; footers are read by a few threads."""
+    shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]] = {}
+    with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
+        for batch in _batches(files.items()):
+            check()
+            done = pool.map(lambda item: _inspect(*item), batch)
+            yield [replace(file, columns=_share(shared, file.columns)) for file in done if file is not None]
+
+
+def _share(
+    shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]], columns: Iterable[Column]
+) -> tuple[Column, ...]:
+    """Equal lists of columns as one object: a hundred thousand files have but a few."""
+    kept = tuple(columns)
+    return shared.setdefault(tuple((column.name, column.type) for column in kept), kept)
+
+
+def _inspect(uri: str, file: LakeFile) -> SeenFile | None:
+    made = SeenFile(uri=uri, size=file.size, modified=file.modified)
+    try:
+        footer = read_parquet_footer(file.path)
+        columns: dict[str, Column] = {}
+        for field in footer.schema:
+            name = field.name.lower()
+            if name in columns:
+                raise DataProblem(f"it has two columns named {name}, letter case aside")
+            columns[name] = Column(name=name, type=hive_type(field.type))
+        return replace(made, rows=footer.rows, columns=tuple(columns.values()))
+    except DataProblem as error:
+        return replace(made, problem=error.message)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        # Permissions and disks get better: modified -1 makes the next crawl read it again.
+        return replace(made, modified=-1, problem=f"it cannot be read ({error.strerror or error})")
+
+
+def _batches(items: Iterable[tuple[str, LakeFile]]) -> Iterator[list[tuple[str, LakeFile]]]:
+    batch: list[tuple[str, LakeFile]] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

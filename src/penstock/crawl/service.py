@@ -1,0 +1,213 @@
+"""Crawlers: kept, started, stopped; each run on a background thread of the server that was asked to start it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
+from uuid import uuid4
+
+from penstock.catalog.paging import Page, decode_token, encode_token
+from penstock.catalog.service import CatalogService
+from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
+from penstock.crawl.globs import exclusion
+from penstock.crawl.model import Crawler, LastCrawl, Tally
+from penstock.crawl.run import crawl
+from penstock.crawl.store import Change, CrawlStore
+from penstock.errors import InvalidInput, PenstockError
+from penstock.lake.locations import LakeFolder, parse_uri
+
+__all__ = ["CrawlService"]
+
+_LOG = logging.getLogger(__name__)
+_POLL_SECONDS = 0.5
+_AT_ONCE = 2
+_KEPT_RUNTIMES = 20
+_MAX_MESSAGE = 2_048
+_ALL = 100_000
+
+
+class _Cancelled(Exception):
+    """Ends a crawl from within; the text says who asked."""
+
+
+class CrawlService:
+    """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, others queue."""
+
+    def __init__(
+        self,
+        store: CrawlStore,
+        catalog: CatalogService,
+        lake: LakeFolder,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._lake = lake
+        self._now = now
+        self._closing = threading.Event()
+        self._slots = threading.BoundedSemaphore(_AT_ONCE)
+        self._threads: dict[str, threading.Thread] = {}
+
+    def create(self, crawler: Crawler) -> None:
+        """Add a crawler; :class:`AlreadyExists`, :class:`InvalidInput` for targets that cannot be crawled."""
+        _check_targets(crawler)
+        now = self._now()
+        self._store.create(replace(crawler, creation_time=now, last_updated=now))
+
+    def get(self, name: str) -> Crawler:
+        """One crawler; :class:`NotFound`."""
+        found = self._store.get(name)
+        if found is None:
+            raise CrawlerNotFound(name)
+        return found
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Crawler]:
+        """Up to ``limit`` crawlers by name."""
+        found = self._store.list(after=decode_token("crawlers", token), limit=limit + 1)
+        more = len(found) > limit
+        return Page(items=found[:limit], next_token=encode_token("crawlers", found[limit - 1].name) if more else None)
+
+    def all(self) -> Sequence[Crawler]:
+        """All crawlers by name."""
+        return self._store.list(after=None, limit=_ALL)
+
+    def update(self, name: str, change: Change) -> None:
+        """Replace a crawler's settings; :class:`NotFound`, CrawlerRunning."""
+
+        def checked(crawler: Crawler) -> Crawler:
+            if crawler.state != "READY":
+                raise CrawlerRunning(name)
+            changed = change(crawler)
+            _check_targets(changed)
+            return replace(changed, version=crawler.version + 1, last_updated=self._now())
+
+        self._store.change(name, checked)
+
+    def delete(self, name: str) -> None:
+        """Remove a crawler, not what it made; :class:`NotFound`, CrawlerRunning."""
+        self._store.delete(name)
+
+    def start(self, name: str) -> None:
+        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning."""
+        run_id = str(uuid4())
+
+        def begin(crawler: Crawler) -> Crawler:
+            if crawler.state != "READY":
+                raise CrawlerRunning(name)
+            return replace(crawler, state="RUNNING", run_id=run_id, started=self._now())
+
+        crawler = self._store.change(name, begin)
+        thread = threading.Thread(target=self._run, args=(crawler,), name=f"crawl-{name}", daemon=True)
+        self._threads = {key: each for key, each in self._threads.items() if each.is_alive()}
+        self._threads[run_id] = thread
+        thread.start()
+
+    def stop(self, name: str) -> None:
+        """Ask a crawl to stop, wherever it runs; :class:`NotFound`, CrawlerNotRunning, CrawlerStopping."""
+
+        def request(crawler: Crawler) -> Crawler:
+            if crawler.state == "READY":
+                raise CrawlerNotRunning(name)
+            if crawler.state == "STOPPING":
+                raise CrawlerStopping(name)
+            return replace(crawler, state="STOPPING")
+
+        self._store.change(name, request)
+
+    def recover(self) -> None:
+        """End as FAILED what a dead server left running. Once a start, before any worker runs a crawl."""
+        for name in self._store.fail_running(self._now(), "The server ended while this crawl was running. Start it again."):
+            _LOG.warning("crawler %s was running when the server ended: marked as failed", name)
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""
+        self._closing.set()
+        deadline = time.monotonic() + timeout
+        for thread in self._threads.values():
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _run(self, crawler: Crawler) -> None:
+        started = crawler.started or self._now()
+        tally, status, message = Tally(), "FAILED", ""
+        try:
+            with self._slots:
+                check = self._checker(crawler)
+                tally = crawl(crawler, store=self._store, catalog=self._catalog, lake=self._lake, now=started, check=check)
+                status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
+        except _Cancelled as reason:
+            status, message = "CANCELLED", str(reason)
+        except PenstockError as error:
+            message = str(error)
+        except Exception:  # noqa: BLE001 - the thread's last chance to say that it failed
+            _LOG.exception("crawler %s failed", crawler.name)
+            message = "An internal error; the server's log has the details."
+        self._finish(crawler, _last(status, message, started, self._now(), tally))
+
+    def _checker(self, crawler: Crawler) -> Callable[[], None]:
+        last = time.monotonic() - _POLL_SECONDS
+
+        def check() -> None:
+            nonlocal last
+            if self._closing.is_set():
+                raise _Cancelled("The server was shut down.")
+            if time.monotonic() - last < _POLL_SECONDS:
+                return
+            last = time.monotonic()
+            current = self._store.get(crawler.name)
+            if current is None or current.run_id != crawler.run_id or current.state != "RUNNING":
+                raise _Cancelled("Stopped on request.")
+
+        return check
+
+    def _finish(self, crawler: Crawler, last: LastCrawl) -> None:
+        def end(current: Crawler) -> Crawler:
+            if current.run_id != crawler.run_id:
+                return current
+            return replace(
+                current,
+                state="READY",
+                run_id=None,
+                started=None,
+                last_crawl=last,
+                runtimes=(*current.runtimes, (last.end_time - last.start_time).total_seconds())[-_KEPT_RUNTIMES:],
+                totals=_add(current.totals, last.tally),
+            )
+
+        try:
+            self._store.change(crawler.name, end)
+        except Exception:  # noqa: BLE001 - nobody above would hear of it
+            _LOG.exception("the end of crawler %s (%s) could not be recorded", crawler.name, last.status)
+            return
+        _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
+
+
+def _last(status: str, message: str, start: datetime, end: datetime, tally: Tally) -> LastCrawl:
+    known: dict[str, Literal["SUCCEEDED", "CANCELLED", "FAILED"]] = {"SUCCEEDED": "SUCCEEDED", "CANCELLED": "CANCELLED"}
+    return LastCrawl(
+        status=known.get(status, "FAILED"),
+        message=message[:_MAX_MESSAGE] or None,
+        start_time=start,
+        end_time=end,
+        tally=tally,
+    )
+
+
+def _add(totals: Tally, tally: Tally) -> Tally:
+    return replace(
+        totals,
+        tables_created=totals.tables_created + tally.tables_created,
+        tables_updated=totals.tables_updated + tally.tables_updated,
+        tables_deleted=totals.tables_deleted + tally.tables_deleted,
+    )
+
+
+def _check_targets(crawler: Crawler) -> None:
+    if not crawler.targets:
+        raise InvalidInput(f"Crawler {crawler.name} has no target.", remedy="Give at least one path in Targets.S3Targets.")
+    for target in crawler.targets:
+        parse_uri(target.path)
+        exclusion(target.exclusions)

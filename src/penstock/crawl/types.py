@@ -1,0 +1,218 @@
+"""Hive types of Arrow types, and the one type that holds the values of two.
+
+Only widenings that Parquet readers do (Spark's and DuckDB's) are made; any other difference is a conflict to report.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from penstock.errors import DataProblem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["hive_type", "partition_type", "widen"]
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_MAX_PRECISION = 38
+_MAX_DEPTH = 100
+_SIMPLE = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "uint8": "smallint",
+    "uint16": "int",
+    "uint32": "bigint",
+    "uint64": "decimal(20,0)",
+    "halffloat": "float",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "large_string": "string",
+    "string_view": "string",
+    "binary": "binary",
+    "large_binary": "binary",
+    "binary_view": "binary",
+    "date32[day]": "date",
+    "date64[ms]": "date",
+    "null": "string",
+}
+_INT = re.compile(r"-?(0|[1-9]\d{0,18})")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def hive_type(arrow: "pa.DataType", *, depth: int = 0) -> str:
+    """The Hive type of an Arrow type; :class:`DataProblem` for one that Hive cannot hold."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and the values of this package do without
+
+    if depth > _MAX_DEPTH:
+        raise DataProblem(f"its schema is nested more than {_MAX_DEPTH} levels deep")
+    if simple := _SIMPLE.get(str(arrow)):
+        return simple
+    if isinstance(arrow, (pa.DictionaryType, pa.BaseExtensionType)):
+        inner = arrow.value_type if isinstance(arrow, pa.DictionaryType) else arrow.storage_type
+        return hive_type(inner, depth=depth + 1)
+    if isinstance(arrow, pa.MapType):
+        return f"map<{hive_type(arrow.key_type, depth=depth + 1)},{hive_type(arrow.item_type, depth=depth + 1)}>"
+    if isinstance(arrow, pa.StructType):
+        return f"struct<{','.join(_member(arrow.field(index), depth) for index in range(arrow.num_fields))}>"
+    if isinstance(arrow, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return f"array<{hive_type(arrow.value_type, depth=depth + 1)}>"
+    return _parameterised(arrow)
+
+
+def _parameterised(arrow: "pa.DataType") -> str:
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    types = pa.types
+    if types.is_timestamp(arrow):
+        return "timestamp"
+    if types.is_decimal(arrow) and arrow.precision <= _MAX_PRECISION:
+        return f"decimal({arrow.precision},{arrow.scale})"
+    if types.is_fixed_size_binary(arrow):
+        return "binary"
+    if types.is_time32(arrow):
+        return "int"
+    if types.is_time64(arrow) or types.is_duration(arrow):
+        return "bigint"
+    raise DataProblem(f"it has a column of type {arrow}, which no Hive type holds")
+
+
+def _member(field: "pa.Field", depth: int) -> str:
+    if re.search(r"[<>,:]", field.name):
+        raise DataProblem(f"it has a struct with a field named '{field.name}', which a Hive type cannot name")
+    return f"{field.name.lower()}:{hive_type(field.type, depth=depth + 1)}"
+
+
+def partition_type(values: Sequence[str]) -> str:
+    """``int``, ``bigint``, ``date`` or ``string`` for a key with these values, nulls left out.
+
+    A number with leading zeros (``month=01``) is a string: as a number it would not give its folder back.
+    """
+    if values and all(_INT.fullmatch(value) and value != "-0" for value in values):
+        numbers = [int(value) for value in values]
+        if all(-(2**31) <= number < 2**31 for number in numbers):
+            return "int"
+        return "bigint" if all(-(2**63) <= number < 2**63 for number in numbers) else "string"
+    return "date" if values and all(_is_date(value) for value in values) else "string"
+
+
+def _is_date(value: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(value) and date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """A parsed Hive type: ``int``; ``decimal`` with numbers; ``array``, ``map``, ``struct`` with members."""
+
+    name: str
+    numbers: tuple[int, ...] = ()
+    members: "tuple[tuple[str, _Type], ...]" = ()
+
+    def __str__(self) -> str:
+        if self.numbers:
+            return f"{self.name}({','.join(map(str, self.numbers))})"
+        if self.members:
+            return f"{self.name}<{','.join(f'{name}:{each}' if name else str(each) for name, each in self.members)}>"
+        return self.name
+
+
+def widen(first: str, second: str) -> str | None:
+    """The type that holds values of both, None where there is none that readers understand. Structs merge by field."""
+    if first == second:
+        return first
+    try:
+        merged = _widen(_parse(first), _parse(second))
+    except (ValueError, RecursionError):
+        return None
+    return None if merged is None else str(merged)
+
+
+def _widen(first: _Type, second: _Type) -> _Type | None:
+    if first == second:
+        return first
+    if first.name == second.name and first.members and second.members:
+        return _widen_members(first, second)
+    names = {first.name, second.name}
+    if names <= set(_INTEGERS):
+        return max(first, second, key=lambda each: _INTEGERS.index(each.name))
+    if names == {"float", "double"} or ("double" in names and names <= {"double", "tinyint", "smallint", "int"}):
+        return _Type("double")
+    if "decimal" in names and names <= {"decimal", *_INTEGERS}:
+        return _widen_decimals(first, second)
+    return None
+
+
+def _widen_members(first: _Type, second: _Type) -> _Type | None:
+    other = dict(second.members)
+    members: list[tuple[str, _Type]] = []
+    if first.name != "struct":
+        pairs = zip(first.members, second.members, strict=True)
+        both = [(name, _widen(left, right)) for (name, left), (_, right) in pairs]
+    else:
+        both = [(name, _widen(left, other.pop(name, left))) for name, left in first.members]
+        both.extend(other.items())
+    for name, merged in both:
+        if merged is None:
+            return None
+        members.append((name, merged))
+    return replace(first, members=tuple(members))
+
+
+def _widen_decimals(first: _Type, second: _Type) -> _Type | None:
+    (p1, s1), (p2, s2) = (_precision(each) for each in (first, second))
+    scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
+    return _Type("decimal", (whole + scale, scale)) if whole + scale <= _MAX_PRECISION else None
+
+
+def _precision(each: _Type) -> tuple[int, int]:
+    if each.name != "decimal":
+        return _DIGITS[each.name], 0
+    return (each.numbers[0], each.numbers[1] if len(each.numbers) > 1 else 0) if each.numbers else (10, 0)
+
+
+def _parse(text: str) -> _Type:
+    parsed, rest = _parse_type(text, 0)
+    if rest != len(text):
+        raise ValueError(text)
+    return parsed
+
+
+_NAME = re.compile(r"\s*([a-z_]+)\s*")
+_NUMBERS = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)\s*")
+_FIELD = re.compile(r"\s*([^<>,:]+?)\s*:")
+
+
+def _parse_type(text: str, at: int) -> tuple[_Type, int]:
+    match = _NAME.match(text, at)
+    if match is None:
+        raise ValueError(text)
+    name, at = match[1], match.end()
+    if numbers := _NUMBERS.match(text, at):
+        return _Type(name, tuple(int(each) for each in numbers.groups() if each)), numbers.end()
+    if at >= len(text) or text[at] != "<":
+        return _Type(name), at
+    members: list[tuple[str, _Type]] = []
+    while text[at : at + 1] in {"<", ","}:
+        at += 1
+        label = ""
+        if name == "struct":
+            field = _FIELD.match(text, at)
+            if field is None:
+                raise ValueError(text)
+            label, at = field[1].lower(), field.end()
+        member, at = _parse_type(text, at)
+        members.append((label, member))
+    if text[at : at + 1] != ">":
+        raise ValueError(text)
+    closing = re.compile(r">\s*").match(text, at)
+    return _Type(name, members=tuple(members)), closing.end() if closing else at + 1

@@ -1,0 +1,102 @@
+"""What lies below a folder of the lake, and what a Parquet file says of itself in its footer."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import DataProblem
+from penstock.lake.locations import LakeFolder, parse_uri
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LakeFile", "ParquetFooter", "is_hidden", "read_parquet_footer", "walk"]
+
+_MAGIC = b"PAR1"
+_SMALLEST = 12  # magic, length of the footer, magic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeFile:
+    """A file: ``key`` below the folder that was walked, ``size`` in bytes, ``modified`` in nanoseconds since 1970."""
+
+    key: str
+    path: Path
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetFooter:
+    """Rows of a file and its schema in Arrow's terms."""
+
+    rows: int
+    schema: "pa.Schema"
+
+
+def is_hidden(name: str) -> bool:
+    """Whether readers of a table pass over a file or folder of this name, as Spark does (``_SUCCESS``, ``.x.crc``)."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("_$folder$")
+
+
+def walk(lake: LakeFolder, uri: str, *, wanted: Callable[[str], bool] = lambda _key: True) -> Iterator[LakeFile]:
+    """The files below ``uri`` that no reader would pass over and whose key below it is ``wanted``, by key.
+
+    A folder that does not exist holds nothing, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
+    not followed. A file that vanishes meanwhile is left out.
+    """
+    where = parse_uri(uri)
+    bucket = lake.path(f"s3://{where.bucket}/")
+    if not bucket.is_dir():
+        raise DataProblem(f"Bucket {where.bucket} does not exist.", remedy=f"Create it, or correct the location {uri}.")
+    yield from _walk(lake.path(uri), "", wanted)
+
+
+def _walk(folder: Path, prefix: str, wanted: Callable[[str], bool]) -> Iterator[LakeFile]:
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted((entry for entry in entries if not is_hidden(entry.name)), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        key = prefix + entry.name
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{key}/", wanted)
+            elif entry.is_file(follow_symlinks=False) and wanted(key):
+                status = entry.stat(follow_symlinks=False)
+                yield LakeFile(key=key, path=Path(entry.path), size=status.st_size, modified=status.st_mtime_ns)
+        except FileNotFoundError:
+            continue
+
+
+def read_parquet_footer(path: Path) -> ParquetFooter:
+    """Rows and schema of the file; nothing of it is read but its ends.
+
+    Raises :class:`DataProblem`, with the reason and not the path, for a file that is empty, truncated or no Parquet;
+    :class:`FileNotFoundError` where it is gone.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - the rest of this package does without
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        if size == 0:
+            raise DataProblem("it is empty")
+        file.seek(0)
+        head = file.read(len(_MAGIC))
+        file.seek(max(0, size - len(_MAGIC)))
+        tail = file.read(len(_MAGIC))
+    if head != _MAGIC:
+        raise DataProblem("it is not Parquet")
+    if size < _SMALLEST or tail != _MAGIC:
+        raise DataProblem("its end is missing: the writer did not finish it, or it was truncated")
+    try:
+        metadata = pq.read_metadata(path)
+        return ParquetFooter(rows=metadata.num_rows, schema=metadata.schema.to_arrow_schema())
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DataProblem(f"its footer cannot be read ({str(error).splitlines()[0][:200]})") from error
