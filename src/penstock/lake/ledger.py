@@ -1,0 +1,279 @@
+"""Exactly-once commits of files to a lake: staged, manifested, renamed, committed; replays change nothing.
+
+Layout below a table's folder, hidden from readers by the underscore::
+
+    _penstock/PIPELINE/staging/BATCH/...                  files being written
+    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.prepared   manifest: what is going to be renamed to what
+    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.committed  the same manifest, once all of it is in place
+
+QUERY is the id that Spark keeps in the checkpoint. A batch is its number in that query *and* the source offsets it read:
+the same pair again is a replay and a no-op; the same number with other offsets means that somebody changed the checkpoint,
+and is refused. A manifest without its ``committed`` is rolled forward where all its files are there, else back.
+The last :data:`KEEP` manifests stay; older ones are deleted, so that the ledger does not grow with the stream.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from penstock.errors import DataProblem
+from penstock.lake.files import FileSystem
+
+__all__ = ["HIDDEN", "KEEP", "RESTORE", "Batch", "Ledger", "Manifest", "Move", "final_name", "plan_moves"]
+
+HIDDEN = "_penstock"
+KEEP = 100
+"""Committed manifests kept. Spark replays only the last batch; the rest serves trailing null rates and questions."""
+
+RESTORE = "Restore the checkpoint, or name a new one and go on from the ledger's last offsets with --resume-from-ledger."
+"""The remedy where checkpoint and ledger do not belong together."""
+
+_MANIFEST = re.compile(r"(\d{10})\.(prepared|committed)")
+_GENERATION = re.compile(r"(\d{4})-([0-9a-f]{32})")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A micro-batch: its number in the query, and the source's offsets it ends at (and starts from) as canonical text."""
+
+    id: int
+    start: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One file's way from staging to where readers see it."""
+
+    staged: str
+    final: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """All that one batch changes: files to put in place, by table partition, and what is worth knowing later.
+
+    ``partitions`` maps a table's location to its partition folders (``date=2013-01-01``). ``facts`` are small JSON values
+    (rows, nulls by column) that later batches compare with.
+    """
+
+    batch: Batch
+    moves: tuple[Move, ...]
+    partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        """The manifest's bytes in the ledger."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes, path: str) -> "Manifest":
+        """The manifest in ``data``; :class:`DataProblem` names ``path`` where it is damaged."""
+        try:
+            raw = json.loads(data)
+            moves = tuple(Move(**move) for move in raw["moves"])
+            return cls(batch=Batch(**raw["batch"]), moves=moves, partitions=raw["partitions"], facts=raw["facts"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataProblem(
+                f"The ledger's manifest {path} is damaged: {error}.",
+                remedy="Restore it from a backup; deleting it makes the batch run again, as a duplicate if it was committed.",
+            ) from error
+
+
+def final_name(query: str, batch: int, number: int, suffix: str) -> str:
+    """The name that file ``number`` of a batch always has: ``part-QUERY-0000000007-0000.snappy.parquet``."""
+    return f"part-{query}-{batch:010d}-{number:04d}{suffix}"
+
+
+def plan_moves(staged: Mapping[str, int], *, folder: str, table: str, query: str, batch: int) -> tuple[Move, ...]:
+    """Where each staged data file goes: same partition folder below ``table``, deterministic name.
+
+    ``staged`` maps paths below ``folder`` to bytes. Files that readers skip (``_SUCCESS``, ``.crc``) stay behind.
+    """
+    prefix = folder.rstrip("/") + "/"
+    moves: list[Move] = []
+    for path in sorted(staged):
+        *parents, name = path[len(prefix) :].split("/")
+        if name.startswith(("_", ".")) or any(parent.startswith(("_", ".")) for parent in parents):
+            continue
+        suffix = name[name.index(".") :] if "." in name else ""
+        suffix = re.sub(r"^\.c\d+", "", suffix)  # Spark numbers the files of one task: part-00000-….c000.snappy.parquet
+        target = "/".join([table.rstrip("/"), *parents, final_name(query, batch, len(moves), suffix)])
+        moves.append(Move(path, target, staged[path]))
+    return tuple(moves)
+
+
+class Ledger:
+    """The commits of one pipeline to one table (and what goes with it, such as its dead letters)."""
+
+    def __init__(self, files: FileSystem, *, table: str, pipeline: str, query: str, also: Sequence[str] = ()) -> None:
+        """``query``: id of the Spark query (a UUID); ``also``: further tables that a batch writes to, by location.
+
+        Call :meth:`open` before anything else.
+        """
+        self._files = files
+        self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
+        self._stagings = [f"{each.rstrip('/')}/{HIDDEN}/{pipeline}/staging" for each in (table, *also)]
+        self.query = query.replace("-", "").lower()
+        self._folder = ""
+
+    def current_query(self) -> str | None:
+        """The query that committed last, None for a new ledger."""
+        generations = self._generations()
+        return generations[-1][1] if generations else None
+
+    def open(self, *, adopt: bool = False) -> None:
+        """Bind the ledger to this query; with ``adopt``, in succession of another one.
+
+        Raises :class:`DataProblem` where another query wrote here and ``adopt`` was not asked for.
+        """
+        generations = self._generations()
+        if generations and generations[-1][1] == self.query:
+            self._folder = self._generation(*generations[-1])
+            return
+        if generations:
+            if not adopt and self.last() is not None:
+                raise DataProblem(
+                    f"The ledger {self._root} belongs to query {generations[-1][1]}, this checkpoint to {self.query}.",
+                    remedy=RESTORE,
+                )
+            self._folder = self._generation(*generations[-1])
+            for batch in self.unfinished():
+                self.roll_back(batch)
+        self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
+        self._files.write(f"{self._folder}/opened", b"{}")
+
+    def _generation(self, number: int, query: str) -> str:
+        return f"{self._root}/ledger/{number:04d}-{query}"
+
+    def _generations(self) -> list[tuple[int, str]]:
+        matches = (_GENERATION.fullmatch(name) for name in self._files.names(f"{self._root}/ledger"))
+        return sorted((int(match[1]), match[2]) for match in matches if match)
+
+    def staging(self, batch: int, table: int = 0) -> str:
+        """The folder for a batch's files before they are published; ``table`` counts those of ``also`` from 1.
+
+        Each table has its own, because not every file system renames from one bucket to another.
+        """
+        return f"{self._stagings[table]}/{batch:010d}"
+
+    def _drop_staging(self, batch: int) -> None:
+        for table in range(len(self._stagings)):
+            self._files.delete(self.staging(batch, table))
+
+    def clear_staging(self) -> list[str]:
+        """Remove what killed attempts left that no manifest wants; returns the folders removed."""
+        wanted = {f"{batch:010d}" for batch, state in self._states().items() if state == "prepared"}
+        orphans = [f"{root}/{name}" for root in self._stagings for name in self._files.names(root) if name not in wanted]
+        for path in orphans:
+            self._files.delete(path)
+        return orphans
+
+    def last(self) -> Manifest | None:
+        """The last committed batch of the current query, or of the one before it where it has none yet."""
+        for number, query in reversed(self._generations()):
+            folder = self._generation(number, query)
+            committed = [batch for batch, state in self._states(folder).items() if state == "committed"]
+            if committed:
+                return self._manifest(max(committed), "committed", folder)
+        return None
+
+    def recent(self, count: int) -> list[Manifest]:
+        """Up to ``count`` committed manifests of this query, newest first."""
+        committed = sorted((batch for batch, state in self._states().items() if state == "committed"), reverse=True)
+        return [self._manifest(batch, "committed") for batch in committed[:count]]
+
+    def state(self, batch: Batch) -> Literal["new", "prepared", "committed"]:
+        """How far a batch has come.
+
+        Raises :class:`DataProblem` where the number is taken by other offsets, or is older than the ledger remembers.
+        """
+        states = self._states()
+        state = states.get(batch.id)
+        if state is None:
+            committed = [number for number, each in states.items() if each == "committed"]
+            if committed and batch.id < max(committed):
+                raise DataProblem(
+                    f"Batch {batch.id} of query {self.query} is older than what the ledger {self._folder} has committed "
+                    f"(up to {max(committed)}): the checkpoint was set back.",
+                    remedy=RESTORE,
+                )
+            return "new"
+        known = self._manifest(batch.id, state).batch
+        if known != batch:
+            raise DataProblem(
+                f"Batch {batch.id} of query {self.query} was {state} with offsets {known.start} to {known.end}, and now comes "
+                f"with {batch.start} to {batch.end}: the checkpoint was replaced or edited.",
+                remedy=RESTORE,
+            )
+        return state
+
+    def prepare(self, manifest: Manifest) -> None:
+        """Record what is about to be published; from here on the batch can be rolled forward."""
+        self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
+
+    def publish(self, manifest: Manifest, after_each: Callable[[int], None] = lambda _: None) -> None:
+        """Put the files in place. Again and again has the effect of once; ``after_each`` gets the count so far.
+
+        Raises :class:`DataProblem` where a file is neither staged nor in place.
+        """
+        for count, move in enumerate(manifest.moves, start=1):
+            try:
+                self._files.move(move.staged, move.final)
+            except FileNotFoundError:
+                if not self._files.exists(move.final):
+                    raise DataProblem(
+                        f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} is not there."
+                    ) from None
+            after_each(count)
+
+    def commit(self, manifest: Manifest) -> None:
+        """The batch is done: readers may count on it, and a replay is a no-op."""
+        self._files.write(self._path(manifest.batch.id, "committed"), manifest.to_json())
+
+    def tidy(self, batch: int) -> None:
+        """After the commit: remove the batch's staging and manifests beyond :data:`KEEP`."""
+        self._drop_staging(batch)
+        states = self._states()
+        committed = sorted(number for number, state in states.items() if state == "committed")
+        stale = set(committed[:-KEEP])
+        for name in self._files.names(self._folder):
+            match = _MANIFEST.fullmatch(name)
+            number = int(match[1]) if match else -1
+            if match and (number in stale or (match[2] == "prepared" and states.get(number) == "committed")):
+                self._files.delete(f"{self._folder}/{name}")
+
+    def resumable(self, batch: Batch) -> Manifest | None:
+        """A prepared batch whose files are all still there, staged or in place."""
+        manifest = self._manifest(batch.id, "prepared")
+        there = all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves)
+        return manifest if there else None
+
+    def roll_back(self, batch: int) -> None:
+        """Undo a batch that was prepared and not committed: its own files go, nothing else."""
+        for move in self._manifest(batch, "prepared").moves:
+            self._files.delete(move.final)
+        self._drop_staging(batch)
+        self._files.delete(self._path(batch, "prepared"))
+
+    def unfinished(self) -> list[int]:
+        """Batches prepared and not committed."""
+        return sorted(number for number, state in self._states().items() if state == "prepared")
+
+    def _states(self, folder: str | None = None) -> dict[int, Literal["prepared", "committed"]]:
+        states: dict[int, Literal["prepared", "committed"]] = {}
+        for name in self._files.names(folder or self._folder):
+            match = _MANIFEST.fullmatch(name)
+            if match and states.get(int(match[1])) != "committed":
+                states[int(match[1])] = "committed" if match[2] == "committed" else "prepared"
+        return states
+
+    def _manifest(self, batch: int, state: Literal["prepared", "committed"], folder: str | None = None) -> Manifest:
+        path = f"{folder or self._folder}/{batch:010d}.{state}"
+        return Manifest.from_json(self._files.read(path), path)
+
+    def _path(self, batch: int, state: Literal["prepared", "committed"]) -> str:
+        return f"{self._folder}/{batch:010d}.{state}"

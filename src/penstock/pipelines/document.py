@@ -1,0 +1,213 @@
+"""A YAML mapping whose entries know their file and line, read key by key with types and bounds.
+
+What is not asked for is refused at the end, with the nearest known key as a suggestion. ``${NAME}`` in a value stands for
+an environment variable; nothing else reads the environment.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+import yaml
+
+from penstock.errors import InvalidInput
+
+__all__ = ["Section", "load_document"]
+
+MAX_CHARACTERS = 1_000_000
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_Choice = TypeVar("_Choice", bound=str)
+
+
+def load_document(text: str, *, origin: str, environment: Mapping[str, str]) -> "Section":
+    """The top mapping of ``text``; :class:`InvalidInput` names ``origin`` and the line of what is wrong."""
+    if len(text) > MAX_CHARACTERS:
+        raise InvalidInput(f"{origin} has over {MAX_CHARACTERS:,} characters; that is no pipeline.")
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise InvalidInput(f"{origin}:{line}: this is not YAML: {error.problem or error.context}.") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{origin}: this is not YAML: {error}.") from None
+    if not isinstance(node, yaml.MappingNode):
+        raise InvalidInput(f"{origin}:1: a pipeline is a mapping that begins with 'name:'.")
+    return Section(node, path="", origin=origin, environment=environment)
+
+
+class Section:
+    """One mapping of the document. Each key may be asked for by several names; giving two of them is an error."""
+
+    def __init__(self, node: yaml.MappingNode, *, path: str, origin: str, environment: Mapping[str, str]) -> None:
+        self._path = path
+        self._origin = origin
+        self._environment = environment
+        self._line = node.start_mark.line + 1
+        self._entries: dict[str, yaml.Node] = {}
+        self._lines: dict[str, int] = {}
+        self._known: set[str] = set()
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise self._wrong(key.start_mark.line + 1, "a key has to be a plain word")
+            name = str(key.value)
+            if name in self._entries:
+                raise self._wrong(
+                    key.start_mark.line + 1, f"'{path}{name}' is given twice (first in line {self._lines[name]})"
+                )
+            self._entries[name] = value
+            self._lines[name] = key.start_mark.line + 1
+
+    def _wrong(self, line: int, problem: str, remedy: str | None = None) -> InvalidInput:
+        return InvalidInput(f"{self._origin}:{line}: {problem}.", remedy=remedy)
+
+    def fault(self, problem: str, *, key: str | None = None, remedy: str | None = None) -> InvalidInput:
+        """The error for ``problem`` at ``key``, or at the section itself."""
+        return self._wrong(self._lines.get(key or "", self._line), problem, remedy)
+
+    def _take(self, names: tuple[str, ...]) -> tuple[str, yaml.Node] | None:
+        self._known.update(names)
+        found = [name for name in names if name in self._entries]
+        if len(found) > 1:
+            raise self.fault(f"'{found[0]}' and '{found[1]}' mean the same", key=found[1], remedy="Keep one of them.")
+        if not found:
+            return None
+        node = self._entries[found[0]]
+        if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null":
+            return None
+        return found[0], node
+
+    def has(self, *names: str) -> bool:
+        """Whether one of ``names`` is given."""
+        return self._take(names) is not None
+
+    def names(self) -> list[str]:
+        """The keys as written."""
+        return list(self._entries)
+
+    def text(self, *names: str) -> str | None:
+        """A scalar as text, variables filled in; None where it is not given."""
+        taken = self._take(names)
+        if taken is None:
+            return None
+        name, node = taken
+        if not isinstance(node, yaml.ScalarNode):
+            raise self.fault(f"'{self._path}{name}' has to be one value", key=name)
+        return self._filled(name, str(node.value))
+
+    def _filled(self, name: str, raw: str) -> str:
+        def value(match: re.Match[str]) -> str:
+            variable = match.group(1)
+            if variable not in self._environment:
+                raise self.fault(
+                    f"'{self._path}{name}' uses ${{{variable}}}, which is not set",
+                    key=name,
+                    remedy=f"Set {variable} in the environment.",
+                )
+            return self._environment[variable]
+
+        return _VARIABLE.sub(value, raw)
+
+    def required(self, *names: str) -> str:
+        """Like :meth:`text`, and an error where it is missing or empty."""
+        value = self.text(*names)
+        if not value:
+            raise self.fault(f"'{self._path}{names[0]}' is missing", key=names[0])
+        return value
+
+    def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
+        """A whole number within bounds; digits may be grouped by underscores."""
+        value = self.text(*names)
+        if value is None:
+            return None
+        if not re.fullmatch(r"\d[\d_]*", value) or not minimum <= int(value) <= maximum:
+            raise self.fault(
+                f"'{self._path}{names[0]}' is '{value}', not a whole number from {minimum:,} to {maximum:,}",
+                key=self._given(names),
+            )
+        return int(value)
+
+    def fraction(self, *names: str) -> float | None:
+        """A number from 0 to 1."""
+        value = self.text(*names)
+        if value is None:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= 1:
+            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not a number from 0 to 1", key=self._given(names))
+        return number
+
+    def boolean(self, *names: str) -> bool | None:
+        """true or false."""
+        value = self.text(*names)
+        if value is None:
+            return None
+        if value.lower() not in _BOOLEANS:
+            raise self.fault(f"'{self._path}{names[0]}' is '{value}', neither true nor false", key=self._given(names))
+        return _BOOLEANS[value.lower()]
+
+    def choice(self, choices: tuple[_Choice, ...], *names: str) -> _Choice | None:
+        """One of ``choices``, whatever its case."""
+        value = self.text(*names)
+        if value is None:
+            return None
+        match = [choice for choice in choices if choice.lower() == value.lower()]
+        if not match:
+            raise self.fault(
+                f"'{self._path}{names[0]}' is '{value}'; it can be {', '.join(choices)}", key=self._given(names)
+            )
+        return match[0]
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """A list of words, or one word."""
+        taken = self._take(names)
+        if taken is None:
+            return ()
+        name, node = taken
+        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        if not all(isinstance(each, yaml.ScalarNode) for each in nodes):
+            raise self.fault(f"'{self._path}{name}' has to be a list of words", key=name)
+        return tuple(self._filled(name, str(each.value)) for each in nodes)
+
+    def mapping(self, *names: str) -> dict[str, str]:
+        """A mapping of words to words; empty where it is not given."""
+        inner = self.section(*names)
+        return {} if inner is None else {name: inner.text(name) or "" for name in inner.names()}
+
+    def section(self, *names: str) -> "Section | None":
+        """A mapping inside this one; None where it is not given."""
+        taken = self._take(names)
+        if taken is None:
+            return None
+        name, node = taken
+        if not isinstance(node, yaml.MappingNode):
+            raise self.fault(f"'{self._path}{name}' has to be a mapping", key=name)
+        return Section(node, path=f"{self._path}{name}.", origin=self._origin, environment=self._environment)
+
+    def required_section(self, *names: str) -> "Section":
+        """Like :meth:`section`, and an error where it is missing."""
+        inner = self.section(*names)
+        if inner is None:
+            raise self.fault(f"'{self._path}{names[0]}' is missing")
+        return inner
+
+    def done(self) -> None:
+        """Refuse what was never asked for."""
+        for name in self._entries:
+            if name not in self._known:
+                near = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.6)
+                known = ", ".join(sorted(self._known))
+                raise self.fault(
+                    f"'{self._path}{name}' is not known here",
+                    key=name,
+                    remedy=f"Did you mean '{near[0]}'?" if near else f"Known keys: {known}.",
+                )
+
+    def _given(self, names: tuple[str, ...]) -> str:
+        return cast(str, next((name for name in names if name in self._entries), names[0]))

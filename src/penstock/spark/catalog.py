@@ -1,0 +1,137 @@
+"""The catalog side of a sink: the table and its columns as data lands, and its partitions."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
+from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
+from penstock.pipelines.model import CatalogTarget
+
+__all__ = ["CatalogCalls", "CatalogTable"]
+
+_INPUT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
+_OUTPUT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
+_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+_TRIES = 5
+
+
+class CatalogCalls(Protocol):
+    """What is asked of the catalog; :class:`penstock.client.catalog.CatalogClient` is one. Shapes are Glue's."""
+
+    def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
+        """Create a database unless it is there."""
+
+    def table(self, database: str, name: str) -> Any:
+        """The table's current version; :class:`NotFound` where there is none."""
+
+    def create_table(self, database: str, table: Any) -> None:
+        """Create a table; :class:`AlreadyExists` where the name is taken."""
+
+    def update_table(self, database: str, table: Any, *, version_id: str | None = None, skip_archive: bool = False) -> None:
+        """Replace a table's definition, if it still is at ``version_id``."""
+
+    def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
+        """Add those that are not there yet; how many were new."""
+        ...
+
+
+class CatalogTable:
+    """One table of Parquet files at ``location``, partitioned by ``keys``."""
+
+    def __init__(
+        self,
+        client: CatalogCalls,
+        target: CatalogTarget,
+        *,
+        location: str,
+        keys: Sequence[str],
+        table_input: Callable[[Any], Any],
+    ) -> None:
+        self._client = client
+        self._target = target
+        self._location = location.rstrip("/")
+        self._keys = tuple(keys)
+        self._table_input = table_input
+        self._added: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """DATABASE.TABLE."""
+        return f"{self._target.database}.{self._target.table}"
+
+    @property
+    def creates(self) -> bool:
+        """Whether table and columns are made as data lands."""
+        return self._target.create
+
+    def columns(self) -> dict[str, str] | None:
+        """Column names, partition keys included, to Hive types; None where there is no table and one will be made."""
+        try:
+            table = self._client.table(self._target.database, self._target.table)
+        except NotFound:
+            if self._target.create:
+                return None
+            raise
+        every = [*table.get("StorageDescriptor", {}).get("Columns", ()), *table.get("PartitionKeys", ())]
+        return {column["Name"]: column.get("Type", "string") for column in every}
+
+    def land(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
+        """Make or extend the table where declared so, then add the partitions ``folders``; how many were new.
+
+        ``columns`` maps all columns, partition keys included, to Hive types. Doing it again changes nothing.
+        """
+        if self._target.create:
+            self._ensure(columns)
+        new = [folder for folder in folders if folder and folder not in self._added]
+        if not new:
+            return 0
+        locations = {_values(folder): f"{self._location}/{folder}/" for folder in new}
+        count = self._client.add_partitions(self._target.database, self._target.table, locations)
+        self._added.update(new)
+        return count
+
+    def _ensure(self, columns: Mapping[str, str]) -> None:
+        for _ in range(_TRIES):
+            try:
+                self._ensure_once(columns)
+            except (AlreadyExists, ConcurrentModification):
+                continue
+            return
+        raise DataProblem(f"Table {self.name} is changed by others all the time; its columns could not be extended.")
+
+    def _ensure_once(self, columns: Mapping[str, str]) -> None:
+        data = {name.lower(): kind for name, kind in columns.items() if name not in self._keys}
+        try:
+            table = self._client.table(self._target.database, self._target.table)
+        except NotFound:
+            self._client.ensure_database(self._target.database)
+            self._client.create_table(self._target.database, self._definition(data, columns))
+            return
+        known = {column["Name"].lower() for column in table["StorageDescriptor"].get("Columns", ())}
+        added = [{"Name": name, "Type": kind} for name, kind in data.items() if name not in known]
+        if added:
+            changed = self._table_input(table)
+            changed["StorageDescriptor"] = {
+                **table["StorageDescriptor"],
+                "Columns": [*table["StorageDescriptor"].get("Columns", ()), *added],
+            }
+            self._client.update_table(self._target.database, changed, version_id=table.get("VersionId"))
+
+    def _definition(self, data: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "Name": self._target.table,
+            "TableType": "EXTERNAL_TABLE",
+            "Parameters": {"classification": "parquet", "EXTERNAL": "TRUE"},
+            "PartitionKeys": [{"Name": key, "Type": columns.get(key, "string")} for key in self._keys],
+            "StorageDescriptor": {
+                "Columns": [{"Name": name, "Type": kind} for name, kind in data.items()],
+                "Location": f"{self._location}/",
+                "InputFormat": _INPUT,
+                "OutputFormat": _OUTPUT,
+                "SerdeInfo": {"SerializationLibrary": _SERDE, "Parameters": {"serialization.format": "1"}},
+            },
+        }
+
+
+def _values(folder: str) -> tuple[str, ...]:
+    return tuple(HIVE_DEFAULT_PARTITION if value is None else value for _, value in parse_partition_path(folder))

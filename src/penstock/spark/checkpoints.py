@@ -1,0 +1,118 @@
+"""What Spark's checkpoint says of a query and its offsets, and whether it belongs to the ledger it is used with.
+
+Files of a checkpoint (Spark's ``HDFSMetadataLog``): ``metadata`` holds the query's id, ``offsets/N`` the offsets a batch
+ends at, ``sources/0/0`` those the first one starts from, ``commits/N`` that it is done.
+"""
+
+import json
+import re
+
+from penstock.errors import DataProblem
+from penstock.lake.files import FileSystem
+from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
+
+__all__ = ["batch_of", "check", "query_id", "record_count", "resume_offsets"]
+
+_NUMBER = re.compile(r"\d+")
+_MISSING_IS = "The stream would begin anew and write what is there already a second time."
+
+
+def query_id(files: FileSystem, checkpoint: str) -> str | None:
+    """The id of the query that owns a checkpoint; None where there is no checkpoint yet."""
+    path = f"{checkpoint}/metadata"
+    if not files.exists(path):
+        return None
+    try:
+        return str(json.loads(files.read(path))["id"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(path, "it holds no query id") from error
+
+
+def _damaged(path: str, why: str) -> DataProblem:
+    return DataProblem(f"The checkpoint file {path} is damaged: {why}.", remedy=RESTORE)
+
+
+def _offsets(files: FileSystem, path: str) -> str:
+    """The source's offsets in a checkpoint file as canonical JSON: {topic: {partition: offset}}."""
+    try:
+        lines = files.read(path).decode().replace("\0", "").splitlines()
+    except FileNotFoundError:
+        raise DataProblem(f"The checkpoint file {path} is missing.", remedy=RESTORE) from None
+    except UnicodeDecodeError as error:
+        raise _damaged(path, "it is not text") from error
+    if not lines or not lines[0].startswith("v") or len(lines) < 2:
+        raise _damaged(path, "it has no offsets" if lines else "it is empty")
+    try:
+        offsets = json.loads(lines[-1])
+        topics = {topic: {int(part): int(offset) for part, offset in parts.items()} for topic, parts in offsets.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise _damaged(path, "its offsets are not JSON") from error
+    return json.dumps({topic: dict(sorted(parts.items())) for topic, parts in sorted(topics.items())})
+
+
+def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
+    """The batch with its offsets, from the checkpoint's log."""
+    before = f"{checkpoint}/offsets/{number - 1}" if number else f"{checkpoint}/sources/0/0"
+    return Batch(number, _offsets(files, before), _offsets(files, f"{checkpoint}/offsets/{number}"))
+
+
+def record_count(batch: Batch) -> int:
+    """Offsets between a batch's start and end: its records, and in compacted or transactional topics at most that."""
+    start, end = json.loads(batch.start), json.loads(batch.end)
+    return sum(
+        max(0, offset - start.get(topic, {}).get(partition, 0))
+        for topic, parts in end.items()
+        for partition, offset in parts.items()
+    )
+
+
+def _numbers(files: FileSystem, folder: str) -> list[int]:
+    return sorted(int(name) for name in files.names(folder) if _NUMBER.fullmatch(name))
+
+
+def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
+    """Refuse to start where the ledger has commits and the checkpoint lost them; :class:`DataProblem` names the file."""
+    query = query_id(files, checkpoint)
+    last = ledger.last()
+    numbers = _numbers(files, f"{checkpoint}/offsets")
+    if numbers:
+        _offsets(files, f"{checkpoint}/offsets/{numbers[-1]}")
+    if last is None:
+        return
+    if query is None:
+        raise DataProblem(
+            f"The checkpoint file {checkpoint}/metadata is missing, and the ledger has batches up to {last.batch.id}. {_MISSING_IS}",
+            remedy=RESTORE,
+        )
+    ledger.open()
+    current = ledger.recent(1)
+    if not current:
+        return
+    newest = current[0].batch
+    path = f"{checkpoint}/offsets/{newest.id}"
+    if not numbers or numbers[-1] < newest.id:
+        raise DataProblem(
+            f"The checkpoint file {path} is missing, and the ledger has committed batch {newest.id}. {_MISSING_IS}",
+            remedy=RESTORE,
+        )
+    if _offsets(files, path) != newest.end:
+        raise DataProblem(
+            f"The checkpoint file {path} says {_offsets(files, path)}, the ledger committed batch {newest.id} at {newest.end}.",
+            remedy=RESTORE,
+        )
+
+
+def resume_offsets(files: FileSystem, checkpoint: str, last: Manifest | None) -> str | None:
+    """Where a new checkpoint has to start to go on after the ledger's last commit, as Spark's ``startingOffsets``.
+
+    None where the ledger has no commit. :class:`DataProblem` where the checkpoint has gone its own way already.
+    """
+    if last is None:
+        return None
+    initial = f"{checkpoint}/sources/0/0"
+    if files.exists(initial) and _offsets(files, initial) != last.batch.end:
+        raise DataProblem(
+            f"The checkpoint {checkpoint} is not new: it starts at {_offsets(files, initial)}, the ledger ends at {last.batch.end}.",
+            remedy="Name a checkpoint location that does not exist yet.",
+        )
+    return last.batch.end

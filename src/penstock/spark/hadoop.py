@@ -1,0 +1,113 @@
+"""The commit's file operations over Hadoop's FileSystem, the same on ``file:``, ``s3a:`` and the embedded lake's viewfs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["HadoopFiles"]
+
+_MISSING = "java.io.FileNotFoundException"
+
+
+@contextmanager
+def _calls(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Py4JJavaError as error:
+        cause = error.java_exception
+        if cause.getClass().getName() == _MISSING:
+            raise FileNotFoundError(what) from None
+        raise EnvironmentProblem(
+            f"{what}: {cause.toString()}.", remedy="Check the location, its permissions and free space."
+        ) from error
+
+
+class HadoopFiles:
+    """Implements :class:`penstock.lake.files.FileSystem` with the session's Hadoop configuration."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm: Any = spark._jvm
+        self._configuration: Any = spark._jsc.hadoopConfiguration()
+
+    def _open(self, path: str) -> tuple[Any, Any]:
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        return target.getFileSystem(self._configuration), target
+
+    def names(self, folder: str) -> list[str]:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        try:
+            with _calls(folder):
+                files, path = self._open(folder)
+                return sorted(str(status.getPath().getName()) for status in files.listStatus(path))
+        except FileNotFoundError:
+            return []
+
+    def walk(self, folder: str) -> dict[str, int]:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        root, found = folder.rstrip("/"), {}
+        try:
+            with _calls(folder):
+                files, path = self._open(root)
+                prefix = len(files.makeQualified(path).toUri().getPath())
+                listing = files.listFiles(path, True)
+                while listing.hasNext():
+                    status = listing.next()
+                    found[root + str(status.getPath().toUri().getPath())[prefix:]] = int(status.getLen())
+        except FileNotFoundError:
+            return {}
+        return dict(sorted(found.items()))
+
+    def exists(self, path: str) -> bool:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        with _calls(path):
+            files, target = self._open(path)
+            return bool(files.exists(target))
+
+    def read(self, path: str) -> bytes:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        with _calls(path):
+            files, target = self._open(path)
+            stream = files.open(target)
+            try:
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+
+    def write(self, path: str, data: bytes) -> None:
+        """See :class:`~penstock.lake.files.FileSystem`: a hidden neighbour is written, then renamed."""
+        folder, _, name = path.rpartition("/")
+        scratch = f"{folder}/.{name}.tmp"
+        with _calls(path):
+            files, target = self._open(scratch)
+            stream = files.create(target, True)
+            try:
+                stream.write(bytearray(data))
+            finally:
+                stream.close()
+        self.move(scratch, path)
+
+    def move(self, source: str, target: str) -> None:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        with _calls(f"{source} to {target}"):
+            files, origin = self._open(source)
+            _, goal = self._open(target)
+            if not files.exists(origin):
+                raise FileNotFoundError(source)
+            files.mkdirs(goal.getParent())
+            if files.exists(goal):
+                files.delete(goal, False)
+            if not files.rename(origin, goal):
+                raise EnvironmentProblem(
+                    f"{source} could not be renamed to {target}.", remedy="Check permissions and free space."
+                )
+
+    def delete(self, path: str) -> None:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        with _calls(path):
+            files, target = self._open(path)
+            files.delete(target, True)

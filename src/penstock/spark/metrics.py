@@ -1,0 +1,63 @@
+"""One JSON line a batch: what was read, what became of it, and how long each step took."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BatchMetrics", "MetricsFile"]
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchMetrics:
+    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to rows."""
+
+    pipeline: str
+    query: str
+    batch: int
+    outcome: str = "committed"
+    start_offsets: Mapping[str, Any] = field(default_factory=dict)
+    end_offsets: Mapping[str, Any] = field(default_factory=dict)
+    records: int = 0
+    rows: int = 0
+    dead: int = 0
+    tombstones: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    nulls: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+    file_bytes: int = 0
+    passes: int = 0
+    attempts: int = 1
+    registry_stale: bool = False
+    warnings: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    max_latency_seconds: float | None = None
+    committed_at: str | None = None
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the time inside the block to ``seconds[name]``."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - began, 4)
+
+
+class MetricsFile:
+    """Appends lines to a file; None keeps nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+
+    def add(self, metrics: BatchMetrics) -> None:
+        """Write the line."""
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(metrics), separators=(",", ":")) + "\n")

@@ -1,0 +1,219 @@
+"""Run a declared pipeline: start or take a Spark session, check the checkpoint, stream until done, stopped or failed."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+from penstock.client.catalog import CatalogClient, table_input
+from penstock.client.registry import RegistryClient
+from penstock.client.secrets import broker_credentials
+from penstock.lake.ledger import Ledger
+from penstock.pipelines.model import CatalogTarget, Pipeline
+from penstock.spark import checkpoints
+from penstock.spark.batches import BatchCommitter, StreamStopped, Tables
+from penstock.spark.catalog import CatalogCalls, CatalogTable
+from penstock.spark.failpoints import Failpoint
+from penstock.spark.hadoop import HadoopFiles
+from penstock.spark.metrics import BatchMetrics, MetricsFile
+from penstock.spark.problems import explained
+from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.source import Credentials, kafka_options, reach
+from penstock.spark.versions import SchemaBook, VersionSource
+
+__all__ = ["RunOptions", "RunReport", "run"]
+
+_log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.25
+_FINISH_SECONDS = 30.0  # a batch in hand may take this long to end after a stop was asked for
+
+
+def _secret(secret_id: str) -> Credentials:
+    found = broker_credentials(secret_id)
+    return found.username, found.password
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How to run, apart from what is declared.
+
+    ``jars``, ``master``, ``log``, ``lake``, ``driver_memory`` and ``spark_configuration`` are for a session that :func:`run`
+    starts itself. ``once`` reads what is there and ends. ``stop`` ends the stream when it is set, after the batch in
+    hand. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
+    clients of the endpoint that the environment names, or AWS.
+    """
+
+    master: str = "local[*]"
+    jars: Sequence[Path] = ()
+    log: Path = Path("penstock-spark.log")
+    lake: Path | None = None
+    driver_memory: str = "1g"
+    spark_configuration: Mapping[str, str] = field(default_factory=dict)
+    once: bool = False
+    metrics: Path | None = None
+    resume_from_ledger: bool = False
+    stop: threading.Event = field(default_factory=threading.Event)
+    registry: VersionSource | None = None
+    catalog: CatalogCalls | None = None
+    fetch_secret: Callable[[str], Credentials] = _secret
+    on_files: Callable[[Sequence[str]], None] = lambda _: None
+    on_batch: Callable[[BatchMetrics], None] = lambda _: None
+    on_start: Callable[[], None] = lambda: None
+    failpoint: Failpoint = field(default_factory=Failpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """What a run did: batches committed, rows written, records dead-lettered."""
+
+    batches: int
+    rows: int
+    dead: int
+    stopped: bool
+
+
+def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptions | None = None) -> RunReport:
+    """Run ``pipeline`` until it is done or stopped, in ``spark`` or a session of its own.
+
+    A given session needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
+    :func:`penstock.spark.session.lake_configuration`. Raises a :class:`penstock.errors.PenstockError` that says why the
+    stream ended: :class:`DataProblem` for drift, data loss or a checkpoint that does not fit the ledger,
+    :class:`EnvironmentProblem` for what cannot be reached.
+    """
+    options = options or RunOptions()
+    reach(pipeline.source)
+    ours = spark is None
+    if spark is None:
+        spark = open_session(_session(options), name=pipeline.name, locations=_locations(pipeline))
+    try:
+        return _Run(pipeline, spark, options).run()
+    except Exception as error:
+        problem = explained(error, pipeline, log=str(options.log))
+        _log.debug("pipeline %s failed", pipeline.name, exc_info=True)
+        raise problem from error
+    finally:
+        if ours:
+            spark.stop()
+
+
+def _locations(pipeline: Pipeline) -> list[str]:
+    return [pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint]
+
+
+def _session(options: RunOptions) -> SessionSettings:
+    return SessionSettings(
+        master=options.master,
+        jars=options.jars,
+        log=options.log.absolute(),
+        lake=options.lake,
+        driver_memory=options.driver_memory,
+        extra=options.spark_configuration,
+    )
+
+
+class _Run:
+    """One run of one pipeline in one session."""
+
+    def __init__(self, pipeline: Pipeline, spark: SparkSession, options: RunOptions) -> None:
+        self._pipeline = pipeline
+        self._spark = spark
+        self._options = options
+        self._files = HadoopFiles(spark)
+        self._query: StreamingQuery | None = None
+
+    def run(self) -> RunReport:
+        starting = self._starting_offsets()
+        committer = self._committer()
+        query = self._start(committer, starting)
+        self._options.on_start()
+        stopped = False
+        try:
+            while not query.awaitTermination(_POLL_SECONDS):
+                if self._options.stop.is_set():
+                    stopped = True
+                    self._stop(query, committer)
+                    break
+        except Exception as error:
+            if not isinstance(committer.failure, StreamStopped):
+                raise (committer.failure or error) from error
+            stopped = True
+        return RunReport(batches=committer.batches, rows=committer.rows, dead=committer.dead, stopped=stopped)
+
+    def _stop(self, query: StreamingQuery, committer: BatchCommitter) -> None:
+        """Let the batch in hand end, or abandon it: the ledger makes it good at the next start."""
+        committer.stopping.set()
+        if not committer.wait_idle(_FINISH_SECONDS):
+            self._spark.sparkContext.cancelAllJobs()
+            committer.wait_idle(_FINISH_SECONDS)
+        query.stop()
+
+    def _ledger(self, query: str) -> Ledger:
+        pipeline = self._pipeline
+        return Ledger(
+            self._files,
+            table=pipeline.sink.location,
+            also=(pipeline.dead_letters.location,),
+            pipeline=pipeline.name,
+            query=query,
+        )
+
+    def _starting_offsets(self) -> str | None:
+        """Check that ledger and checkpoint belong together; where to begin if the ledger says so."""
+        ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
+        if self._options.resume_from_ledger and ledger.current_query() != ledger.query:
+            return checkpoints.resume_offsets(self._files, self._pipeline.checkpoint, ledger.last())
+        checkpoints.check(self._files, self._pipeline.checkpoint, ledger)
+        return None
+
+    def _open_ledger(self) -> Ledger:
+        query = checkpoints.query_id(self._files, self._pipeline.checkpoint)
+        ledger = self._ledger(query or "")
+        ledger.open(adopt=self._options.resume_from_ledger)
+        return ledger
+
+    def _committer(self) -> BatchCommitter:
+        options, pipeline = self._options, self._pipeline
+        jvm: Any = self._spark._jvm
+        return BatchCommitter(
+            pipeline,
+            files=self._files,
+            book=SchemaBook(options.registry or RegistryClient(), pipeline.decode),
+            open_ledger=self._open_ledger,
+            tables=Tables(
+                rows=self._table(pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by),
+                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, ("date",)),
+            ),
+            metrics=MetricsFile(options.metrics),
+            failpoint=options.failpoint,
+            jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
+            on_files=options.on_files,
+            on_batch=options.on_batch,
+        )
+
+    def _table(self, target: CatalogTarget | None, location: str, keys: Sequence[str]) -> CatalogTable | None:
+        if target is None:
+            return None
+        client = self._options.catalog or CatalogClient()
+        return CatalogTable(client, target, location=location, keys=keys, table_input=table_input)
+
+    def _start(self, committer: BatchCommitter, starting: str | None) -> StreamingQuery:
+        pipeline = self._pipeline
+        # The transform's view and the commit's own conversions rely on these, also in a session that was given.
+        self._spark.conf.set("spark.sql.session.timeZone", "UTC")
+        self._spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        options = kafka_options(pipeline.source, self._options.fetch_secret, starting=starting)
+        records: DataFrame = self._spark.readStream.format("kafka").options(**options).load()
+        columns = ["key", "value", "topic", "partition", "offset", "timestamp"]
+        stream = records.select(*columns).writeStream.queryName(pipeline.name).foreachBatch(committer)
+        return self._triggered(stream.option("checkpointLocation", pipeline.checkpoint)).start()
+
+    def _triggered(self, stream: DataStreamWriter) -> DataStreamWriter:
+        if self._options.once or self._pipeline.trigger.kind == "available_now":
+            return stream.trigger(availableNow=True)
+        return stream.trigger(processingTime=self._pipeline.trigger.interval)

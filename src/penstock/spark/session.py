@@ -1,0 +1,131 @@
+"""A Spark session for one pipeline: locked jars, no UI, its log in a file, the lake's names, Parquet that others can read."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.errors import EnvironmentProblem, NotFound
+from penstock.lake.locations import parse_uri
+
+__all__ = ["SessionSettings", "lake_configuration", "open_session"]
+
+_LOG4J = """\
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {path}
+appender.file.filePattern = {path}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{ISO8601}} %-5p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 20MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """How to start Spark. ``jars``: the connectors' files; ``log``: where Spark's own log goes; ``lake``: see
+    :func:`lake_configuration`. ``extra`` are Spark's configuration keys and win over ours.
+    """
+
+    master: str = "local[*]"
+    jars: Sequence[Path] = ()
+    log: Path
+    lake: Path | None = None
+    driver_memory: str = "1g"
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str, str]:
+    """Hadoop's configuration that gives ``s3://BUCKET/key`` its meaning for the buckets of ``locations``.
+
+    With ``lake``, the folder whose sub-folders are buckets, the names lead into it; without, to S3 through S3A. Hadoop's
+    checksum files stay out of local folders, where they would show up as objects. Raises :class:`NotFound` where a bucket
+    has no folder.
+    """
+    configuration = {
+        "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    }
+    if lake is None:
+        return {**configuration, "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+    configuration["fs.s3.impl"] = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+    for location in locations:
+        if location.startswith("s3://"):
+            bucket = parse_uri(location).bucket
+            folder = lake.absolute() / bucket
+            if not folder.is_dir():
+                raise NotFound(
+                    f"Bucket {bucket} of {location} is not in the lake {lake}.", remedy=f"Create the folder {folder}."
+                )
+            configuration[f"fs.viewfs.mounttable.{bucket}.linkFallback"] = f"{folder.as_uri()}/"
+    return configuration
+
+
+def _spark_configuration(settings: SessionSettings, name: str, locations: Iterable[str], log4j: Path) -> dict[str, str]:
+    local = settings.master.startswith("local")
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return {
+        **(here if local else {}),
+        "spark.master": settings.master,
+        "spark.app.name": f"penstock {name}",
+        "spark.jars": ",".join(str(jar) for jar in settings.jars),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseParallelGC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+        # Spark's default, INT96, is deprecated in Parquet and read by few engines as what it is.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # Arrow batches of zlib payloads stay small, whatever they inflate to.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
+        **settings.extra,
+    }
+
+
+def open_session(settings: SessionSettings, *, name: str, locations: Iterable[str]) -> SparkSession:
+    """Start a session for pipeline ``name`` that writes to ``locations``; stop it with ``spark.stop()``.
+
+    What Spark and its launcher would print goes to ``settings.log``. Raises :class:`EnvironmentProblem` where the JVM does
+    not start.
+    """
+    settings.log.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="penstock-spark-") as scratch, settings.log.open("ab") as output:
+        log4j = Path(scratch) / "log4j2.properties"
+        log4j.write_text(_LOG4J.format(path=settings.log))
+        configuration = SparkConf()
+        configuration.setAll(list(_spark_configuration(settings, name, locations, log4j).items()))
+        try:
+            gateway = _gateway(configuration, output)
+            context = SparkContext(conf=configuration, gateway=gateway)
+        except Exception as error:
+            raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
+        if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
+        return SparkSession(context)
+
+
+def _gateway(configuration: SparkConf, output: Any) -> Any:
+    # An inherited PYSPARK_SUBMIT_ARGS would win over ours, and an inherited SPARK_HOME bring another Spark.
+    inherited = {
+        name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ
+    }
+    try:
+        return launch_gateway(configuration, popen_kwargs={"stdout": output, "stderr": output})
+    finally:
+        os.environ.update(inherited)

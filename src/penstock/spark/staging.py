@@ -1,0 +1,194 @@
+"""Stage a batch's rows: one pass over the source that decodes, counts and writes Parquet where no reader looks.
+
+A pass can teach that it needs another: a version registered since the list was made, a first zlib payload. Then the staged
+files are dropped and the pass runs again with what was learnt; otherwise the source is read once.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from penstock.errors import InvalidInput
+from penstock.lake.files import FileSystem
+from penstock.pipelines.model import ParquetSink, Pipeline
+from penstock.schema.version import SchemaVersion
+from penstock.spark.decode import REASONS, body_columns, decoded, message, version_ids
+from penstock.spark.metrics import BatchMetrics
+from penstock.spark.versions import DecodePlan, SchemaBook
+
+__all__ = ["METADATA", "Staged", "Stager"]
+
+METADATA = {
+    "topic": "_topic",
+    "partition": "_partition",
+    "offset": "_offset",
+    "timestamp": "_timestamp",
+    "key": "_key",
+    "_version": "_schema_version",
+}
+"""Kafka's columns as the view ``records`` shows them beside the reader's fields; left out of the table unless renamed."""
+
+_MAX_PASSES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """What one pass found and wrote. ``reasons`` and ``versions`` (by number) count records, ``nulls`` rows by column."""
+
+    frame: DataFrame
+    plan: DecodePlan
+    rows: int
+    records: int
+    reasons: Mapping[str, int]
+    versions: Mapping[int, int]
+    nulls: Mapping[str, int]
+    columns: Mapping[str, str]
+    oldest: int | None  # milliseconds since the epoch
+
+    @property
+    def seen(self) -> list[SchemaVersion]:
+        """The versions that records of the batch were written with."""
+        return [version for version in self.plan.writers if self.versions.get(version.number)]
+
+    def dead(self, *, tombstones: bool) -> int:
+        """Records that go to the dead letters; null values among them where ``tombstones``."""
+        return sum(count for reason, count in self.reasons.items() if tombstones or reason != "TOMBSTONE")
+
+
+class Stager:
+    """Decodes and stages the batches of one pipeline. Remembers from batch to batch whether payloads are compressed."""
+
+    def __init__(self, pipeline: Pipeline, book: SchemaBook, files: FileSystem) -> None:
+        self._pipeline = pipeline
+        self._book = book
+        self._files = files
+        self._zlib = False
+
+    def stage(self, records: DataFrame, folder: str, *, expected: int, metrics: BatchMetrics) -> Staged:
+        """Write the readable rows of ``records`` (Kafka's columns) below ``folder``; ``expected`` records at most.
+
+        Raises what the registry raises while it is away and something in the batch is unknown.
+        """
+        self._book.refresh()
+        present: list[UUID] | None = None
+        asked: set[UUID] = set()
+        if self._book.crowded:
+            present = version_ids(records)
+            metrics.passes += 1
+        for _ in range(_MAX_PASSES):
+            plan = self._book.plan(present)
+            staged = self._pass(records, plan, folder, expected)
+            metrics.passes += 1
+            if staged.reasons.get("UNKNOWN_VERSION"):
+                strange = [each for each in version_ids(records, plan.writers) if each not in asked]
+                metrics.passes += 1
+                asked.update(strange)
+                if strange and self._book.learn(strange):
+                    present = None if present is None else [*present, *strange]
+                    continue
+            if staged.reasons.get("NEEDS_INFLATE"):
+                self._zlib = True
+                continue
+            break
+        metrics.registry_stale = self._book.stale
+        return staged
+
+    def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
+        self._files.delete(folder)
+        sink = self._pipeline.sink
+        tasks = max(1, math.ceil(expected / sink.rows_per_task))
+        frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
+        read, written = Observation(), Observation()
+        good = frame.observe(read, *_read_counts(plan)).filter(F.col("_reason").isNull())
+        output = self._output(good)
+        columns = {field.name: field.dataType.simpleString() for field in output.schema.fields}
+        _check_partitions(columns, sink, self._pipeline.name)
+        nulls = [
+            F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)
+        ]
+        output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
+        writer = output.write.mode("append").option("compression", sink.compression)
+        writer.option("maxRecordsPerFile", sink.max_records_per_file).partitionBy(*sink.partition_by).parquet(folder)
+        counts, results = read.get, written.get
+        return Staged(
+            frame=frame,
+            plan=plan,
+            rows=int(results["rows"]),
+            records=int(counts["records"]),
+            reasons={reason: int(counts[reason]) for reason in REASONS if counts[reason]},
+            versions={
+                version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
+            },
+            nulls={name: int(results[f"n{number}"]) for number, name in enumerate(columns)},
+            columns=columns,
+            oldest=counts["oldest"],
+        )
+
+    def _output(self, good: DataFrame) -> DataFrame:
+        metadata = [F.col(name).alias(shown) for name, shown in METADATA.items()]
+        rows = good.select(*body_columns(good), *metadata)
+        transform = self._pipeline.transform
+        if transform.sql:
+            rows.createOrReplaceTempView("records")
+            rows = rows.sparkSession.sql(transform.sql)
+        for name, expression in transform.columns.items():
+            rows = rows.withColumn(name, F.expr(expression))
+        return rows.drop(*METADATA.values())
+
+    def stage_dead(self, staged: Staged, folder: str, *, batch: int, now: datetime) -> None:
+        """Write the records that are no rows below ``folder``; reads the source once more."""
+        self._files.delete(folder)
+        bad = staged.frame.filter(F.col("_reason").isNotNull())
+        if self._pipeline.decode.tombstones == "skip":
+            bad = bad.filter(F.col("_reason") != "TOMBSTONE")
+        rows = bad.select(*self._dead_columns(batch, now)).coalesce(1)
+        rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(folder)
+
+    def _dead_columns(self, batch: int, now: datetime) -> list[Column]:
+        version = F.lower(F.hex(F.substring("value", 3, 16)))
+        parts = [F.substring(version, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
+        framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
+        return [
+            F.col("_reason").alias("reason"),
+            message().alias("message"),
+            F.col("topic"),
+            F.col("partition"),
+            F.col("offset"),
+            F.col("timestamp").alias("kafka_timestamp"),
+            F.col("key"),
+            F.col("value"),
+            F.when(framed, F.concat_ws("-", *parts)).alias("schema_version_id"),
+            F.lit(batch).cast("bigint").alias("batch_id"),
+            F.lit(self._pipeline.name).alias("pipeline"),
+            F.lit(now).cast("timestamp").alias("ingested_at"),
+            F.date_format("timestamp", "yyyy-MM-dd").alias("date"),
+        ]
+
+
+def _read_counts(plan: DecodePlan) -> list[Column]:
+    good = F.col("_reason").isNull()
+    return [
+        F.count(F.lit(1)).alias("records"),
+        F.min(F.unix_millis("timestamp")).alias("oldest"),
+        *(F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in REASONS),
+        *(F.count(F.when(good & (F.col("_version") == each.number), 1)).alias(f"v{each.number}") for each in plan.writers),
+    ]
+
+
+def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
+    lost = [key for key in sink.partition_by if key not in columns]
+    if lost:
+        raise InvalidInput(
+            f"Pipeline {name}: there is no column '{lost[0]}' to partition by; there are {', '.join(columns)}.",
+            remedy="Add it in transform.columns, or correct sink.parquet.partition_by.",
+        )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
