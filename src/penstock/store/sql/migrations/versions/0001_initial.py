@@ -125,9 +125,84 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("table_id", "version", name=op.f("pk_catalog_table_version")),
     )
+    op.create_table(
+        "registries",
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("updated", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_registries")),
+    )
+    op.create_table(
+        "registry_epoch",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_registry_epoch")),
+    )
+    op.create_table(
+        "registry_tags",
+        sa.Column("resource", sa.String(length=600), nullable=False),
+        sa.Column("key", sa.String(length=128), nullable=False),
+        sa.Column("value", sa.String(length=256), nullable=False),
+        sa.PrimaryKeyConstraint("resource", "key", name=op.f("pk_registry_tags")),
+    )
+    op.create_table(
+        "schemas",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("registry", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("data_format", sa.String(length=16), nullable=False),
+        sa.Column("compatibility", sa.String(length=16), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("checkpoint", sa.Integer(), nullable=False),
+        sa.Column("latest", sa.Integer(), nullable=True),
+        sa.Column("next_number", sa.Integer(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("updated", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["registry"], ["registries.name"], name=op.f("fk_schemas_registry"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schemas")),
+        sa.UniqueConstraint("registry", "name", name=op.f("uq_schemas_registry_name")),
+    )
+    op.create_table(
+        "schema_versions",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("schema_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("fingerprint", sa.String(length=64), nullable=False),
+        sa.Column("definition", sa.Text(), nullable=False),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["schema_id"], ["schemas.id"], name=op.f("fk_schema_versions_schema_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schema_versions")),
+        sa.UniqueConstraint("schema_id", "fingerprint", name=op.f("uq_schema_versions_schema_id_fingerprint")),
+        sa.UniqueConstraint("schema_id", "number", name=op.f("uq_schema_versions_schema_id_number")),
+    )
+    op.create_table(
+        "schema_metadata",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("version_id", sa.String(length=36), nullable=False),
+        sa.Column("key", sa.String(length=128), nullable=False),
+        sa.Column("value", sa.String(length=256), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["version_id"], ["schema_versions.id"], name=op.f("fk_schema_metadata_version_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schema_metadata")),
+        sa.UniqueConstraint("version_id", "key", "value", name=op.f("uq_schema_metadata_version_id_key_value")),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("schema_metadata")
+    op.drop_table("schema_versions")
+    op.drop_table("schemas")
+    op.drop_table("registry_tags")
+    op.drop_table("registry_epoch")
+    op.drop_table("registries")
     op.drop_table("catalog_table_version")
     op.drop_index("ix_catalog_partition_table_id_key", table_name="catalog_partition")
     op.drop_table("catalog_partition")
