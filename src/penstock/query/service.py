@@ -178,7 +178,8 @@ class QueryService:
         location = request.output_location or self.settings.output_location
         try:
             parse_uri(location)
-            self._sink.check(location)
+            if request.output_location is not None:
+                self._sink.check(location)
         except InvalidInput as error:
             raise InvalidRequest(error.message, remedy=error.remedy) from error
         statement_id = StatementId(str(uuid.uuid4()))

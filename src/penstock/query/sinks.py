@@ -10,6 +10,8 @@ import shutil
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.errors import InvalidInput, NotFound
@@ -59,6 +61,22 @@ class S3Sink:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+
+    @classmethod
+    def connect(cls, endpoint_url: str, *, region: str, access_key_id: str, secret_access_key: str) -> "S3Sink":
+        """A sink at an endpoint, which does not have to be up yet."""
+        make_client: Any = boto3.session.Session().client
+        options = Config(s3={"addressing_style": "path"}, retries={"mode": "standard"}, connect_timeout=5, read_timeout=60)
+        return cls(
+            make_client(
+                "s3",
+                endpoint_url=endpoint_url,
+                region_name=region,
+                aws_access_key_id=access_key_id,
+                aws_secret_access_key=secret_access_key,
+                config=options,
+            )
+        )
 
     def check(self, location: str) -> None:
         bucket = parse_uri(location).bucket

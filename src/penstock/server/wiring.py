@@ -9,12 +9,17 @@ from pathlib import Path
 from sqlalchemy import text
 
 from penstock.access.keys import AccessKey, AccessStore
-from penstock.api.aws import catalog, secretsmanager
+from penstock.api.aws import athena, catalog, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
 from penstock.catalog.service import CatalogService
 from penstock.errors import EnvironmentProblem
+from penstock.lake.locations import LakeFolder
 from penstock.names import arn
+from penstock.query.ports import ResultSink
+from penstock.query.service import QueryService
+from penstock.query.settings import QuerySettings
+from penstock.query.sinks import LakeSink, S3Sink
 from penstock.secrets.service import SecretsService
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
@@ -23,6 +28,7 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.sealing import Sealer, load_master_key
 from penstock.store.sql.secrets import SqlSecretStore
+from penstock.store.sql.statements import SqlStatementStore
 
 __all__ = ["Services", "offline_coverage", "prepare", "wire"]
 
@@ -97,12 +103,39 @@ def _connect(url: str) -> Database:
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
     access = SqlAccessStore(database, sealer)
+    tables = CatalogService(SqlCatalogStore(database))
+    queries = _queries(settings, database, tables)
     operations: list[OperationSet] = [
-        catalog.operations(CatalogService(SqlCatalogStore(database))),
+        catalog.operations(tables),
+        athena.operations(queries),
         secretsmanager.operations(SecretsService(SqlSecretStore(database, sealer), region=settings.region)),
     ]
 
     def recover() -> None:
-        """Nothing yet runs in the background."""
+        queries.recover()
 
-    return Services(database=database, access=access, operations=operations, recover=recover, close=database.close)
+    def close() -> None:
+        queries.close()
+        database.close()
+
+    return Services(database=database, access=access, operations=operations, recover=recover, close=close)
+
+
+def _queries(settings: ServerSettings, database: Database, tables: CatalogService) -> QueryService:
+    lake = LakeFolder(settings.lake)
+    key = settings.bootstrap_key
+    sink: ResultSink = LakeSink(lake)
+    if settings.s3_endpoint_url is not None and key is not None:
+        sink = S3Sink.connect(
+            settings.s3_endpoint_url,
+            region=settings.region,
+            access_key_id=key.access_key_id,
+            secret_access_key=key.secret_access_key,
+        )
+    return QueryService(
+        store=SqlStatementStore(database),
+        catalog=tables,
+        lake=lake,
+        settings=QuerySettings(output_location=settings.results_location, region=settings.region),
+        sink=sink,
+    )

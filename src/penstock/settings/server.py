@@ -48,6 +48,8 @@ class ServerSettings:
     lake: Path
     master_key_file: Path
     s3_endpoint_url: str | None = None
+    results_location: str = "s3://lake/athena-results/"
+    """Where results of SQL go when a request does not say."""
     region: str = DEFAULT_REGION
     account: str = DEFAULT_ACCOUNT
     host: str = "127.0.0.1"
