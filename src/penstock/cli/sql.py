@@ -1,0 +1,190 @@
+"""``penstock sql``: run one statement through Athena's API, here or at AWS, and print its result."""
+
+import csv
+import io
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import boto3
+import click
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.table import Table
+
+from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+
+__all__ = ["command"]
+
+_FINAL = {"SUCCEEDED", "FAILED", "CANCELLED"}
+_NUMBERS = {"tinyint", "smallint", "integer", "bigint", "float", "double", "decimal"}
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_QUIET_SECONDS = 2.0  # a statement that takes longer shows its progress
+
+Row = Sequence[str | None]
+
+
+class StatementFailed(PenstockError):
+    """The statement did not succeed."""
+
+
+@click.command("sql", short_help="Run one SQL statement and print the result.")
+@click.argument("sql", required=False)
+@click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the statement from a file; - is standard input.")
+@click.option("--database", help="Database of table names without one.")
+@click.option("--output-location", metavar="S3URI", help="Where the result's CSV goes; by default the workgroup's location.")
+@click.option("--workgroup", default="primary", show_default=True, help="Athena workgroup.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["table", "csv", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Output.",
+)
+@click.option("--endpoint-url", metavar="URL", help="The server; by default AWS_ENDPOINT_URL, and AWS without it.")
+@click.option("--region", help="AWS region; by default the environment's.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Stop the statement after this many seconds.")
+def command(
+    *,
+    sql: str | None,
+    file: io.TextIOBase | None,
+    database: str | None,
+    output_location: str | None,
+    workgroup: str,
+    style: str,
+    endpoint_url: str | None,
+    region: str | None,
+    timeout: float | None,
+) -> None:
+    """Run one SQL statement and print the result.
+
+    The statement is SQL (or --file). Ctrl-C stops it. Errors go to standard error and end with status 1.
+    """
+    if (sql is None) == (file is None):
+        raise InvalidInput("One statement is needed.", remedy='Write: penstock sql "SELECT 1", or give --file.')
+    text = sql if file is None else file.read()
+    request: dict[str, Any] = {"QueryString": str(text), "WorkGroup": workgroup}
+    if database is not None:
+        request["QueryExecutionContext"] = {"Database": database}
+    if output_location is not None:
+        request["ResultConfiguration"] = {"OutputLocation": output_location}
+    try:
+        make_client: Any = boto3.session.Session().client
+        athena = make_client("athena", endpoint_url=endpoint_url, region_name=region)
+        execution = _run(athena, request, timeout)
+        names, kinds, rows = _result(athena, execution)
+        _print(names, kinds, rows, style)
+    except ClientError as error:
+        details = error.response["Error"]
+        raise StatementFailed(f"{details.get('Code')}: {details.get('Message')}") from error
+    except BotoCoreError as error:
+        raise EnvironmentProblem(
+            f"Athena cannot be reached: {error}.", remedy="See 'penstock status', or set --endpoint-url."
+        ) from error
+
+
+def _run(athena: Any, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
+    """Start the statement, wait until it has succeeded and return its description; stop it on Ctrl-C or timeout."""
+    statement_id = athena.start_query_execution(**request)["QueryExecutionId"]
+    try:
+        execution = _wait(athena, statement_id, timeout)
+    except BaseException:
+        athena.stop_query_execution(QueryExecutionId=statement_id)
+        raise
+    status = execution["Status"]
+    if status["State"] != "SUCCEEDED":
+        raise StatementFailed(status.get("StateChangeReason") or f"The statement is {status['State']}.")
+    return execution
+
+
+def _wait(athena: Any, statement_id: str, timeout: float | None) -> dict[str, Any]:
+    started, pause = time.monotonic(), _FIRST_PAUSE
+    console = Console(stderr=True)
+    with console.status("") as progress:
+        progress.stop()
+        while True:
+            execution: dict[str, Any] = athena.get_query_execution(QueryExecutionId=statement_id)["QueryExecution"]
+            state = execution["Status"]["State"]
+            if state in _FINAL:
+                return execution
+            elapsed = time.monotonic() - started
+            if timeout is not None and elapsed > timeout:
+                raise StatementFailed(f"The statement took longer than {timeout:g} seconds and was stopped.")
+            if elapsed > _QUIET_SECONDS and console.is_terminal:
+                progress.update(f"{state.lower()} for {elapsed:.0f} s (Ctrl-C stops it)")
+                progress.start()
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str], Iterator[Row]]:
+    """Names and types of the columns, and the rows as they are fetched."""
+    pages = iter(athena.get_paginator("get_query_results").paginate(QueryExecutionId=execution["QueryExecutionId"]))
+    first = next(pages)
+    columns = first["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]
+    names = [each["Name"] for each in columns]
+    # Athena repeats the names in a query's first row, and in no other statement's.
+    has_header = execution.get("StatementType") == "DML"
+
+    def rows() -> Iterator[Row]:
+        skip = has_header
+        for page in itertools.chain([first], pages):
+            for row in page["ResultSet"]["Rows"]:
+                if skip:
+                    skip = False
+                    continue
+                yield [datum.get("VarCharValue") for datum in row.get("Data", [])]
+
+    return names, [each["Type"] for each in columns], rows()
+
+
+def _print(names: list[str], kinds: list[str], rows: Iterator[Row], style: str) -> None:
+    if style == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(["" if value is None else value for value in row] for row in rows)
+    elif style == "json":
+        for row in rows:
+            values = {name: _json_value(value, kind) for name, value, kind in zip(names, row, kinds, strict=False)}
+            click.echo(json.dumps(values, ensure_ascii=False))
+    elif style == "markdown":
+        click.echo(f"| {' | '.join(map(_cell, names))} |")
+        click.echo(f"|{'|'.join('---:' if kind in _NUMBERS else '---' for kind in kinds)}|")
+        for row in rows:
+            click.echo(f"| {' | '.join('' if value is None else _cell(value) for value in row)} |")
+    else:
+        _print_table(names, kinds, rows)
+
+
+def _print_table(names: list[str], kinds: list[str], rows: Iterator[Row]) -> None:
+    table = Table(show_edge=False, header_style="bold")
+    for name, kind in zip(names, kinds, strict=True):
+        table.add_column(name, justify="right" if kind in _NUMBERS else "left", overflow="fold")
+    count = 0
+    for row in rows:
+        cells = ["NULL" if value is None else value for value in row]
+        table.add_row(*cells[: len(names)])
+        count += 1
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    Console(stderr=True, highlight=False).print(f"{count} row{'' if count == 1 else 's'}")
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>")
+
+
+def _json_value(value: str | None, kind: str) -> object:
+    """Numbers and booleans as JSON's own; all else, also NaN and decimals (which JSON readers would round), as text."""
+    if value is None or kind not in {*_NUMBERS, "boolean"} or kind == "decimal":
+        return value
+    if kind == "boolean":
+        return value == "true"
+    if kind in {"float", "double"}:
+        number = float(value)
+        return number if number - number == 0 else value
+    return int(value)

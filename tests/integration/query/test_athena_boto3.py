@@ -1,0 +1,183 @@
+"""boto3's Athena client against the real server."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from botocore.exceptions import ClientError
+
+from penstock.testing.server import RunningServer, start_server
+
+STORAGE = {
+    "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+    "OutputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+    "SerdeInfo": {"SerializationLibrary": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"},
+}
+
+ENDLESS = (
+    "SELECT count(*) FROM UNNEST(sequence(1, 1000000)) AS a(x) "
+    "CROSS JOIN UNNEST(sequence(1, 1000000)) AS b(y) WHERE x * y = -1"
+)
+
+
+@pytest.fixture(scope="module")
+def flights(penstock_server: RunningServer) -> Iterator[str]:
+    """A database with ``flights``: partitioned by month, two files of different age each; its name."""
+    database = f"db_{uuid4().hex[:8]}"
+    glue = penstock_server.client("glue")
+    glue.create_database(DatabaseInput={"Name": database})
+    columns = [{"Name": "carrier", "Type": "string"}, {"Name": "delay", "Type": "double"}, {"Name": "seats", "Type": "int"}]
+    table = {
+        "Name": "flights",
+        "TableType": "EXTERNAL_TABLE",
+        "Parameters": {"classification": "parquet"},
+        "PartitionKeys": [{"Name": "month", "Type": "int"}],
+        "StorageDescriptor": {**STORAGE, "Columns": columns, "Location": f"s3://lake/{database}/flights/"},
+    }
+    glue.create_table(DatabaseName=database, TableInput=table)
+    for month in (1, 2, 3):
+        folder = penstock_server.lake / "lake" / database / "flights" / f"month={month}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"carrier": ["UA", "AA"], "delay": [1.5, None]}), folder / "old.parquet")
+        pq.write_table(
+            pa.table({"carrier": ["DL"], "delay": [float(month)], "seats": pa.array([180], pa.int32())}),
+            folder / "new.parquet",
+        )
+        place = {**STORAGE, "Columns": columns, "Location": f"s3://lake/{database}/flights/month={month}/"}
+        glue.create_partition(
+            DatabaseName=database, TableName="flights", PartitionInput={"Values": [str(month)], "StorageDescriptor": place}
+        )
+    yield database
+    glue.delete_database(Name=database)
+
+
+def run(athena: Any, sql: str, **request: Any) -> dict[str, Any]:
+    """The statement's description once it is in a final state."""
+    asked = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
+    deadline = time.monotonic() + 60
+    while True:
+        found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]
+        if found["Status"]["State"] not in {"QUEUED", "RUNNING"}:
+            return found
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def values(answer: dict[str, Any]) -> list[list[str | None]]:
+    """Rows of a GetQueryResults answer."""
+    return [[datum.get("VarCharValue") for datum in row["Data"]] for row in answer["ResultSet"]["Rows"]]
+
+
+def test_a_select_is_answered_with_header_types_and_only_its_partitions_read(
+    penstock_server: RunningServer, flights: str
+) -> None:
+    athena = penstock_server.client("athena")
+    found = run(
+        athena,
+        "SELECT carrier, delay, seats, month FROM flights WHERE month = 2 ORDER BY carrier",
+        QueryExecutionContext={"Database": flights, "Catalog": "AwsDataCatalog"},
+    )
+    assert found["Status"]["State"] == "SUCCEEDED", found["Status"]
+    assert found["StatementType"] == "DML"
+    files = list((penstock_server.lake / "lake" / flights / "flights" / "month=2").iterdir())
+    assert found["Statistics"]["DataScannedInBytes"] == sum(file.stat().st_size for file in files)
+    answer = athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])
+    assert values(answer) == [
+        ["carrier", "delay", "seats", "month"],
+        ["AA", None, None, "2"],
+        ["DL", "2.0", "180", "2"],
+        ["UA", "1.5", None, "2"],
+    ]
+    kinds = [(each["Name"], each["Type"]) for each in answer["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]]
+    assert kinds == [("carrier", "varchar"), ("delay", "double"), ("seats", "integer"), ("month", "integer")]
+    where = found["ResultConfiguration"]["OutputLocation"]
+    text = (penstock_server.lake / where.removeprefix("s3://")).read_text()
+    assert text == '"carrier","delay","seats","month"\n"AA",,,"2"\n"DL","2.0","180","2"\n"UA","1.5",,"2"\n'
+
+
+def test_pages_follow_one_another_and_the_header_comes_once(penstock_server: RunningServer) -> None:
+    athena = penstock_server.client("athena")
+    found = run(athena, "SELECT x FROM UNNEST(sequence(1, 2500)) AS t(x)")
+    pages = list(athena.get_paginator("get_query_results").paginate(QueryExecutionId=found["QueryExecutionId"]))
+    rows = [row for page in pages for row in values(page)]
+    assert [len(page["ResultSet"]["Rows"]) for page in pages] == [1000, 1000, 501]
+    assert rows == [["x"], *([str(number)] for number in range(1, 2501))]
+
+
+def test_refusals_and_failures_have_athenas_codes(penstock_server: RunningServer, flights: str) -> None:
+    athena = penstock_server.client("athena")
+    with pytest.raises(ClientError) as refused:
+        athena.start_query_execution(QueryString="SELECT a FROM t WHERE")
+    assert refused.value.response["Error"]["Code"] == "InvalidRequestException"
+    assert refused.value.response["AthenaErrorCode"] == "MALFORMED_QUERY"
+    found = run(athena, "SELECT 1 FROM nothing", QueryExecutionContext={"Database": flights})
+    assert found["Status"]["State"] == "FAILED"
+    what = f"TABLE_NOT_FOUND: line 1:15: Table 'awsdatacatalog.{flights}.nothing' does not exist"
+    assert found["Status"]["StateChangeReason"] == what
+    assert found["Status"]["AthenaError"] == {
+        "ErrorCategory": 2,
+        "ErrorType": 1003,
+        "Retryable": False,
+        "ErrorMessage": what,
+    }
+    with pytest.raises(ClientError, match="Final query state: FAILED"):
+        athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])
+
+
+def test_the_catalog_is_shown(penstock_server: RunningServer, flights: str) -> None:
+    athena = penstock_server.client("athena")
+    context = {"QueryExecutionContext": {"Database": flights}}
+    shown = {
+        sql: values(athena.get_query_results(QueryExecutionId=run(athena, sql, **context)["QueryExecutionId"]))
+        for sql in ("SHOW TABLES", "SHOW PARTITIONS flights")
+    }
+    assert shown == {"SHOW TABLES": [["flights"]], "SHOW PARTITIONS flights": [["month=1"], ["month=2"], ["month=3"]]}
+    metadata = athena.get_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, TableName="flights")
+    assert [each["Name"] for each in metadata["TableMetadata"]["PartitionKeys"]] == ["month"]
+    names = [each["Name"] for each in athena.list_databases(CatalogName="AwsDataCatalog")["DatabaseList"]]
+    assert flights in names
+    assert athena.get_work_group(WorkGroup="primary")["WorkGroup"]["State"] == "ENABLED"
+
+
+def test_a_long_statement_is_stopped(penstock_server: RunningServer) -> None:
+    athena = penstock_server.client("athena")
+    asked = athena.start_query_execution(QueryString=ENDLESS)["QueryExecutionId"]
+    deadline = time.monotonic() + 30
+    while athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"] == "QUEUED":
+        assert time.monotonic() < deadline
+    athena.stop_query_execution(QueryExecutionId=asked)
+    while (state := athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"]) == "RUNNING":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert state == "CANCELLED"
+
+
+def test_what_ran_when_the_server_was_killed_has_failed_afterwards_and_results_are_still_there(tmp_path: Any) -> None:
+    server = start_server(tmp_path / "home", arguments=["--workers", "2"])
+    try:
+        athena = server.client("athena")
+        done = run(athena, "SELECT 1 AS one")["QueryExecutionId"]
+        lost = athena.start_query_execution(QueryString=ENDLESS)["QueryExecutionId"]
+    finally:
+        import psutil
+
+        children = psutil.Process(server.process.pid).children(recursive=True)
+        server.process.kill()
+        for child in children:
+            child.kill()
+        psutil.wait_procs(children, timeout=30)
+        server.process.wait()
+    again = start_server(tmp_path / "home", access_key_id=server.access_key_id, secret_access_key=server.secret_access_key)
+    try:
+        athena = again.client("athena")
+        status = athena.get_query_execution(QueryExecutionId=lost)["QueryExecution"]["Status"]
+        assert status["State"] == "FAILED"
+        assert "SERVER_RESTARTED" in status["StateChangeReason"]
+        assert status["AthenaError"]["Retryable"]
+        assert values(athena.get_query_results(QueryExecutionId=done)) == [["one"], ["1"]]
+    finally:
+        again.stop()
