@@ -15,6 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.errors import InvalidInput, NotFound
+from penstock.lake.etags import tag_file
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.query.errors import StatementError
 
@@ -41,6 +42,7 @@ class LakeSink:
             target.parent.mkdir(parents=True, exist_ok=True)
             scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
             shutil.copyfile(file, scratch)
+            tag_file(scratch)
             scratch.replace(target)
         except OSError as error:
             raise StatementError(
