@@ -9,23 +9,29 @@ from pathlib import Path
 from sqlalchemy import text
 
 from penstock.access.keys import AccessKey, AccessStore
-from penstock.api.aws import athena, catalog, secretsmanager
+from penstock.api.aws import athena, catalog, crawlers, registry, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
+from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
+from penstock.catalog.tables import ColumnSource
+from penstock.crawl.service import CrawlService
 from penstock.errors import EnvironmentProblem
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.names import arn
 from penstock.query.ports import ResultSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink, S3Sink
+from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog import SqlCatalogStore
+from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
+from penstock.store.sql.registry import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer, load_master_key
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.statements import SqlStatementStore
@@ -59,6 +65,7 @@ def prepare(settings: ServerSettings) -> None:
 
     Raises :class:`EnvironmentProblem` where the store or the master key cannot be used.
     """
+    _make_folder(settings.lake / parse_uri(settings.results_location).bucket, "lake")
     services = wire(settings)
     try:
         migrate(services.database)
@@ -92,37 +99,54 @@ def _connect(url: str) -> Database:
     database = Database(url)
     file = database.url.database
     if database.is_sqlite and file not in {None, "", ":memory:"}:
-        try:
-            Path(str(file)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"The store's folder cannot be made: {error}.", remedy="Choose another home, or make it writable."
-            ) from error
+        _make_folder(Path(str(file)).parent, "store")
     return database
 
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
+    lake = LakeFolder(settings.lake)
     access = SqlAccessStore(database, sealer)
-    tables = CatalogService(SqlCatalogStore(database))
-    queries = _queries(settings, database, tables)
-    operations: list[OperationSet] = [
-        catalog.operations(tables),
-        athena.operations(queries),
-        secretsmanager.operations(SecretsService(SqlSecretStore(database, sealer), region=settings.region)),
-    ]
+    schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=settings.account)
+    tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
+    crawls = CrawlService(SqlCrawlStore(database), tables, lake)
+    statements = _queries(settings, database, tables, lake)
+    secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
     def recover() -> None:
-        queries.recover()
+        crawls.recover()
+        statements.recover()
 
     def close() -> None:
-        queries.close()
+        statements.close()
+        crawls.close()
         database.close()
 
-    return Services(database=database, access=access, operations=operations, recover=recover, close=close)
+    return Services(
+        database=database,
+        access=access,
+        operations=(
+            registry.operations(schemas),
+            catalog.operations(tables),
+            crawlers.operations(crawls),
+            athena.operations(statements),
+            secretsmanager.operations(secrets),
+        ),
+        recover=recover,
+        close=close,
+    )
 
 
-def _queries(settings: ServerSettings, database: Database, tables: CatalogService) -> QueryService:
-    lake = LakeFolder(settings.lake)
+def _columns_of(schemas: RegistryService) -> ColumnSource:
+    """The registry as the catalog sees it: the columns of a referenced schema."""
+
+    def columns_of(reference: SchemaReference, /) -> Sequence[Column]:
+        found = schemas.columns_of(reference)
+        return [Column(name=column.name, type=column.type, comment=column.comment) for column in found]
+
+    return columns_of
+
+
+def _queries(settings: ServerSettings, database: Database, tables: CatalogService, lake: LakeFolder) -> QueryService:
     key = settings.bootstrap_key
     sink: ResultSink = LakeSink(lake)
     if settings.s3_endpoint_url is not None and key is not None:
@@ -139,3 +163,13 @@ def _queries(settings: ServerSettings, database: Database, tables: CatalogServic
         settings=QuerySettings(output_location=settings.results_location, region=settings.region),
         sink=sink,
     )
+
+
+def _make_folder(path: Path, what: str) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"The {what}'s folder {path} cannot be made: {error.strerror}.",
+            remedy="Choose another home, or make it writable.",
+        ) from error

@@ -29,6 +29,34 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_catalog_database")),
     )
     op.create_table(
+        "crawl_crawler",
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_crawl_crawler")),
+    )
+    op.create_table(
+        "registries",
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("updated", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_registries")),
+    )
+    op.create_table(
+        "registry_epoch",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_registry_epoch")),
+    )
+    op.create_table(
+        "registry_tags",
+        sa.Column("resource", sa.String(length=600), nullable=False),
+        sa.Column("key", sa.String(length=128), nullable=False),
+        sa.Column("value", sa.String(length=256), nullable=False),
+        sa.PrimaryKeyConstraint("resource", "key", name=op.f("pk_registry_tags")),
+    )
+    op.create_table(
         "secrets",
         sa.Column("arn", sa.String(length=2048), nullable=False),
         sa.Column("account", sa.String(length=12), nullable=False),
@@ -91,6 +119,36 @@ def upgrade() -> None:
     )
     op.create_index("ix_catalog_table_database_name", "catalog_table", ["database", "name"], unique=True)
     op.create_table(
+        "crawl_file",
+        sa.Column("crawler", sa.String(length=255), nullable=False),
+        sa.Column("uri", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("modified", sa.BigInteger(), nullable=False),
+        sa.Column("rows", sa.BigInteger(), nullable=False),
+        sa.Column("columns", sa.Text(), nullable=False),
+        sa.Column("problem", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["crawler"], ["crawl_crawler.name"], name=op.f("fk_crawl_file_crawler"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("crawler", "uri", name=op.f("pk_crawl_file")),
+    )
+    op.create_table(
+        "schemas",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("registry", sa.String(length=255), nullable=False),
+        sa.Column("name", sa.String(length=255), nullable=False),
+        sa.Column("data_format", sa.String(length=16), nullable=False),
+        sa.Column("compatibility", sa.String(length=16), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("checkpoint", sa.Integer(), nullable=False),
+        sa.Column("latest", sa.Integer(), nullable=True),
+        sa.Column("next_number", sa.Integer(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("updated", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["registry"], ["registries.name"], name=op.f("fk_schemas_registry"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schemas")),
+        sa.UniqueConstraint("registry", "name", name=op.f("uq_schemas_registry_name")),
+    )
+    op.create_table(
         "secret_versions",
         sa.Column("arn", sa.String(length=2048), nullable=False),
         sa.Column("version_id", sa.String(length=64), nullable=False),
@@ -124,45 +182,6 @@ def upgrade() -> None:
             ["table_id"], ["catalog_table.id"], name=op.f("fk_catalog_table_version_table_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("table_id", "version", name=op.f("pk_catalog_table_version")),
-    )
-    op.create_table(
-        "registries",
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("description", sa.Text(), nullable=True),
-        sa.Column("created", sa.BigInteger(), nullable=False),
-        sa.Column("updated", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_registries")),
-    )
-    op.create_table(
-        "registry_epoch",
-        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_registry_epoch")),
-    )
-    op.create_table(
-        "registry_tags",
-        sa.Column("resource", sa.String(length=600), nullable=False),
-        sa.Column("key", sa.String(length=128), nullable=False),
-        sa.Column("value", sa.String(length=256), nullable=False),
-        sa.PrimaryKeyConstraint("resource", "key", name=op.f("pk_registry_tags")),
-    )
-    op.create_table(
-        "schemas",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
-        sa.Column("registry", sa.String(length=255), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("data_format", sa.String(length=16), nullable=False),
-        sa.Column("compatibility", sa.String(length=16), nullable=False),
-        sa.Column("description", sa.Text(), nullable=True),
-        sa.Column("checkpoint", sa.Integer(), nullable=False),
-        sa.Column("latest", sa.Integer(), nullable=True),
-        sa.Column("next_number", sa.Integer(), nullable=False),
-        sa.Column("revision", sa.Integer(), nullable=False),
-        sa.Column("created", sa.BigInteger(), nullable=False),
-        sa.Column("updated", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(["registry"], ["registries.name"], name=op.f("fk_schemas_registry"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_schemas")),
-        sa.UniqueConstraint("registry", "name", name=op.f("uq_schemas_registry_name")),
     )
     op.create_table(
         "schema_versions",
@@ -199,20 +218,22 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_table("schema_metadata")
     op.drop_table("schema_versions")
-    op.drop_table("schemas")
-    op.drop_table("registry_tags")
-    op.drop_table("registry_epoch")
-    op.drop_table("registries")
     op.drop_table("catalog_table_version")
     op.drop_index("ix_catalog_partition_table_id_key", table_name="catalog_partition")
     op.drop_table("catalog_partition")
     op.drop_table("secret_versions")
+    op.drop_table("schemas")
+    op.drop_table("crawl_file")
     op.drop_index("ix_catalog_table_database_name", table_name="catalog_table")
     op.drop_table("catalog_table")
     op.drop_index("ix_statements_workgroup_number", table_name="statements")
     op.drop_index("ix_statements_state", table_name="statements")
     op.drop_table("statements")
     op.drop_table("secrets")
+    op.drop_table("registry_tags")
+    op.drop_table("registry_epoch")
+    op.drop_table("registries")
+    op.drop_table("crawl_crawler")
     op.drop_table("catalog_database")
     op.drop_index(op.f("ix_access_keys_account"), table_name="access_keys")
     op.drop_table("access_keys")
