@@ -79,7 +79,7 @@ class Manifest:
         except (ValueError, KeyError, TypeError) as error:
             raise DataProblem(
                 f"The ledger's manifest {path} is damaged: {error}.",
-                remedy="Restore it from a backup; deleting it makes the batch run again, as a duplicate if it was committed.",
+                remedy="Restore it from a backup; without it the batch would run again, as a duplicate if it was committed.",
             ) from error
 
 
@@ -205,8 +205,8 @@ class Ledger:
         known = self._manifest(batch.id, state).batch
         if known != batch:
             raise DataProblem(
-                f"Batch {batch.id} of query {self.query} was {state} with offsets {known.start} to {known.end}, and now comes "
-                f"with {batch.start} to {batch.end}: the checkpoint was replaced or edited.",
+                f"Batch {batch.id} of query {self.query} was {state} with offsets {known.start} to {known.end}, and now "
+                f"comes with {batch.start} to {batch.end}: the checkpoint was replaced or edited.",
                 remedy=RESTORE,
             )
         return state
@@ -245,6 +245,10 @@ class Ledger:
             number = int(match[1]) if match else -1
             if match and (number in stale or (match[2] == "prepared" and states.get(number) == "committed")):
                 self._files.delete(f"{self._folder}/{name}")
+
+    def committed(self, batch: Batch) -> Manifest:
+        """What a committed batch changed."""
+        return self._manifest(batch.id, "committed")
 
     def resumable(self, batch: Batch) -> Manifest | None:
         """A prepared batch whose files are all still there, staged or in place."""

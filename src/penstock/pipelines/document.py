@@ -7,7 +7,7 @@ an environment variable; nothing else reads the environment.
 import difflib
 import re
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import yaml
 
@@ -210,4 +210,4 @@ class Section:
                 )
 
     def _given(self, names: tuple[str, ...]) -> str:
-        return cast(str, next((name for name in names if name in self._entries), names[0]))
+        return next((name for name in names if name in self._entries), names[0])

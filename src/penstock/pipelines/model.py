@@ -177,6 +177,7 @@ class Pipeline:
             for other, parent in tidy.items():
                 if name != other and location.startswith(parent):
                     raise InvalidInput(
-                        f"Pipeline {self.name}: the location of {name} ({where[name]}) lies in that of {other} ({where[other]}).",
+                        f"Pipeline {self.name}: the location of {name} ({where[name]}) lies in that of {other} "
+                        f"({where[other]}).",
                         remedy="Give the table, its dead letters and the checkpoint folders of their own.",
                     )

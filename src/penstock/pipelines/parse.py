@@ -185,7 +185,7 @@ def _sink(section: Section, base: Path) -> ParquetSink:
         catalog=_catalog(parquet.section("catalog")),
         max_records_per_file=parquet.integer("max_records_per_file", "maxRecordsPerFile", minimum=1) or 5_000_000,
         rows_per_task=parquet.integer("rows_per_task", minimum=1) or 50_000,
-        compression=parquet.choice(("snappy", "zstd", "gzip", "none"), "compression") or "snappy",  # type: ignore[arg-type]
+        compression=parquet.choice(("snappy", "zstd", "gzip", "none"), "compression") or "snappy",
     )
     parquet.done()
     return sink
@@ -219,7 +219,7 @@ def _drift(section: Section | None) -> Drift:
         return Drift()
     threshold = section.fraction("threshold", "null_jump_threshold")
     result = Drift(
-        on_missing_field=section.choice(("fail", "warn"), "on_missing_field") or "fail",  # type: ignore[arg-type]
+        on_missing_field=section.choice(("fail", "warn"), "on_missing_field") or "fail",
         on_null_jump=section.choice(_POLICIES, "on_null_jump") or "warn",
         threshold=Drift().threshold if threshold is None else threshold,
         min_rows=section.integer("min_rows", minimum=1) or Drift().min_rows,

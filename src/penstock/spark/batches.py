@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import DataProblem, InvalidInput, NotFound, PenstockError
 from penstock.lake.files import FileSystem
-from penstock.lake.ledger import Batch, Ledger, Manifest, plan_moves
+from penstock.lake.ledger import Batch, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
 from penstock.spark import drift
 from penstock.spark.catalog import CatalogTable
@@ -157,7 +157,9 @@ class BatchCommitter:
         self._reach("batch-start", batch)
         state = ledger.state(batch)
         if state == "committed":
-            metrics.outcome = "replayed"
+            if self._metrics.has(ledger.query, batch.id):
+                metrics.outcome = "replayed"
+            self._account(ledger.committed(batch), metrics)
             ledger.tidy(batch.id)
             return
         manifest = self._left_prepared(batch, ledger, metrics) if state == "prepared" else None
@@ -176,7 +178,7 @@ class BatchCommitter:
             self._reach("after-dead-letters", batch)
             # 4. Write down what is to be published.
             with metrics.step("prepare"):
-                manifest = self._manifest(staged, batch, ledger, metrics)
+                manifest = self._manifest(staged, batch, ledger)
                 ledger.prepare(manifest)
             self._reach("after-prepare", batch)
         # 5. Rename the files into the tables.
@@ -201,7 +203,7 @@ class BatchCommitter:
         if manifest is None:
             ledger.roll_back(batch.id)
             return None
-        metrics.outcome = "rolled-forward"
+        metrics.rolled_forward = True
         return manifest
 
     def _stage(self, records: DataFrame, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> Staged:
@@ -230,10 +232,11 @@ class BatchCommitter:
             self._stager.stage_dead(staged, ledger.staging(batch.id, 1), batch=batch.id, now=datetime.now(UTC))
             metrics.passes += 1
 
-    def _manifest(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> Manifest:
+    def _manifest(self, staged: Staged, batch: Batch, ledger: Ledger) -> Manifest:
         targets = (self._pipeline.sink.location, self._pipeline.dead_letters.location)
         dead = staged.dead(tombstones=self._dead_tombstones)
-        moves, partitions = [], {}
+        moves: list[Move] = []
+        partitions: dict[str, list[str]] = {}
         for number, (table, count) in enumerate(zip(targets, (staged.rows, dead), strict=True)):
             folder = ledger.staging(batch.id, number)
             found = self._files.walk(folder) if count else {}

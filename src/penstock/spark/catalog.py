@@ -85,7 +85,7 @@ class CatalogTable:
         new = [folder for folder in folders if folder and folder not in self._added]
         if not new:
             return 0
-        locations = {_values(folder): f"{self._location}/{folder}/" for folder in new}
+        locations: dict[Sequence[str], str] = {_values(folder): f"{self._location}/{folder}/" for folder in new}
         count = self._client.add_partitions(self._target.database, self._target.table, locations)
         self._added.update(new)
         return count

@@ -81,7 +81,8 @@ def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
         return
     if query is None:
         raise DataProblem(
-            f"The checkpoint file {checkpoint}/metadata is missing, and the ledger has batches up to {last.batch.id}. {_MISSING_IS}",
+            f"The checkpoint file {checkpoint}/metadata is missing, and the ledger has batches up to {last.batch.id}. "
+            f"{_MISSING_IS}",
             remedy=RESTORE,
         )
     ledger.open()
@@ -97,7 +98,8 @@ def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
         )
     if _offsets(files, path) != newest.end:
         raise DataProblem(
-            f"The checkpoint file {path} says {_offsets(files, path)}, the ledger committed batch {newest.id} at {newest.end}.",
+            f"The checkpoint file {path} says {_offsets(files, path)}, the ledger committed batch {newest.id} at "
+            f"{newest.end}.",
             remedy=RESTORE,
         )
 
@@ -112,7 +114,8 @@ def resume_offsets(files: FileSystem, checkpoint: str, last: Manifest | None) ->
     initial = f"{checkpoint}/sources/0/0"
     if files.exists(initial) and _offsets(files, initial) != last.batch.end:
         raise DataProblem(
-            f"The checkpoint {checkpoint} is not new: it starts at {_offsets(files, initial)}, the ledger ends at {last.batch.end}.",
+            f"The checkpoint {checkpoint} is not new: it starts at {_offsets(files, initial)}, the ledger ends at "
+            f"{last.batch.end}.",
             remedy="Name a checkpoint location that does not exist yet.",
         )
     return last.batch.end

@@ -9,7 +9,7 @@ from functools import reduce
 from uuid import UUID
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.avro.functions import from_avro
 
 from penstock.schema.version import SchemaVersion

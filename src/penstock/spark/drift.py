@@ -33,7 +33,8 @@ def lost_fields(seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_def
     return [
         Finding(
             kind="missing-field",
-            text=f"field '{path}' of schema version {version.number} ({version.id}) is not in the reader, version {reader.number}",
+            text=f"field '{path}' of schema version {version.number} ({version.id}) is not in the reader, "
+            f"version {reader.number}",
             remedy="Set decode.reader to a version that has the field, or drift.on_missing_field to warn.",
         )
         for version in sorted(seen, key=lambda each: each.number)
@@ -78,8 +79,8 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
             findings.append(
                 Finding(
                     kind="null-jump",
-                    text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, against {usual:.1%} in the last {before:,}",
-                    remedy="Look at the producer of these records; raise drift.threshold or set drift.on_null_jump if it is right.",
+                    text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, and was in {usual:.1%} of the last {before:,}",
+                    remedy="Look at the producer of these records; if they are right, raise drift.threshold.",
                 )
             )
     return findings

@@ -1,6 +1,7 @@
 """One JSON line a batch: what was read, what became of it, and how long each step took."""
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,15 +11,21 @@ from typing import Any
 
 __all__ = ["BatchMetrics", "MetricsFile"]
 
+_TAIL_BYTES = 200_000
+
 
 @dataclass(slots=True, kw_only=True)
 class BatchMetrics:
-    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to rows."""
+    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to rows.
+
+    ``outcome`` is ``committed`` once a batch, ``replayed`` where Spark asks again for one whose line was written already.
+    """
 
     pipeline: str
     query: str
     batch: int
     outcome: str = "committed"
+    rolled_forward: bool = False
     start_offsets: Mapping[str, Any] = field(default_factory=dict)
     end_offsets: Mapping[str, Any] = field(default_factory=dict)
     records: int = 0
@@ -53,11 +60,38 @@ class MetricsFile:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._known: set[tuple[str, int]] = set()
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._known = _last_batches(path)
+
+    def has(self, query: str, batch: int) -> bool:
+        """Whether the batch has its line: a kill can come between the commit and the line."""
+        return self._path is None or (query, batch) in self._known
 
     def add(self, metrics: BatchMetrics) -> None:
         """Write the line."""
         if self._path is not None:
+            self._known = {(metrics.query, metrics.batch)}
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(metrics), separators=(",", ":")) + "\n")
+
+
+def _last_batches(path: Path) -> set[tuple[str, int]]:
+    """Queries and batches of the file's last lines; a line that a kill cut short is ended."""
+    if not path.exists():
+        return set()
+    found: set[tuple[str, int]] = set()
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _TAIL_BYTES))
+        tail = file.read()
+        if tail and not tail.endswith(b"\n"):
+            file.write(b"\n")
+    for line in tail.splitlines():
+        try:
+            entry = json.loads(line)
+            found.add((str(entry["query"]), int(entry["batch"])))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found

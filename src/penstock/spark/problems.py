@@ -36,7 +36,8 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         "Restore them, or accept the loss with failOnDataLoss: false.",
     ),
     (
-        r"Timed out waiting for a node assignment|TimeoutException|No resolvable bootstrap|DisconnectException|Failed to update metadata",
+        r"Timed out waiting for a node assignment|TimeoutException|No resolvable bootstrap|DisconnectException|"
+        r"Failed to update metadata",
         EnvironmentProblem,
         "The brokers {brokers} do not answer",
         "Check that they run and that their advertised listeners can be reached from here.",
@@ -68,7 +69,7 @@ def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> Penstock
         return error
     text = str(error)
     for pattern, kind, message, remedy in _PATTERNS:
-        match = re.search(pattern, text, re.IGNORECASE | re.DOTALL if "\\." in pattern else re.IGNORECASE)
+        match = re.search(pattern, text, re.IGNORECASE)
         if match:
             source = pipeline.source
             filled = message.format(

@@ -113,7 +113,7 @@ def _relaxed_field(field: dict[str, Any], writers: Sequence[_Writer], depth: int
 
 
 def field_paths(definition: str) -> dict[str, frozenset[str]]:
-    """Paths of a record's fields (``a``, ``b.c``, array elements and map values as ``b[].c``), each with its aliases' paths."""
+    """Paths of a record's fields (``a``, ``b.c``; in arrays and maps ``b[].c``), each with its aliases' paths."""
     schema = json.loads(definition)
     return dict(_paths(schema, _names(schema), "", 0, ()))
 

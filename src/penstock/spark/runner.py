@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.client.catalog import CatalogClient, table_input
 from penstock.client.registry import RegistryClient
@@ -30,7 +31,7 @@ __all__ = ["RunOptions", "RunReport", "run"]
 
 _log = logging.getLogger(__name__)
 
-_POLL_SECONDS = 0.25
+_POLL_SECONDS = 1
 _FINISH_SECONDS = 30.0  # a batch in hand may take this long to end after a stop was asked for
 
 

@@ -1,4 +1,4 @@
-"""A Spark session for one pipeline: locked jars, no UI, its log in a file, the lake's names, Parquet that others can read."""
+"""A Spark session for one pipeline: locked jars, no UI, its log in a file, the lake's names, portable Parquet."""
 
 import os
 import sys
@@ -126,6 +126,6 @@ def _gateway(configuration: SparkConf, output: Any) -> Any:
         name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ
     }
     try:
-        return launch_gateway(configuration, popen_kwargs={"stdout": output, "stderr": output})
+        return launch_gateway(configuration, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
     finally:
         os.environ.update(inherited)

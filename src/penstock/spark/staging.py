@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem

@@ -1,0 +1,148 @@
+"""``penstock run``: a declared pipeline on Spark, until it is done or a signal asks it to stop."""
+
+import logging
+import os
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from penstock.cli.homes import home_option
+from penstock.client.registry import RegistryClient
+from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
+from penstock.pipelines import Pipeline, read_pipeline
+from penstock.settings.home import Home
+from penstock.spark.failpoints import Failpoint
+from penstock.spark.metrics import BatchMetrics
+from penstock.spark.runner import RunOptions, run
+from penstock.spark.session import lake_configuration
+from penstock.spark.source import reach
+from penstock.spark.versions import SchemaBook
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@click.option("--once", is_flag=True, help="Read what is there now, then end, whatever trigger is declared.")
+@click.option("--dry-run", is_flag=True, help="Check the declaration, the broker and the registry; start nothing.")
+@click.option(
+    "--lake",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="PENSTOCK_LAKE",
+    help="Folder of the embedded lake's buckets, or PENSTOCK_LAKE; without it s3:// is S3.",
+)
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets one JSON line a batch.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for Spark's log. [default: logs/ of the platform's home]",
+)
+@click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver.")
+@click.option(
+    "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the offsets that the ledger committed last."
+)
+@click.option(
+    "--conf", "configuration", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be given several times."
+)
+@home_option
+def command(  # noqa: PLR0917 - click passes them by name
+    pipeline_file: Path,
+    master: str,
+    once: bool,
+    dry_run: bool,
+    lake: Path | None,
+    metrics: Path | None,
+    log: Path | None,
+    driver_memory: str,
+    resume_from_ledger: bool,
+    configuration: tuple[str, ...],
+    home: Path | None,
+) -> None:
+    """Run the pipeline that PIPELINE.yaml declares. Ends cleanly on SIGTERM and SIGINT, after the batch in hand."""
+    pipeline = read_pipeline(pipeline_file)
+    if dry_run:
+        _check(pipeline, lake)
+        return
+    where = Home(home.absolute()) if home else Home.from_environment(os.environ)
+    os.environ["JAVA_HOME"] = str(find_java(os.environ).home)
+    stop = _stop_on_signals()
+    logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
+    for noisy in ("py4j", "pyspark"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    options = RunOptions(
+        master=master,
+        jars=class_path("spark"),
+        log=log or where.logs / f"spark-{pipeline.name}.log",
+        lake=lake,
+        driver_memory=driver_memory,
+        spark_configuration=dict(_pair(each) for each in configuration),
+        once=once,
+        metrics=metrics,
+        resume_from_ledger=resume_from_ledger,
+        stop=stop,
+        on_batch=_show,
+        on_start=lambda: click.echo(
+            f"Pipeline {pipeline.name} runs: topic {pipeline.source.topic} to {pipeline.sink.location}."
+        ),
+        failpoint=Failpoint.from_environment(os.environ),
+    )
+    report = run(pipeline, options=options)
+    click.echo(
+        f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
+        f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.startswith("spark."):
+        raise click.BadParameter(f"'{text}' does not read spark.KEY=VALUE.", param_hint="--conf")
+    return key, value
+
+
+def _stop_on_signals() -> threading.Event:
+    """An event that SIGTERM and SIGINT set; a second signal ends at once, which is safe but leaves a batch to repeat."""
+    stop = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        if stop.is_set():
+            raise KeyboardInterrupt
+        click.echo("penstock: stopping after the batch in hand.", err=True)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+    return stop
+
+
+def _show(metrics: BatchMetrics) -> None:
+    seconds = sum(metrics.seconds.values())
+    versions = ", ".join(f"v{number}: {count:,}" for number, count in sorted(metrics.versions.items()))
+    dead = (
+        f", {metrics.dead:,} dead ({', '.join(f'{reason} {n:,}' for reason, n in metrics.reasons.items())})"
+        if metrics.dead
+        else ""
+    )
+    click.echo(
+        f"Batch {metrics.batch} {metrics.outcome}: {metrics.rows:,} rows ({versions or 'none'}){dead} in {seconds:.1f} s"
+    )
+
+
+def _check(pipeline: Pipeline, lake: Path | None) -> None:
+    reach(pipeline.source)
+    locations = (pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint)
+    lake_configuration(lake, locations)
+    book = SchemaBook(RegistryClient(attempts=2), pipeline.decode)
+    book.refresh()
+    plan = book.plan()
+    click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is well declared.")
+    click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
+    click.echo(f"  schema       {book.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
+    click.echo(f"  sink         {pipeline.sink.location}, by {', '.join(pipeline.sink.partition_by) or 'no partitions'}")
+    click.echo(f"  dead letters {pipeline.dead_letters.location}")
+    click.echo(f"  checkpoint   {pipeline.checkpoint}")
