@@ -15,7 +15,7 @@ VALUES: dict[str, Any] = {
 
 
 @st.composite
-def schemas(draw: st.DrawFn, path: str = "N", depth: int = 2) -> Any:
+def schemas(draw: st.DrawFn, path: str = "N", depth: int = 2) -> Any:  # noqa: PLR0911 - one case a type
     """A schema as JSON values. Named types take their names from their place, so that two draws agree on them."""
     kinds = ["primitive"] * 3 + ["enum", "fixed"]
     if depth:
@@ -69,7 +69,7 @@ def kind_of(schema: Any) -> str:
     return schema if isinstance(schema, str) else schema["type"]
 
 
-def covering(schema: Any) -> list[Any]:
+def covering(schema: Any) -> list[Any]:  # noqa: PLR0911 - one case a type
     """Data of ``schema`` that among them write every branch, symbol and field; union data in fastavro's tuple notation."""
     if isinstance(schema, list):
         return [
