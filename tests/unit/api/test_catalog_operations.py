@@ -14,7 +14,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from botocore.model import ListShape, MapShape, Shape, StructureShape
+from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
 
 from penstock.api.aws import catalog, crawlers
 from penstock.api.aws.dispatch import AwsApp, Served
@@ -132,7 +132,7 @@ def sample(shape: Shape, depth: int = 0) -> Any:
         return [sample(shape.member, depth + 1)]
     if isinstance(shape, MapShape):
         return {sample(shape.key, depth + 1): sample(shape.value, depth + 1)}
-    if shape.enum:
+    if isinstance(shape, StringShape) and shape.enum:
         return shape.enum[0]
     plain = {"timestamp": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "boolean": True, "integer": 1, "long": 1}
     special = {
