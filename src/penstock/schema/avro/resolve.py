@@ -69,6 +69,7 @@ class _Comparison:
     sound: set[tuple[str, str]] = field(default_factory=set)
     guessed: set[tuple[str, str]] = field(default_factory=set)
     guessed_wrong: bool = False
+    indexes: dict[int, dict[str, list[_Resolved]]] = field(default_factory=dict)
     steps: int = 0
 
     def run(self) -> _Findings:
@@ -166,14 +167,24 @@ class _Comparison:
 
     def _some_branch(self, reader: UnionType, writer: _Resolved, path: str) -> _Rule:
         nearest: _Findings = ()
-        for branch in reader.branches:
-            if not _comparable(self.reader.resolve(branch), writer):
-                continue
+        for branch in self._candidates(reader, writer):
             found = yield branch, writer, path
             if not found:
                 return []
             nearest = nearest or found
         return list(nearest) or [_missing_branch(reader, writer, path)]
+
+    def _candidates(self, union: UnionType, writer: _Resolved) -> list[_Resolved]:
+        """The reader's branches that match ``writer`` on the surface; wide unions are searched by name, not one by one."""
+        index = self.indexes.get(id(union))
+        if index is None:
+            index = self.indexes[id(union)] = {}
+            for branch in map(self.reader.resolve, union.branches):
+                for key in _surface_keys(branch):
+                    index.setdefault(key, []).append(branch)
+        near = index.get(_surface_keys(writer)[0], ())
+        aliased = index.get(f"alias {writer.name}", ()) if isinstance(writer, NamedType) else ()
+        return [branch for branch in (*near, *aliased) if _comparable(branch, writer)]
 
     def _records(self, reader: RecordType, writer: RecordType, path: str, *, top: bool) -> _Rule:
         found: list[Incompatibility] = []
@@ -226,6 +237,13 @@ def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
             return type(reader) is type(writer) and _same_name(reader, writer)
         case _:
             return type(reader) is type(writer)
+
+
+def _surface_keys(kind: _Resolved) -> list[str]:
+    """What a union's branch is looked up by; the first serves for a writer's type too."""
+    if isinstance(kind, NamedType):
+        return [f"named {unqualified(kind.name)}", *(f"alias {alias}" for alias in kind.aliases)]
+    return [type(kind).__name__]
 
 
 def _finding(path: str, rule: str, reader: AvroType, writer: AvroType, message: str) -> Incompatibility:

@@ -1,0 +1,304 @@
+"""One behaviour suite for every implementation of the registry's store."""
+
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from penstock.registry.errors import (
+    MetadataExists,
+    RegistryExists,
+    RegistryFull,
+    RegistryNotFound,
+    SchemaExists,
+    VersionNotFound,
+)
+from penstock.registry.model import Metadata, Registry, Schema, SchemaKey, Version
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
+from penstock.schema.incompatibility import Incompatibility
+from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
+
+NOW = datetime(2026, 11, 21, 10, 30, 0, 123456, tzinfo=UTC)
+LATER = datetime(2026, 11, 22, tzinfo=UTC)
+KEY = SchemaKey("r", "s")
+VERDICT = CompatibilityVerdict(
+    mode=CompatibilityMode.FULL,
+    checked=(1,),
+    conflicts=(
+        Conflict(
+            version=1,
+            direction="FORWARD",
+            incompatibility=Incompatibility(path="/a", rule="TYPE_MISMATCH", reader="int", writer="long", message="no."),
+        ),
+    ),
+)
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite in memory"])
+def store(request, tmp_path):
+    if request.param == "memory":
+        yield MemoryRegistryStore()
+        return
+    database = Database("sqlite://" if "memory" in request.param else f"sqlite:///{tmp_path / 'penstock.db'}")
+    database.create_all()
+    yield SqlRegistryStore(database)
+    database.close()
+
+
+def registry(name="r"):
+    return Registry(name=name, description=None, created=NOW, updated=NOW)
+
+
+def schema(key=KEY, **more):
+    mode = CompatibilityMode.BACKWARD
+    return Schema(key=key, data_format="AVRO", compatibility=mode, description="d", created=NOW, updated=NOW, **more)
+
+
+def version(number, key=KEY, **more):
+    values = {"status": "AVAILABLE", "fingerprint": f"{number:064}", "definition": f'"{number}"', **more}
+    return Version(id=str(uuid4()), key=key, number=number, data_format="AVRO", created=NOW, **values)
+
+
+@pytest.fixture
+def stored(store):
+    """The store with registry ``r`` and schema ``s`` of one version, and that version."""
+    first = version(1)
+    store.add_registry(registry(), {}, limit=10)
+    store.add_schema(schema(latest=1, next_number=2), first, {})
+    return store, first
+
+
+def test_registries(store):
+    for name in ("b", "a", "C"):
+        store.add_registry(registry(name), {"k": name}, limit=3)
+    with pytest.raises(RegistryExists):
+        store.add_registry(registry("a"), {}, limit=10)
+    with pytest.raises(RegistryFull):
+        store.add_registry(registry("d"), {}, limit=3)
+    assert [item.name for item in store.list_registries(None, 10)] == ["C", "a", "b"]
+    assert [item.name for item in store.list_registries("C", 1)] == ["a"]
+    assert store.get_registry("a") == registry("a")
+    assert store.update_registry("a", "new", LATER)
+    assert store.get_registry("a") == replace(registry("a"), description="new", updated=LATER)
+    assert not store.update_registry("x", "new", LATER)
+    assert store.get_registry("x") is None
+
+
+def test_deleting_a_registry_takes_all_it_holds_and_nothing_else(stored):
+    store, first = stored
+    other = SchemaKey("R", "s")
+    store.add_registry(registry("R"), {}, limit=10)
+    store.add_schema(schema(other), None, {"keep": "me"})
+    store.add_tags("schema/r/s", {"k": "v"}, limit=5)
+    store.get_version(first.id)
+    assert store.delete_registry("r")
+    assert not store.delete_registry("r")
+    assert store.get_schema(KEY) is None
+    assert store.get_version(first.id) is None
+    assert store.find_version(KEY, first.fingerprint) is None
+    assert store.get_tags("schema/r/s") == {}
+    assert store.get_tags("schema/R/s") == {"keep": "me"}
+    assert store.get_schema(other) is not None
+
+
+def test_schemas(stored):
+    store, _ = stored
+    with pytest.raises(SchemaExists):
+        store.add_schema(schema(), None, {})
+    with pytest.raises(RegistryNotFound):
+        store.add_schema(schema(SchemaKey("x", "s")), None, {})
+    assert store.get_schema(KEY) == schema(latest=1, next_number=2)
+    assert store.get_schema(SchemaKey("r", "x")) is None
+    store.add_registry(registry("q"), {}, limit=10)
+    for key in (SchemaKey("q", "z"), SchemaKey("r", "a")):
+        store.add_schema(schema(key), None, {})
+    assert [item.key for item in store.list_schemas(None, None, 10)] == [("q", "z"), ("r", "a"), ("r", "s")]
+    assert [item.key for item in store.list_schemas(None, SchemaKey("q", "z"), 1)] == [("r", "a")]
+    assert [item.key for item in store.list_schemas("r", SchemaKey("r", "a"), 10)] == [("r", "s")]
+
+
+def test_a_schema_with_a_taken_name_leaves_no_trace(stored):
+    store, _ = stored
+    second = version(1)
+    with pytest.raises(SchemaExists):
+        store.add_schema(schema(), second, {"k": "v"})
+    assert store.get_version(second.id) is None
+    assert store.get_tags("schema/r/s") == {}
+
+
+def test_updates_need_the_revision_they_were_decided_on(stored):
+    store, _ = stored
+    old = store.get_schema(KEY)
+    changed = replace(old, compatibility=CompatibilityMode.FULL_ALL, checkpoint=1, description="e", updated=LATER)
+    assert store.update_schema(changed)
+    assert store.get_schema(KEY) == replace(changed, revision=old.revision + 1)
+    assert not store.update_schema(changed)
+    assert not store.update_schema(replace(changed, key=SchemaKey("r", "x")))
+
+
+def test_versions_are_found_by_id_number_and_fingerprint(stored):
+    store, first = stored
+    for _ in range(2):
+        assert store.get_version(first.id) == first
+        assert store.get_version_numbered(KEY, 1) == first
+        assert store.find_version(KEY, first.fingerprint) == first
+    assert store.get_version(str(uuid4())) is None
+    assert store.get_version_numbered(KEY, 2) is None
+    assert store.find_version(KEY, "0" * 64) is None
+    assert store.find_version(SchemaKey("r", "x"), first.fingerprint) is None
+
+
+def test_adding_versions(stored):
+    store, first = stored
+    before = store.get_schema(KEY)
+    second = version(2)
+    assert store.add_version(second, revision=before.revision, replaces=None)
+    after = store.get_schema(KEY)
+    assert (after.latest, after.next_number) == (2, 3)
+    assert after.revision != before.revision
+    assert not store.add_version(version(3), revision=before.revision, replaces=None)
+    assert not store.add_version(version(7), revision=after.revision, replaces=None)
+    assert not store.add_version(version(3, fingerprint=first.fingerprint), revision=after.revision, replaces=None)
+    assert store.get_schema(KEY) == after
+    assert [head.number for head in store.list_versions(KEY, None, 10)] == [1, 2]
+    assert [head.id for head in store.list_versions(KEY, 1, 10)] == [second.id]
+    assert len(store.list_versions(KEY, None, 1)) == 1
+
+
+def test_refused_versions_keep_their_verdict_and_can_be_replaced(stored):
+    store, first = stored
+    refused = version(2, status="FAILURE", verdict=VERDICT)
+    assert store.add_version(refused, revision=0, replaces=None)
+    assert store.get_schema(KEY).latest == 1
+    assert store.get_version(refused.id) == refused
+    assert store.find_version(KEY, refused.fingerprint).verdict == VERDICT
+    assert [item.id for item in store.usable_versions(KEY, 1)] == [first.id]
+    accepted = version(3, fingerprint=refused.fingerprint)
+    assert store.add_version(accepted, revision=1, replaces=refused.id)
+    assert store.get_version(refused.id) is None
+    assert store.get_version_numbered(KEY, 2) is None
+    assert store.find_version(KEY, refused.fingerprint) == accepted
+    assert [item.id for item in store.usable_versions(KEY, 2)] == [accepted.id]
+
+
+def test_deleting_versions(stored):
+    store, first = stored
+    added = [version(number) for number in (2, 3, 4)]
+    for revision, item in enumerate(added):
+        assert store.add_version(item, revision=revision, replaces=None)
+        store.get_version(item.id)
+    assert store.delete_versions(KEY, range(3, 9), LATER, revision=2) is None
+    assert store.delete_versions(KEY, range(3, 9), LATER, revision=3) == [3, 4]
+    assert [store.get_version(item.id) for item in added] == [added[0], None, None]
+    assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (2, 5)
+    assert store.delete_versions(KEY, range(2, 3), LATER, revision=4) == [2]
+    assert store.get_schema(KEY).latest == 1
+    assert store.delete_versions(KEY, range(2, 3), LATER, revision=5) == []
+    assert store.get_version(first.id) == first
+
+
+def test_deleting_a_schema(stored):
+    store, first = stored
+    store.put_metadata(first.id, Metadata(key="k", value="v", created=NOW), limit=10)
+    store.get_version(first.id)
+    assert store.delete_schema(KEY)
+    assert not store.delete_schema(KEY)
+    assert store.get_version(first.id) is None
+    assert store.list_versions(KEY, None, 10) == []
+    assert store.list_metadata(first.id) == []
+    again = version(1, definition='"again"')
+    store.add_schema(schema(latest=1, next_number=2), again, {})
+    assert store.get_version_numbered(KEY, 1) == again
+    assert store.find_version(KEY, again.fingerprint) == again
+
+
+def test_metadata(stored):
+    store, first = stored
+    pairs = [Metadata(key=key, value=value, created=NOW) for key, value in (("b", "2"), ("a", "9"), ("a", "1"))]
+    for pair in pairs:
+        store.put_metadata(first.id, pair, limit=3)
+    with pytest.raises(MetadataExists):
+        store.put_metadata(first.id, pairs[0], limit=10)
+    with pytest.raises(RegistryFull):
+        store.put_metadata(first.id, Metadata(key="c", value="1", created=NOW), limit=3)
+    with pytest.raises(VersionNotFound):
+        store.put_metadata(str(uuid4()), pairs[0], limit=3)
+    assert store.list_metadata(first.id) == [pairs[1], pairs[2], pairs[0]]
+    assert store.remove_metadata(first.id, "a", "9")
+    assert not store.remove_metadata(first.id, "a", "9")
+    assert store.list_metadata(first.id) == [pairs[2], pairs[0]]
+
+
+def test_tags(stored):
+    store, _ = stored
+    store.add_tags("registry/r", {"b": "1", "a": "2"}, limit=2)
+    store.add_tags("registry/r", {"b": "3"}, limit=2)
+    with pytest.raises(RegistryFull):
+        store.add_tags("registry/r", {"c": "3"}, limit=2)
+    assert store.get_tags("registry/r") == {"a": "2", "b": "3"}
+    store.remove_tags("registry/r", ["a", "zz"])
+    assert store.get_tags("registry/r") == {"b": "3"}
+    assert store.get_tags("registry/other") == {}
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"], indirect=True)
+def test_one_of_many_writers_on_one_revision_wins(stored):
+    store, _ = stored
+    barrier, won = threading.Barrier(8), []
+
+    def write(number):
+        candidate = version(2, fingerprint=f"{number:064}")
+        barrier.wait()
+        won.append(store.add_version(candidate, revision=0, replaces=None))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(100, 108)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == [False] * 7 + [True]
+
+
+class TestTwoProcesses:
+    """Two stores on one file stand for two worker processes: each has its own connections and its own cache."""
+
+    @pytest.fixture
+    def pair(self, tmp_path):
+        databases = [Database(f"sqlite:///{tmp_path / 'penstock.db'}") for _ in range(2)]
+        databases[0].create_all()
+        stores = [SqlRegistryStore(database) for database in databases]
+        stores[0].add_registry(registry(), {}, limit=10)
+        first = version(1)
+        stores[0].add_schema(schema(latest=1, next_number=2), first, {})
+        yield stores, first
+        for database in databases:
+            database.close()
+
+    def test_a_deletion_by_the_other_is_seen_at_once(self, pair):
+        (one, two), first = pair
+        assert two.get_version(first.id) == first
+        assert one.delete_schema(KEY)
+        assert two.get_version(first.id) is None
+        assert two.find_version(KEY, first.fingerprint) is None
+
+    def test_registrations_by_the_other_leave_the_cache_alone(self, pair, monkeypatch):
+        (one, two), first = pair
+        assert two.get_version(first.id) is two.get_version(first.id)
+        kept = two.get_version(first.id)
+        assert one.add_version(version(2), revision=0, replaces=None)
+        assert two.get_version(first.id) is kept
+        assert one.delete_versions(KEY, range(2, 3), LATER, revision=1) == [2]
+        assert two.get_version(first.id) is not kept
+        assert two.get_version(first.id) == first
+
+    def test_a_body_read_before_a_deletion_is_not_kept_after_it(self, pair):
+        (one, two), first = pair
+        stamp = two._cache.stamp()
+        assert one.delete_schema(KEY)
+        two._cache.stamp()
+        two._cache.put(first.id, first, stamp)
+        assert two.get_version(first.id) is None
