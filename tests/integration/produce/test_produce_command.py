@@ -1,0 +1,165 @@
+"""``penstock produce`` as users run it: a real server, a real broker, a child process and its exit code."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from penstock.client.registry import RegistryClient
+from penstock.local.broker import Broker
+from penstock.serdes.codec import MessageReader
+from penstock.testing.server import RunningServer
+
+pytestmark = pytest.mark.jvm
+
+SCHEMA: dict[str, Any] = {
+    "type": "record",
+    "name": "Payload",
+    "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "note", "type": ["null", "string"], "default": None},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "next", "type": ["null", "Payload"], "default": None},
+    ],
+}
+ROWS = "id,note,at\n1,one,2026-01-01T00:00:00Z\n2,,2026-01-02T00:00:00Z\n"
+
+
+@pytest.fixture(scope="module")
+def secret(penstock_server: RunningServer, broker: Broker) -> str:
+    login = {"username": broker.username, "password": broker.password}
+    made = penstock_server.client("secretsmanager").create_secret(
+        Name=f"AmazonMSK_{uuid4().hex[:8]}", SecretString=json.dumps(login)
+    )
+    return str(made["ARN"])
+
+
+@pytest.fixture(scope="module")
+def schema(penstock_server: RunningServer) -> Iterator[str]:
+    glue = penstock_server.client("glue")
+    glue.create_registry(RegistryName="test-schema-registry")
+    glue.create_schema(
+        RegistryId={"RegistryName": "test-schema-registry"},
+        SchemaName="test_payload_schema",
+        DataFormat="AVRO",
+        Compatibility="BACKWARD",
+        SchemaDefinition=json.dumps(SCHEMA),
+    )
+    yield "test_payload_schema"
+    glue.delete_registry(RegistryId={"RegistryName": "test-schema-registry"})
+
+
+@pytest.fixture
+def base(broker: Broker, secret: str, schema: str) -> list[str]:
+    """Arguments that are right, to which a test adds its own; the last of two wins."""
+    return ["--brokers", broker.bootstrap, "--secret-arn", secret, "--schema", schema, "--topic", "t"]
+
+
+def produce(server: RunningServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", "produce", *arguments],
+        env={**os.environ, **server.environment()},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def values(server: RunningServer, broker: Broker, topic: str, count: int) -> list[tuple[bytes | None, Any]]:
+    reader = MessageReader(RegistryClient(region=server.region, endpoint_url=server.endpoint_url))
+    consumer = Consumer({**broker.client_settings, "group.id": uuid4().hex})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        found: list[tuple[bytes | None, Any]] = []
+        deadline = time.monotonic() + 60
+        while len(found) < count and time.monotonic() < deadline:
+            found += [(message.key(), reader.read(message.value())) for message in consumer.consume(1000, 1.0)]
+        return found
+    finally:
+        consumer.close()
+
+
+@pytest.fixture
+def credentials(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in penstock_server.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_the_blogs_command_line(penstock_server: RunningServer, broker: Broker, secret: str, schema: str) -> None:
+    topic = f"blog-{uuid4().hex[:8]}"
+    done = produce(
+        penstock_server,
+        *("-brokers", broker.bootstrap, "-secretArn", secret, "-region", penstock_server.region),
+        *("-registryName", "test-schema-registry", "-schema", schema, "-topic", topic, "-numRecords", "25"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"Produced 25 records to {topic} with test_payload_schema version 1: 25 acknowledged, 0 not" in done.stdout
+    assert broker.password not in done.stdout + done.stderr
+    found = values(penstock_server, broker, topic, 25)
+    assert len(found) == 25
+    assert all(set(value) == {"id", "note", "at", "next"} for _, value in found)
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_with_keys(
+    penstock_server: RunningServer, broker: Broker, base: list[str], tmp_path: Path, packed: bool
+) -> None:
+    topic = f"file-{uuid4().hex[:8]}"
+    path = tmp_path / ("rows.csv.gz" if packed else "rows.csv")
+    path.write_bytes(gzip.compress(ROWS.encode()) if packed else ROWS.encode())
+    done = produce(
+        penstock_server,
+        *(*base, "--topic", topic, "--file", str(path)),
+        *("--key-field", "id", "--compression", "zlib", "--schema-version", "1"),
+    )
+    assert done.returncode == 0, done.stderr
+    found = values(penstock_server, broker, topic, 2)
+    assert [(key, value["id"], value["note"], value["at"].isoformat()) for key, value in found] == [
+        (b"1", 1, "one", "2026-01-01T00:00:00+00:00"),
+        (b"2", 2, None, "2026-01-02T00:00:00+00:00"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "says"),
+    [
+        ({"--schema": "nothing"}, 1, "Schema is not found"),
+        ({"--registry-name": "nothing"}, 1, "not found"),
+        ({"--secret-arn": "nothing"}, 1, "secret nothing"),
+        ({"--schema-version": "7"}, 1, "has no AVAILABLE version 7. There are: 1."),
+        ({"--schema-version": "seven"}, 2, "neither a number nor a version id"),
+        ({"--endpoint-url": "http://127.0.0.1:1"}, 3, "http://127.0.0.1:1 gave no usable answer"),
+        ({"--file": "missing.csv"}, 2, "There is no file missing.csv"),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_line(
+    penstock_server: RunningServer, base: list[str], change: dict[str, str], code: int, says: str
+) -> None:
+    done = produce(penstock_server, *base, *(part for pair in change.items() for part in pair))
+    assert says in done.stderr
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert re.fullmatch(r"penstock: .*\n", done.stderr), done.stderr
+
+
+def test_a_row_that_does_not_fit_stops_after_what_was_sent(
+    penstock_server: RunningServer, base: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS + "x,three,2026-01-03T00:00:00Z\n")
+    done = produce(penstock_server, *base, "--topic", "bad-row", "--file", str(path))
+    assert done.returncode == 4
+    assert "row 3, field id: 'x' is no int." in done.stderr
