@@ -20,7 +20,6 @@ from penstock.cli.fetch import fetch_shown
 from penstock.cli.homes import home_option
 from penstock.errors import EnvironmentProblem
 from penstock.local.artefacts import cache_folder
-from penstock.local.instance import Instance
 from penstock.local.java import find_java
 from penstock.local.platform import Platform, home_at
 from penstock.settings.home import Home, PlatformConfig
@@ -28,6 +27,8 @@ from penstock.settings.home import Home, PlatformConfig
 __all__ = ["command"]
 
 _DETACHED_TIMEOUT = 300  # seconds; each part has a timeout of its own that comes first
+# Tells a detached start that all was said.
+_LAST_LINE = "To stop it:"
 _PORT = click.IntRange(1, 65535)
 
 
@@ -91,7 +92,9 @@ def _foreground(platform: Platform) -> None:
         if requests.get() is not None:
             platform.request_stop()
 
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    # What was started with nohup is not to end with its terminal.
+    heeded = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in heeded}
     listener = threading.Thread(target=obey, name="signals", daemon=True)
     listener.start()
     try:
@@ -122,25 +125,32 @@ def _detach(home: Home, options: list[str]) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    instance = Instance(home.run)
+    try:
+        _follow(process, log)
+    except BaseException:
+        # Interrupted or given up: the other session is not to go on alone.
+        process.terminate()
+        raise
+
+
+def _follow(process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Echo what a platform being started says, up to its last line; raise where it ends instead or takes too long."""
     deadline = time.monotonic() + _DETACHED_TIMEOUT
     with log.open("r", errors="replace") as said:
         while True:
             status = process.poll()
-            state = instance.read()
-            ready = state is not None and state.pid == process.pid and state.phase == "running"
-            click.echo(said.read(), nl=False)
-            if ready:
+            line = said.readline()
+            click.echo(line, nl=False)
+            if line.startswith(_LAST_LINE):
                 return
-            if status is not None:
-                click.echo(said.read(), nl=False)
-                raise click.exceptions.Exit(status or 1)
-            if time.monotonic() > deadline:
-                process.terminate()
-                raise EnvironmentProblem(
-                    f"The platform was not ready after {_DETACHED_TIMEOUT} s.", remedy=f"Its log is {log}."
-                )
-            time.sleep(0.05)
+            if not line:
+                if status is not None:
+                    raise click.exceptions.Exit(status or 1)
+                if time.monotonic() > deadline:
+                    raise EnvironmentProblem(
+                        f"The platform was not ready after {_DETACHED_TIMEOUT} s.", remedy=f"Its log is {log}."
+                    )
+                time.sleep(0.05)
 
 
 def _describe(platform: Platform, seconds: float) -> None:
@@ -156,7 +166,7 @@ def _describe(platform: Platform, seconds: float) -> None:
     option = "" if Path(".penstock").absolute() == home else f" --home {home}"
     console.print(f"Ready after {seconds:.1f} s; state in {home}, logs in {platform.home.logs}.", markup=False)
     console.print(f'For a shell:  eval "$(penstock env{option})"   then: aws glue list-registries', markup=False)
-    console.print(f"To stop it:   penstock down{option}", markup=False)
+    console.print(f"{_LAST_LINE}   penstock down{option}", markup=False)
 
 
 def _say(text: str) -> None:

@@ -142,7 +142,7 @@ class Broker:
         return Service(
             name="kafka",
             title="Kafka broker",
-            command=self._java_command("kafka.Kafka", str(self._properties_file), heap=_HEAP),
+            command=lambda: self._java_command("kafka.Kafka", str(self._properties_file), heap=_HEAP),
             prepare=self._prepare,
             is_ready=self.healthy,
             start_timeout=120,

@@ -24,14 +24,14 @@ _LEASH_MARGIN = 10  # seconds the leash has beyond the grace before it is killed
 class Service:
     """What it takes to run one part of the platform.
 
-    ``command`` and ``environment`` (added to the owner's) start it; ``prepare`` runs before each start; ``is_ready`` asks
-    the running process itself and raises :class:`EnvironmentProblem` when waiting is pointless; ``after`` names the
-    services that have to be ready first. ``start_timeout`` and ``stop_grace`` are in seconds.
+    ``command`` (asked for at each start) and ``environment`` (added to the owner's) start it; ``prepare`` runs before
+    that; ``is_ready`` asks the running process itself and raises :class:`EnvironmentProblem` when waiting is pointless;
+    ``after`` names the services that have to be ready first. ``start_timeout`` and ``stop_grace`` are in seconds.
     """
 
     name: str
     title: str
-    command: Sequence[str]
+    command: Callable[[], Sequence[str]]
     is_ready: Callable[[], bool]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[], None] = lambda: None
@@ -82,7 +82,7 @@ class Child:
         self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.service.prepare()
         command = [sys.executable, "-I", leash.__file__, str(os.getpid()), str(self.log), str(_LOG_LIMIT)]
-        command += [str(self.service.stop_grace), "--", *self.service.command]
+        command += [str(self.service.stop_grace), "--", *self.service.command()]
         self.started_at = time.monotonic()
         self._leash = subprocess.Popen(
             command,

@@ -6,7 +6,6 @@ A bucket is a folder under the lake and an object is a file in it. Files that ca
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -103,22 +102,13 @@ class ObjectStore:
 
     def service(self) -> Service:
         """How a supervisor runs this gateway."""
-        java = self.java or find_java(os.environ)
-        command = [
-            str(java.executable),
-            f"-Xmx{_HEAP}",
-            "-XX:+UseSerialGC",
-            "-XX:+ExitOnOutOfMemoryError",
-            "-Djava.awt.headless=true",
-            "-cp",
-            os.pathsep.join(str(path) for path in class_path("s3proxy")),
-            "org.gaul.s3proxy.Main",
-            "--properties",
-            str(self._properties_file),
-        ]
-        prepare: Callable[[], None] = self._prepare
         return Service(
-            name="s3", title="S3 endpoint", command=command, prepare=prepare, is_ready=self.healthy, stop_grace=10
+            name="s3",
+            title="S3 endpoint",
+            command=self._command,
+            prepare=self._prepare,
+            is_ready=self.healthy,
+            stop_grace=10,
         )
 
     def healthy(self) -> bool:
@@ -145,6 +135,21 @@ class ObjectStore:
     @property
     def _properties_file(self) -> Path:
         return self.folder / "s3proxy.properties"
+
+    def _command(self) -> list[str]:
+        java = self.java or find_java(os.environ)
+        return [
+            str(java.executable),
+            f"-Xmx{_HEAP}",
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Djava.awt.headless=true",
+            "-cp",
+            os.pathsep.join(str(path) for path in class_path("s3proxy")),
+            "org.gaul.s3proxy.Main",
+            "--properties",
+            str(self._properties_file),
+        ]
 
     def _prepare(self) -> None:
         (self.lake / self.bucket).mkdir(parents=True, exist_ok=True)

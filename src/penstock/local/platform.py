@@ -15,7 +15,7 @@ from penstock.lake.etags import tag_tree
 from penstock.local.broker import Broker
 from penstock.local.child import Service
 from penstock.local.instance import Instance, PartState, PlatformState, process_started
-from penstock.local.java import find_java
+from penstock.local.java import Java, find_java
 from penstock.local.objectstore import ObjectStore
 from penstock.local.ports import PortClaim, check_ports
 from penstock.local.server import ServerProcess
@@ -38,9 +38,10 @@ class Part:
     ports: tuple[PortClaim, ...]
 
 
-def parts_of(home: Home, config: PlatformConfig, *, workers: int = 1, signed: bool = True) -> tuple[Part, ...]:
-    """The parts of the platform in ``home``; raises :class:`EnvironmentProblem` where Java is missing."""
-    java = find_java(os.environ)
+def parts_of(
+    home: Home, config: PlatformConfig, *, workers: int = 1, signed: bool = True, java: Java | None = None
+) -> tuple[Part, ...]:
+    """The parts of the platform in ``home``. ``java`` runs them; without it each start looks for one."""
     broker = Broker(
         folder=home.kafka,
         host=config.host,
@@ -136,7 +137,8 @@ class Platform:
         Raises :class:`EnvironmentProblem` for a missing Java, a taken port, a platform that already runs here, or a part
         that does not come up; nothing runs then. Returns early where :meth:`request_stop` was called meanwhile.
         """
-        self._parts = parts_of(self.home, self.config, workers=self._workers, signed=self._signed)
+        java = find_java(os.environ)
+        self._parts = parts_of(self.home, self.config, workers=self._workers, signed=self._signed, java=java)
         self._instance.acquire()
         try:
             if left := self._instance.wait_for_leftovers():
@@ -167,8 +169,8 @@ class Platform:
 
     def watch(self) -> None:
         """Watch until :meth:`request_stop`; :class:`EnvironmentProblem` when a part crashes once too often."""
-        assert self._supervisor is not None
-        self._supervisor.run()
+        if self._supervisor is not None and not self._stopping.is_set():
+            self._supervisor.run()
 
     def request_stop(self) -> None:
         """Make :meth:`start` and :meth:`watch` return; safe in a signal handler."""
@@ -255,7 +257,7 @@ class Platform:
                 client.create_secret(Name=name, SecretString=value, Description="The Kafka broker's SASL/SCRAM user.")
         except (BotoCoreError, ClientError) as error:
             raise EnvironmentProblem(
-                f"The broker's credentials could not be stored as the secret {name}: {error}.",
+                f"The broker's credentials could not be stored as the secret {name}: {str(error).rstrip('.')}.",
                 remedy=f"See the server's log, {self.home.logs / 'server.log'}.",
             ) from error
 

@@ -41,7 +41,7 @@ class ServerProcess:
         return Service(
             name="server",
             title="Penstock server",
-            command=command,
+            command=lambda: command,
             environment=environment,
             is_ready=self.healthy,
             stop_grace=25,

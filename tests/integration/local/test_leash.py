@@ -28,7 +28,8 @@ import sys, time
 from pathlib import Path
 from penstock.local.child import Child, Service
 folder = Path(sys.argv[1])
-service = Service(name="x", title="x", command=[sys.executable, "-c", sys.argv[2]], is_ready=lambda: True, stop_grace=0.3)
+command = [sys.executable, "-c", sys.argv[2]]
+service = Service(name="x", title="x", command=lambda: command, is_ready=lambda: True, stop_grace=0.3)
 child = Child(service, folder / "x.log")
 child.start()
 time.sleep(600)
@@ -37,7 +38,7 @@ time.sleep(600)
 
 def service(code: str, **fields: object) -> Service:
     known = {"name": "part", "title": "part", "is_ready": lambda: True, "stop_grace": 0.3, **fields}
-    return Service(command=[sys.executable, "-c", code], **known)
+    return Service(command=lambda: [sys.executable, "-c", code], **known)
 
 
 def written_pids(log: Path) -> list[int]:
@@ -117,8 +118,9 @@ def test_a_service_that_never_gets_ready_is_given_up(tmp_path):
 
 
 def test_a_command_that_does_not_exist_is_named(tmp_path):
-    command = ["/does/not/exist"]
-    child = Child(Service(name="x", title="part", command=command, is_ready=lambda: False), tmp_path / "x.log")
+    child = Child(
+        Service(name="x", title="part", command=lambda: ["/does/not/exist"], is_ready=lambda: False), tmp_path / "x.log"
+    )
     child.start()
     with pytest.raises(EnvironmentProblem, match="/does/not/exist does not start"):
         child.wait_ready()

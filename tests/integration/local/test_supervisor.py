@@ -40,7 +40,7 @@ def part(name: str, diary: Path, *, after: tuple[str, ...] = (), is_ready: Calla
     return Service(
         name=name,
         title=f"part {name}",
-        command=[sys.executable, "-c", PART, name, str(diary)],
+        command=lambda: [sys.executable, "-c", PART, name, str(diary)],
         is_ready=is_ready or (lambda: f"start {name}\n" in diary.read_text()),
         after=after,
         stop_grace=5,
@@ -48,8 +48,8 @@ def part(name: str, diary: Path, *, after: tuple[str, ...] = (), is_ready: Calla
 
 
 def child_of(leash_pid: int) -> int:
-    [child] = psutil.Process(leash_pid).children()
-    return child.pid
+    eventually(lambda: len(psutil.Process(leash_pid).children()) == 1, "the leash has started its child")
+    return psutil.Process(leash_pid).children()[0].pid
 
 
 def test_starts_in_order_and_stops_in_reverse(tmp_path, diary):
@@ -78,7 +78,7 @@ def test_one_that_does_not_start_stops_the_others(tmp_path, diary):
     broken = Service(
         name="broken",
         title="broken part",
-        command=[sys.executable, "-c", "raise SystemExit('no such luck')"],
+        command=lambda: [sys.executable, "-c", "raise SystemExit('no such luck')"],
         is_ready=lambda: False,
     )
     supervisor = Supervisor([part("a", diary), broken, part("never", diary, is_ready=lambda: False)], tmp_path / "logs")
