@@ -1,9 +1,10 @@
 """The catalog in SQL: one row a database, table, archived version and partition, bodies as JSON.
 
-A partition's columns are kept beside its body, for most partitions of a table share them: one text is parsed once a read.
+What a table's partitions mostly share, their storage but for its location, is kept beside each one's body: it is parsed
+once a read, however many rows have it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,10 +38,10 @@ from penstock.catalog.errors import (
 from penstock.catalog.model import Database, Partition, Table
 from penstock.catalog.store import Accept, PartitionValues, keys_changed, partition_key, split_key
 from penstock.store.sql.catalog_codec import (
-    ColumnsCache,
-    dump_columns,
+    SharedStorage,
     dump_database,
     dump_partition,
+    dump_shared,
     dump_table,
     load_database,
     load_partition,
@@ -82,7 +83,7 @@ partitions = SqlTable(
     Column("id", _ID, primary_key=True),
     Column("table_id", _ID, ForeignKey("catalog_table.id", ondelete="CASCADE"), nullable=False),
     Column("key", Text, nullable=False),
-    Column("columns", Text, nullable=False),
+    Column("shared", Text, nullable=False),
     Column("body", Text, nullable=False),
     # Expressions are matched over this index alone; bodies are read for what they take.
     Index("ix_catalog_partition_table_id_key", "table_id", "key", unique=True),
@@ -213,7 +214,7 @@ class SqlCatalogStore:
     def delete_partitions(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[PartitionValues]:
         with self._sql.write() as connection:
             table_id = self._row(connection, database, table, lock=True).id
-            known = {row.key for row in _rows_of(connection, table_id, [partition_key(each) for each in values])}
+            known = _known_keys(connection, table_id, [partition_key(each) for each in values])
             for chunk in _chunks(sorted(known)):
                 connection.execute(delete(partitions).where(partitions.c.table_id == table_id, partitions.c.key.in_(chunk)))
             return [each for each in values if partition_key(each) not in known]
@@ -223,9 +224,9 @@ class SqlCatalogStore:
             found = self._find(connection, database, table)
             if found is None:
                 return []
-            cache = ColumnsCache()
+            shared = SharedStorage()
             rows = _rows_of(connection, found.id, [partition_key(each) for each in values])
-            return [load_partition(database, table, row, cache) for row in rows]
+            return [load_partition(database, table, row, shared) for row in rows]
 
     def list_partitions(
         self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
@@ -243,8 +244,8 @@ class SqlCatalogStore:
             else:
                 keys = connection.execute(select(partitions.c.key).where(*where).order_by(partitions.c.key))
                 rows = _rows_of(connection, found.id, _accepted(keys.scalars(), accept, limit))
-            cache = ColumnsCache()
-            return [load_partition(database, table, row, cache) for row in rows]
+            shared = SharedStorage()
+            return [load_partition(database, table, row, shared) for row in rows]
 
     def _put(self, wanted: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
         if not wanted:
@@ -252,16 +253,24 @@ class SqlCatalogStore:
         with self._sql.write() as connection:
             table_id = self._row(connection, wanted[0].database, wanted[0].table, lock=True).id
             keyed = {partition_key(each.values): each for each in wanted}
-            known = {row.key: row for row in _rows_of(connection, table_id, list(keyed))}
             if existing:
-                cache = ColumnsCache()
-                for key in keyed.keys() & known.keys():
-                    old = load_partition("", "", known[key], cache)
-                    row = _partition_row(table_id, key, replace(keyed[key], create_time=old.create_time))
-                    connection.execute(update(partitions).where(partitions.c.id == known[key].id).values(row))
-            elif fresh := [_partition_row(table_id, key, each) for key, each in keyed.items() if key not in known]:
-                connection.execute(insert(partitions), fresh)
+                known = self._replace(connection, table_id, keyed)
+            else:
+                known = _known_keys(connection, table_id, list(keyed))
+                fresh = [_partition_row(table_id, key, each) for key, each in keyed.items() if key not in known]
+                if fresh:
+                    connection.execute(insert(partitions), fresh)
             return [tuple(each.values) for key, each in keyed.items() if (key in known) is not existing]
+
+    def _replace(self, connection: Connection, table_id: int, keyed: Mapping[str, Partition]) -> set[str]:
+        shared = SharedStorage()
+        known: set[str] = set()
+        for row in list(_rows_of(connection, table_id, list(keyed))):
+            known.add(row.key)
+            old = load_partition("", "", row, shared)
+            changed = _partition_row(table_id, row.key, replace(keyed[row.key], create_time=old.create_time))
+            connection.execute(update(partitions).where(partitions.c.id == row.id).values(changed))
+        return known
 
     def _has_database(self, connection: Connection, name: str) -> bool:
         return connection.execute(select(databases.c.name).where(databases.c.name == name)).first() is not None
@@ -282,8 +291,7 @@ class SqlCatalogStore:
 
 
 def _partition_row(table_id: int, key: str, partition: Partition) -> dict[str, Any]:
-    columns = dump_columns(partition.storage.columns)
-    return {"table_id": table_id, "key": key, "columns": columns, "body": dump_partition(partition)}
+    return {"table_id": table_id, "key": key, "shared": dump_shared(partition.storage), "body": dump_partition(partition)}
 
 
 def _rows_of(connection: Connection, table_id: int, keys: Sequence[str]) -> Iterator[Row[Any]]:
@@ -291,6 +299,14 @@ def _rows_of(connection: Connection, table_id: int, keys: Sequence[str]) -> Iter
     for chunk in _chunks(keys):
         query = select(partitions).where(partitions.c.table_id == table_id, partitions.c.key.in_(chunk))
         yield from connection.execute(query.order_by(partitions.c.key)).all()
+
+
+def _known_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for chunk in _chunks(keys):
+        query = select(partitions.c.key).where(partitions.c.table_id == table_id, partitions.c.key.in_(chunk))
+        found.update(connection.execute(query).scalars())
+    return found
 
 
 def _accepted(keys: Iterator[str], accept: Accept, limit: int | None) -> list[str]:

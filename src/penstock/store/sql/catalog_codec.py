@@ -12,18 +12,22 @@ from penstock.catalog.store import split_key
 
 __all__ = [
     "ColumnsCache",
+    "SharedStorage",
     "dump_columns",
     "dump_database",
     "dump_partition",
+    "dump_shared",
     "dump_table",
     "load_database",
     "load_partition",
     "load_table",
 ]
 
+_ELSEWHERE = {"database", "table", "values", "storage"}
+
 
 class ColumnsCache:
-    """Column lists by their JSON text, for one read: partitions that share a text share the parsed tuple."""
+    """Column lists by their JSON text, for one read: rows that share a text share the parsed tuple."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Column, ...]] = {}
@@ -34,6 +38,20 @@ class ColumnsCache:
         if columns is None:
             columns = self._known[text] = _columns(orjson.loads(text))
         return columns
+
+
+class SharedStorage:
+    """Storage descriptors by their shared text, for one read; each text is parsed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+
+    def load(self, text: str, location: str | None) -> StorageDescriptor:
+        """The descriptor in ``text``, at ``location``."""
+        fields = self._known.get(text)
+        if fields is None:
+            fields = self._known[text] = _storage_fields(orjson.loads(text))
+        return StorageDescriptor(**fields, location=location)
 
 
 def dump_columns(columns: Sequence[Column]) -> str:
@@ -61,36 +79,42 @@ def load_table(text: str, version: int) -> Table:
     """The inverse of :func:`dump_table`, at ``version``."""
     fields = _times(orjson.loads(text))
     fields["version_id"] = str(version)
-    fields["storage"] = _storage(fields["storage"])
+    fields["storage"] = StorageDescriptor(**_storage_fields(fields["storage"]))
     fields["partition_keys"] = _columns(fields["partition_keys"])
     return Table(**fields)
 
 
+def dump_shared(storage: StorageDescriptor) -> str:
+    """What partitions of a table mostly share: the storage descriptor but for its location."""
+    return orjson.dumps(
+        {name: getattr(storage, name) for name in StorageDescriptor.__slots__ if name != "location"}
+    ).decode()
+
+
 def dump_partition(partition: Partition) -> str:
-    """A partition without what its row holds in other columns: its table, values and storage columns."""
-    storage = {name: getattr(partition.storage, name) for name in StorageDescriptor.__slots__ if name != "columns"}
-    body = {name: getattr(partition, name) for name in Partition.__slots__ if name not in {"database", "table", "values"}}
-    return orjson.dumps({**body, "storage": storage}).decode()
+    """What is a partition's own: location, parameters, times, extra."""
+    body = {name: getattr(partition, name) for name in Partition.__slots__ if name not in _ELSEWHERE}
+    return orjson.dumps({**body, "location": partition.storage.location}).decode()
 
 
-def load_partition(database: str, table: str, row: Row[Any], cache: ColumnsCache) -> Partition:
-    """The inverse of :func:`dump_partition` for a row with ``key``, ``columns`` and ``body``."""
+def load_partition(database: str, table: str, row: Row[Any], shared: SharedStorage) -> Partition:
+    """The inverse of :func:`dump_partition` and :func:`dump_shared` for a row with ``key``, ``shared`` and ``body``."""
     fields = _times(orjson.loads(row.body))
-    fields["storage"] = _storage({**fields["storage"], "columns": ()}, cache.load(row.columns))
-    return Partition(database=database, table=table, values=split_key(row.key), **fields)
+    storage = shared.load(row.shared, fields.pop("location"))
+    return Partition(database=database, table=table, values=split_key(row.key), storage=storage, **fields)
 
 
 def _columns(found: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
     return tuple(Column(**each) for each in found)
 
 
-def _storage(fields: dict[str, Any], columns: tuple[Column, ...] | None = None) -> StorageDescriptor:
-    fields["columns"] = _columns(fields["columns"]) if columns is None else columns
+def _storage_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    fields["columns"] = _columns(fields["columns"])
     if fields["serde_info"] is not None:
         fields["serde_info"] = SerDeInfo(**fields["serde_info"])
     if fields["schema_reference"] is not None:
         fields["schema_reference"] = SchemaReference(**fields["schema_reference"])
-    return StorageDescriptor(**fields)
+    return fields
 
 
 def _times(fields: dict[str, Any]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("table_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("columns", sa.Text(), nullable=False),
+        sa.Column("shared", sa.Text(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["table_id"], ["catalog_table.id"], name=op.f("fk_catalog_partition_table_id"), ondelete="CASCADE"
