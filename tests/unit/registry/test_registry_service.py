@@ -1,0 +1,418 @@
+"""The registry's rules over both stores: registration, policy, checkpoints, deletion, and what a refusal tells."""
+
+import json
+import threading
+from dataclasses import dataclass
+
+import pytest
+
+from penstock.errors import InvalidInput
+from penstock.registry.errors import (
+    BadReference,
+    MetadataNotFound,
+    ProtectedVersion,
+    RegistryFull,
+    RegistryNotFound,
+    ResourceNotFound,
+    SchemaNotFound,
+    TooMuchContention,
+    VersioningDisabled,
+    VersionNotFound,
+)
+from penstock.registry.metadata import INCOMPATIBILITY_KEY
+from penstock.registry.model import RegistryLimits, SchemaKey
+from penstock.registry.schemas import NewSchema
+from penstock.registry.service import RegistryService
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.errors import InvalidSchema, NoColumns
+from penstock.schema.hive import HiveColumn
+from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
+
+KEY = SchemaKey("r", "s")
+ARN = "arn:aws:glue:us-east-1:000000000000"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request, tmp_path):
+    if request.param == "memory":
+        yield MemoryRegistryStore()
+        return
+    database = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
+    database.create_all()
+    yield SqlRegistryStore(database)
+    database.close()
+
+
+@pytest.fixture
+def service(store):
+    service = RegistryService(store, limits=RegistryLimits(metadata_per_version=2, tags=2, registries=3))
+    service.registries.create("r")
+    return service
+
+
+def record(**fields):
+    """A definition whose fields are ``name=type`` or ``name=(type, default)``."""
+    members = [
+        {"name": name, "type": kind[0], "default": kind[1]} if isinstance(kind, tuple) else {"name": name, "type": kind}
+        for name, kind in fields.items()
+    ]
+    return json.dumps({"type": "record", "name": "R", "fields": members})
+
+
+def create(service, mode="BACKWARD", definition=None, **more):
+    more = {"registry": "r", "name": "s", **more}
+    wanted = NewSchema(data_format="AVRO", compatibility=CompatibilityMode(mode), definition=definition, **more)
+    return service.schemas.create(wanted)
+
+
+def numbers(service):
+    return [(head.number, head.status) for head in service.versions.list(KEY, size=100).items]
+
+
+def test_a_definition_is_one_version_in_every_spelling(service):
+    _, first = create(service, definition='{"namespace":"n","type":"record","name":"R","fields":[]}')
+    same = '{"type": "record", "name": "n.R", "fields": []}'
+    assert service.versions.register(KEY, same) == first
+    assert service.versions.find(KEY, same).definition == first.definition
+    assert numbers(service) == [(1, "AVAILABLE")]
+
+
+def test_thirty_two_callers_register_one_version(service):
+    create(service, definition=record(a="int"))
+    barrier, seen, wrong = threading.Barrier(32), [], []
+
+    def register(index):
+        spaced = record(a="int", b=("int", 0)).replace(",", "," + " " * index)
+        barrier.wait()
+        try:
+            seen.append(service.versions.register(KEY, spaced))
+        except Exception as error:  # noqa: BLE001 - the assertion below shows it
+            wrong.append(error)
+
+    threads = [threading.Thread(target=register, args=(index,)) for index in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len({version.id for version in seen}) == 1
+    assert len(seen) == 32
+    assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
+
+
+def test_two_services_on_one_store_number_without_gaps(store):
+    """Two services share no lock, as two processes do not: they meet at the schema's revision."""
+    services = [RegistryService(store) for _ in range(2)]
+    services[0].registries.create("r")
+    create(services[0], "NONE", record())
+    barrier, wrong = threading.Barrier(16), []
+
+    def register(index):
+        barrier.wait()
+        try:
+            services[index % 2].versions.register(KEY, record(**{f"f{index % 8}": "int"}))
+        except Exception as error:  # noqa: BLE001 - the assertion below shows it
+            wrong.append(error)
+
+    threads = [threading.Thread(target=register, args=(index,)) for index in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert [number for number, _ in numbers(services[0])] == list(range(1, 10))
+
+
+def test_an_incompatible_definition_becomes_a_refused_version(service):
+    create(service, definition=record(a="int"))
+    refused = service.versions.register(KEY, record(a="string", b="int"))
+    assert (refused.number, refused.status) == (2, "FAILURE")
+    assert [(item.direction, item.version, item.incompatibility.path) for item in refused.verdict.conflicts] == [
+        ("BACKWARD", 1, "/a"),
+        ("BACKWARD", 1, "/b"),
+    ]
+    assert service.versions.register(KEY, record(a="string", b="int")) == refused
+    assert service.versions.find(KEY, record(a="string", b="int")).status == "FAILURE"
+    assert service.versions.get(refused.id).verdict == refused.verdict
+    schema = service.schemas.get(KEY)
+    assert (schema.latest, schema.next_number) == (1, 3)
+    assert service.versions.get_numbered(KEY, None).number == 1
+
+
+def test_refused_versions_count_for_no_check(service):
+    create(service, definition=record(a="int"))
+    service.versions.register(KEY, record(a="string"))
+    assert service.versions.register(KEY, record(a="long")).status == "AVAILABLE"
+    assert numbers(service) == [(1, "AVAILABLE"), (2, "FAILURE"), (3, "AVAILABLE")]
+
+
+def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service):
+    create(service, definition=record(a="int"))
+    refused = service.versions.register(KEY, record(a="string"))
+    service.schemas.update(KEY, compatibility=CompatibilityMode.NONE, latest=True)
+    accepted = service.versions.register(KEY, record(a="string"))
+    assert (accepted.number, accepted.status) == (3, "AVAILABLE")
+    with pytest.raises(VersionNotFound):
+        service.versions.get(refused.id)
+    assert numbers(service) == [(1, "AVAILABLE"), (3, "AVAILABLE")]
+
+
+def test_a_refusal_is_logged(service, caplog):
+    create(service, definition=record(a="int"))
+    with caplog.at_level("WARNING", logger="penstock.registry"):
+        service.versions.register(KEY, record(a="string"))
+    assert "version 2 refused" in caplog.text
+    assert "TYPE_MISMATCH at /a" in caplog.text
+
+
+def test_judging_writes_nothing(service):
+    create(service, definition=record(a="int"))
+    assert not service.versions.judge(KEY, record(a="string")).compatible
+    assert service.versions.judge(KEY, record(a="long")).checked == (1,)
+    assert numbers(service) == [(1, "AVAILABLE")]
+
+
+def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
+    create(service, "NONE", record(a="int"))
+    service.versions.register(KEY, record(a="string"))
+    service.versions.register(KEY, record(a="string", b=("int", 0)))
+    service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
+    assert service.versions.judge(KEY, record(a="string")).checked == (2, 3)
+    assert service.versions.register(KEY, record(a="string", c=("int", 0))).status == "AVAILABLE"
+    service.schemas.update(KEY, checkpoint=1)
+    assert not service.versions.judge(KEY, record(a="string", d=("int", 0))).compatible
+    assert service.schemas.get(KEY).checkpoint == 1
+
+
+def test_disabled_takes_no_new_versions(service):
+    _, first = create(service, "DISABLED", record(a="int"))
+    assert service.versions.register(KEY, record(a="int")) == first
+    with pytest.raises(VersioningDisabled, match="DISABLED"):
+        service.versions.register(KEY, record(a="long"))
+
+
+def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
+    schema, version = create(service, "DISABLED")
+    assert (schema.latest, version) == (None, None)
+    with pytest.raises(VersionNotFound):
+        service.versions.get_numbered(KEY, None)
+    assert service.versions.register(KEY, record(a="int")).number == 1
+
+
+def test_invalid_definitions_are_refused_outright(service):
+    create(service, definition=record(a="int"))
+    for call in (service.versions.register, service.versions.find, service.versions.judge):
+        with pytest.raises(InvalidSchema, match="not JSON"):
+            call(KEY, "{")
+    with pytest.raises(InvalidSchema):
+        create(service, name="t", definition="{")
+    with pytest.raises(SchemaNotFound):
+        service.schemas.get(SchemaKey("r", "t"))
+    assert "not JSON" in service.versions.check("AVRO", "{")
+    assert service.versions.check("AVRO", '"int"') is None
+
+
+def test_updates(service):
+    create(service, definition=record(a="int"))
+    refused = service.versions.register(KEY, record(a="string"))
+    with pytest.raises(InvalidInput, match="checkpoint"):
+        service.schemas.update(KEY, compatibility=CompatibilityMode.FULL)
+    with pytest.raises(InvalidInput, match="changes nothing"):
+        service.schemas.update(KEY)
+    with pytest.raises(InvalidInput, match="FAILURE and cannot be a checkpoint"):
+        service.schemas.update(KEY, checkpoint=refused.number)
+    with pytest.raises(VersionNotFound):
+        service.schemas.update(KEY, checkpoint=9)
+    with pytest.raises(SchemaNotFound):
+        service.schemas.update(SchemaKey("r", "x"), description="d")
+    service.versions.register(KEY, record(a="long"))
+    service.schemas.update(KEY, compatibility=CompatibilityMode.FULL, latest=True, description="new")
+    schema = service.schemas.get(KEY)
+    assert (schema.compatibility, schema.checkpoint, schema.description) == (CompatibilityMode.FULL, 3, "new")
+
+
+def test_deleting_versions(service):
+    create(service, "NONE", record())
+    for index in range(2, 6):
+        service.versions.register(KEY, record(**{f"f{index}": "int"}))
+    service.schemas.update(KEY, checkpoint=3)
+    with pytest.raises(ProtectedVersion, match="is the checkpoint"):
+        service.versions.delete(KEY, range(2, 5))
+    with pytest.raises(ProtectedVersion, match="first version"):
+        service.versions.delete(KEY, range(1, 3))
+    with pytest.raises(InvalidInput, match="26 versions"):
+        service.versions.delete(KEY, range(4, 30))
+    done = service.versions.delete(KEY, range(4, 8))
+    assert (list(done.deleted), list(done.missing)) == ([4, 5], [6, 7])
+    assert [number for number, _ in numbers(service)] == [1, 2, 3]
+    assert service.versions.register(KEY, record(f4="int")).number == 6
+
+
+def test_lists_survive_writes_between_pages(service):
+    for name in "bdf":
+        create(service, name=name)
+    page = service.schemas.list("r", size=2)
+    assert [schema.key.name for schema in page.items] == ["b", "d"]
+    create(service, name="a")
+    create(service, name="e")
+    service.schemas.delete(SchemaKey("r", "d"))
+    rest = service.schemas.list("r", token=page.token, size=2)
+    assert [schema.key.name for schema in rest.items] == ["e", "f"]
+    assert rest.token is None
+
+
+@pytest.mark.parametrize("token", ["nonsense", "W10=", "WyJyZWdpc3RyaWVzIiwgImEiXQ==", "x" * 5_000])
+def test_tokens_of_other_listings_are_refused(service, token):
+    with pytest.raises(InvalidInput, match="NextToken"):
+        service.schemas.list("r", token=token)
+
+
+def test_the_default_registry_is_made_at_its_first_use(service):
+    create(service, registry=None)
+    create(service, registry=None, name="t")
+    assert [item.name for item in service.registries.list().items] == ["default-registry", "r"]
+    with pytest.raises(RegistryNotFound):
+        create(service, registry="missing")
+
+
+def test_missing_things_are_told_in_the_words_the_java_serde_matches(service):
+    with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):
+        service.versions.find(KEY, '"int"')
+    with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):
+        service.versions.find(SchemaKey("nowhere", "s"), '"int"')
+    create(service, definition=record(a="int"))
+    with pytest.raises(VersionNotFound, match=r"^Schema version is not found\."):
+        service.versions.find(KEY, '"int"')
+
+
+def test_metadata_shows_why_a_version_was_refused(service):
+    create(service, definition=record(a="int"))
+    refused = service.versions.register(KEY, record(a="string", b="int"))
+    service.metadata.put(refused, "team", "x")
+    page = service.metadata.query(refused)
+    assert [(key, [pair.value for pair in pairs]) for key, pairs in page.items] == [
+        (INCOMPATIBILITY_KEY, ["TYPE_MISMATCH@/a:BACKWARD:1", "READER_FIELD_MISSING_DEFAULT_VALUE@/b:BACKWARD:1"]),
+        ("team", ["x"]),
+    ]
+    assert [key for key, _ in service.metadata.query(refused, [("team", None)]).items] == ["team"]
+    first = service.metadata.query(refused, size=1)
+    assert [key for key, _ in service.metadata.query(refused, token=first.token, size=1).items] == ["team"]
+    with pytest.raises(InvalidInput, match="keeps for itself"):
+        service.metadata.put(refused, INCOMPATIBILITY_KEY, "x")
+
+
+def test_metadata_limits(service):
+    _, version = create(service, definition=record())
+    service.metadata.put(version, "k", "1")
+    service.metadata.put(version, "k", "2")
+    with pytest.raises(RegistryFull):
+        service.metadata.put(version, "k", "3")
+    service.metadata.remove(version, "k", "1")
+    with pytest.raises(MetadataNotFound):
+        service.metadata.remove(version, "k", "1")
+
+
+def test_the_difference_shows_the_verdict_and_no_mere_spelling(service):
+    create(service, definition=record(a="int"))
+    service.versions.register(KEY, record(a="string"))
+    diff = service.diff(KEY, None, 2)
+    assert diff.startswith(
+        "# Version 2 was refused. Incompatible under BACKWARD:\n# - reading data of version 1: TYPE_MISMATCH"
+    )
+    assert '-      "type": "int"\n+      "type": "string"' in diff
+    assert service.diff(KEY, 1, 1) == "--- version 1\n+++ version 1"
+
+
+def test_tags(service):
+    create(service, tags={"a": "1"})
+    tags = service.tags
+    assert tags.get(f"{ARN}:schema/r/s") == {"a": "1"}
+    tags.add(f"{ARN}:registry/r", {"b": "2"})
+    tags.remove(f"{ARN}:registry/r", ["b"])
+    assert tags.get(f"{ARN}:registry/r") == {}
+    with pytest.raises(InvalidInput, match="aws:"):
+        tags.add(f"{ARN}:registry/r", {"aws:x": "2"})
+    with pytest.raises(RegistryFull):
+        tags.add(f"{ARN}:schema/r/s", {"b": "2", "c": "3"})
+    for missing in ("registry/x", "schema/r/x", "table/d/t"):
+        with pytest.raises(ResourceNotFound):
+            tags.get(f"{ARN}:{missing}")
+    with pytest.raises(ResourceNotFound):
+        tags.get("arn:aws:glue:eu-west-1:000000000000:registry/r")
+
+
+def test_limits_of_registries_and_versions(store):
+    service = RegistryService(store, limits=RegistryLimits(registries=1, versions_per_schema=1))
+    service.registries.create("r")
+    with pytest.raises(RegistryFull, match="1 registries"):
+        service.registries.create("q")
+    create(service, "NONE", record())
+    with pytest.raises(RegistryFull, match="1 versions"):
+        service.versions.register(KEY, record(a="int"))
+
+
+def test_endless_contention_ends_with_an_error(service, store, monkeypatch):
+    create(service, "NONE", record())
+    monkeypatch.setattr(type(store), "add_version", lambda *_args, **_more: False)
+    with pytest.raises(TooMuchContention):
+        service.versions.register(KEY, record(a="int"))
+
+
+@dataclass(frozen=True)
+class Reference:
+    schema_version_id: str | None = None
+    schema_arn: str | None = None
+    registry_name: str | None = None
+    schema_name: str | None = None
+    schema_version_number: int | None = None
+
+
+def test_columns_of_a_tables_reference(service):
+    _, first = create(service, definition=record(a="int"))
+    second = service.versions.register(KEY, record(a="int", b=("string", "")))
+    refused = service.versions.register(KEY, record(a="string"))
+    one, two = HiveColumn(name="a", type="int"), HiveColumn(name="b", type="string")
+    columns = service.columns_of
+    assert columns(Reference(schema_version_id=first.id)) == (one,)
+    assert columns(Reference(schema_arn=f"{ARN}:schema/r/s", schema_version_number=2)) == (one, two)
+    assert columns(Reference(registry_name="r", schema_name="s", schema_version_number=1)) == (one,)
+    assert columns(Reference(registry_name="r", schema_name="s")) == (one, two)
+    with pytest.raises(BadReference, match="FAILURE"):
+        columns(Reference(schema_version_id=refused.id))
+    with pytest.raises(BadReference, match="names no schema"):
+        columns(Reference(schema_name="s"))
+    create(service, name="plain", definition='"int"')
+    with pytest.raises(NoColumns):
+        columns(Reference(registry_name="r", schema_name="plain"))
+    assert second.number == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({}, "names no schema"),
+        ({"name": "s"}, "together with RegistryName"),
+        ({"schema_arn": "x"}, "is not an ARN"),
+        ({"schema_arn": f"{ARN}:registry/r"}, "not the ARN of a schema"),
+        ({"schema_arn": "arn:aws:s3:::bucket"}, "an ARN of s3"),
+        ({"schema_arn": f"{ARN}:schema/r/s", "name": "t"}, "different schemas"),
+    ],
+)
+def test_bad_schema_ids(service, wanted, reason):
+    with pytest.raises(BadReference, match=reason):
+        service.identity.schema(**wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({}, "names no registry"),
+        ({"registry_arn": f"{ARN}:schema/r/s"}, "not the ARN of a registry"),
+        ({"registry_arn": f"{ARN}:registry/r", "name": "q"}, "different registries"),
+    ],
+)
+def test_bad_registry_ids(service, wanted, reason):
+    with pytest.raises(BadReference, match=reason):
+        service.identity.registry(**wanted)
