@@ -18,6 +18,7 @@ from sqlglot import exp
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
+from penstock.query.compat import MACROS
 from penstock.query.errors import StatementError
 from penstock.query.failures import translated
 from penstock.query.planner import SCHEMA, Conditions, Plan
@@ -65,6 +66,8 @@ class EngineSession:
         self._connection.execute("SET TimeZone = 'UTC'")
         self._connection.execute("SET integer_division = true")
         self._connection.execute("SET parquet_metadata_cache = true")
+        for macro in MACROS:
+            self._connection.execute(macro)
 
     def close(self) -> None:
         """Free everything."""
@@ -74,7 +77,7 @@ class EngineSession:
         """Make whatever runs fail with the engine's interruption."""
         self._connection.interrupt()
 
-    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions) -> Sequence[int]:
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
         """Indexes of the partitions that fulfil all conditions; see :data:`penstock.query.planner.PruneWith`.
 
         A condition that holds for absent rows too (``key IS NULL`` over an outer join) proves nothing and is left out, as
@@ -93,7 +96,7 @@ class EngineSession:
                     connection.execute(f"SELECT count(*) FROM partitions WHERE {condition}").fetchone()  # noqa: S608 checked SQL
                 except duckdb.Error:
                     continue
-                if absent is not None and absent[0] is not True:
+                if not outer or (absent is not None and absent[0] is not True):
                     usable.append(f"({condition})")
             if not usable:
                 return range(len(partitions))
@@ -154,6 +157,8 @@ def _walled() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET integer_division = true")
         connection.execute("SET lock_configuration = true")
+        for macro in MACROS:
+            connection.execute(macro)
         yield connection
     finally:
         connection.close()

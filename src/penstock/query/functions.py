@@ -36,7 +36,10 @@ _REFUSED_PREFIXES = (
 
 def position_of(node: exp.Expr) -> Position | None:
     """Where ``node`` begins in the SQL text, as far as the parser kept it."""
-    for each in node.walk(bfs=False):
+    first = (
+        [node.args[part] for part in ("catalog", "db", "this") if node.args.get(part)] if isinstance(node, exp.Table) else []
+    )
+    for each in (*first, *node.walk(bfs=False)):
         meta = each.meta
         if "line" in meta and "col" in meta:
             width = int(meta.get("end", 0)) - int(meta.get("start", 0))

@@ -10,11 +10,12 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from penstock.catalog.model import Partition, Table
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
+from penstock.query.compat import to_engine
 from penstock.query.dialect import Select, TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.functions import position_of
 from penstock.query.ports import CatalogReader
-from penstock.query.pruning import partition_conditions
+from penstock.query.pruning import has_outer_join, partition_conditions
 from penstock.query.scans import DataFile, Scan, check_readable, data_files
 
 __all__ = ["CATALOG_NAME", "Conditions", "Plan", "Planner", "PruneWith", "find_table"]
@@ -25,8 +26,11 @@ SCHEMA = "lake"  # the engine's schema of the scans' views
 Conditions = Sequence[str]
 """Conditions on partition keys, in the engine's dialect."""
 
-PruneWith = Callable[[Table, Sequence[Partition], Conditions], Sequence[int]]
-"""Which of the partitions (by index) fulfil all conditions; all of them where the conditions cannot be computed."""
+PruneWith = Callable[[Table, Sequence[Partition], Conditions, bool], Sequence[int]]
+"""Which of the partitions (by index) fulfil all conditions; all of them where the conditions cannot be computed.
+
+The last argument says that an outer join may set rows of NULLs in the table's place.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class Planner:
         """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` for what does not resolve."""
         tree = select.tree
         try:
+            to_engine(tree)
             sources = self._sources(tree, database)
             scans = self._scans(tree, sources, prune)
             _rewrite(sources)
@@ -98,9 +103,8 @@ class Planner:
             peers = {each.alias: each.table for each in sources if each.scope is source.scope}
             scan = Scan(view=f"s{number}", table=source.table, with_keys=_mentions_keys(tree, source.table))
             if source.table.partition_keys:
-                scan = self._pruned(
-                    scan, [each.sql("duckdb") for each in partition_conditions(source.scope, source.alias, peers)], prune
-                )
+                conditions = [each.sql("duckdb") for each in partition_conditions(source.scope, source.alias, peers)]
+                scan = self._pruned(scan, conditions, prune, outer=has_outer_join(source.scope))
             else:
                 location = source.table.storage.location or ""
                 scan = replace(scan, files=self._listed(scan, data_files(self._lake, location), budget))
@@ -108,7 +112,7 @@ class Planner:
             scans.append(scan)
         return scans
 
-    def _pruned(self, scan: Scan, conditions: Conditions, prune: PruneWith) -> Scan:
+    def _pruned(self, scan: Scan, conditions: Conditions, prune: PruneWith, *, outer: bool) -> Scan:
         everything = self._catalog.partitions(scan.table.database, scan.table.name)
         for each in everything:
             if len(each.values) != len(scan.table.partition_keys):
@@ -118,7 +122,7 @@ class Planner:
                     f"{len(scan.table.partition_keys)} partition keys.",
                     remedy="Delete the partition, or run the crawler.",
                 )
-        chosen = prune(scan.table, everything, conditions) if everything and conditions else range(len(everything))
+        chosen = prune(scan.table, everything, conditions, outer) if everything and conditions else range(len(everything))
         partitions = [everything[index] for index in chosen]
         files = (
             file

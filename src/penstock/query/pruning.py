@@ -11,7 +11,7 @@ from sqlglot.optimizer.scope import Scope
 
 from penstock.catalog.model import Column, Table
 
-__all__ = ["partition_conditions"]
+__all__ = ["has_outer_join", "partition_conditions"]
 
 _UNSTABLE = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc, exp.Rand, exp.Randn, exp.Uuid, exp.Placeholder, exp.Lambda)
 _UNSTABLE_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uuid"})
@@ -48,6 +48,11 @@ def _conjuncts(query: exp.Select) -> Iterator[exp.Expr]:
         for join in joins:
             if join.args.get("on") is not None:
                 yield from _flat(join.args["on"])
+
+
+def has_outer_join(scope: Scope) -> bool:
+    """Whether a join of the scope may leave a table's columns NULL."""
+    return not all(_is_inner(join) for join in scope.expression.args.get("joins") or [])
 
 
 def _is_inner(join: exp.Join) -> bool:

@@ -110,14 +110,9 @@ def data_files(lake: LakeFolder, location: str, partition: int = -1) -> Iterator
 
 
 def file_list(files: Sequence[DataFile], *, options: str = "") -> str:
-    """The engine's source over exactly these files."""
-    paths = ", ".join(quote_text(_literal(each.path)) for each in files)
+    """The engine's source over exactly these files: it looks for the name itself before it takes it for a pattern."""
+    paths = ", ".join(quote_text(each.path) for each in files)
     return f"read_parquet([{paths}], union_by_name=true, hive_partitioning=false{options})"
-
-
-def _literal(path: str) -> str:
-    """``path`` with the signs escaped that the engine takes for patterns."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
 def view_sql(scan: Scan, found: Mapping[str, str]) -> str:

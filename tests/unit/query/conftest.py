@@ -1,17 +1,16 @@
 """A lake of flights, and a service over it."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lake_of_flights import Ask, Lake, Rows, flights
+from lake_of_flights import Ask, Lake, Rows, finished, flights
 
 from penstock.lake.locations import LakeFolder
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink
-from penstock.statements.model import FINAL_STATES, Statement
+from penstock.statements.model import Statement
 from penstock.store.memory.statements import MemoryStatementStore
 
 
@@ -35,15 +34,6 @@ def service(lake: Lake, settings: QuerySettings) -> Iterator[QueryService]:
     )
     yield made
     made.close()
-
-
-def finished(service: QueryService, statement_id: str, seconds: float = 60.0) -> Statement:
-    """The statement once it is in a final state."""
-    deadline = time.monotonic() + seconds
-    while (statement := service.get(statement_id)).state not in FINAL_STATES:
-        assert time.monotonic() < deadline, f"still {statement.state}"
-        time.sleep(0.01)
-    return statement
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A small lake and its catalog: Parquet written by pyarrow, tables as the crawler describes them."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +13,8 @@ from penstock.catalog.expressions import PartitionExpression
 from penstock.catalog.model import Column, Database, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
-from penstock.statements.model import Statement
+from penstock.query.service import QueryService
+from penstock.statements.model import FINAL_STATES, Statement
 
 Ask = Callable[..., Statement]
 Rows = Callable[..., list[list[str | None]]]
@@ -132,3 +134,12 @@ def flights(lake: Lake) -> None:
     lake.write(
         "airlines/part-0.parquet", pa.table({"carrier": ["UA", "AA", "DL"], "name": ["United", 'American "A"', None]})
     )
+
+
+def finished(service: QueryService, statement_id: str, seconds: float = 60.0) -> Statement:
+    """The statement once it is in a final state."""
+    deadline = time.monotonic() + seconds
+    while (statement := service.get(statement_id)).state not in FINAL_STATES:
+        assert time.monotonic() < deadline, f"still {statement.state}"
+        time.sleep(0.01)
+    return statement
