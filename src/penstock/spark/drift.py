@@ -79,7 +79,7 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
             findings.append(
                 Finding(
                     kind="null-jump",
-                    text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, and was in {usual:.1%} of the last {before:,}",
+                    text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, after {usual:.1%} of {before:,}",
                     remedy="Look at the producer of these records; if they are right, raise drift.threshold.",
                 )
             )

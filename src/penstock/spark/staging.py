@@ -144,15 +144,15 @@ class Stager:
     def stage_dead(self, staged: Staged, folder: str, *, batch: int, now: datetime) -> None:
         """Write the records that are no rows below ``folder``; reads the source once more."""
         self._files.delete(folder)
-        bad = staged.frame.filter(F.col("_reason").isNotNull())
+        # Counting keeps Spark from pushing the filter below the decode, which would then run twice.
+        counted = staged.frame.observe(Observation(), F.count(F.lit(1)).alias("records"))
+        bad = counted.filter(F.col("_reason").isNotNull())
         if self._pipeline.decode.tombstones == "skip":
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
         rows = bad.select(*self._dead_columns(batch, now)).coalesce(1)
         rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(folder)
 
     def _dead_columns(self, batch: int, now: datetime) -> list[Column]:
-        version = F.lower(F.hex(F.substring("value", 3, 16)))
-        parts = [F.substring(version, start, length) for start, length in ((1, 8), (9, 4), (13, 4), (17, 4), (21, 12))]
         framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
         return [
             F.col("_reason").alias("reason"),
@@ -163,7 +163,7 @@ class Stager:
             F.col("timestamp").alias("kafka_timestamp"),
             F.col("key"),
             F.col("value"),
-            F.when(framed, F.concat_ws("-", *parts)).alias("schema_version_id"),
+            F.when(framed, _uuid_text()).alias("schema_version_id"),
             F.lit(batch).cast("bigint").alias("batch_id"),
             F.lit(self._pipeline.name).alias("pipeline"),
             F.lit(now).cast("timestamp").alias("ingested_at"),
@@ -192,3 +192,11 @@ def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _uuid_text() -> Column:
+    """The frame's version id as a UUID's text, made of numbers: Spark's lower() takes seconds to load its tables."""
+    sizes = (4, 2, 2, 2, 2, 4)
+    starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
+    parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]
+    return F.format_string("%08x-%04x-%04x-%04x-%04x%08x", *(F.conv(F.hex(part), 16, 10).cast("bigint") for part in parts))

@@ -1,0 +1,243 @@
+"""The commit ledger over an in-memory file system: replays are no-ops, and no crash at any step loses or doubles a file."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from penstock.errors import DataProblem
+from penstock.lake import ledger as ledger_module
+from penstock.lake.files import MemoryFiles
+from penstock.lake.ledger import Batch, Ledger, Manifest, final_name, plan_moves
+
+QUERY = "0" * 31 + "1"
+TABLE = "s3://lake/flights"
+DEAD = "s3://lake/dead"
+
+
+class Crash(Exception):
+    """The process died here."""
+
+
+def batch(number: int, *, start: int = 0, end: int = 10) -> Batch:
+    return Batch(number, f'{{"t": {{"0": {start}}}}}', f'{{"t": {{"0": {end}}}}}')
+
+
+def opened(files: MemoryFiles, query: str = QUERY, *, adopt: bool = False) -> Ledger:
+    ledger = Ledger(files, table=TABLE, also=(DEAD,), pipeline="p", query=query)
+    ledger.open(adopt=adopt)
+    return ledger
+
+
+def stage(files: MemoryFiles, ledger: Ledger, number: int, content: bytes, *, parts: int = 2) -> Manifest:
+    """What the runner does up to the manifest: files of both tables into staging."""
+    for table, (location, names) in enumerate(
+        ((TABLE, [f"day=1/part-0000{n}-x.c000.snappy.parquet" for n in range(parts)]), (DEAD, ["date=2/part-0.parquet"]))
+    ):
+        files.delete(ledger.staging(number, table))
+        for name in names:
+            files.write(f"{ledger.staging(number, table)}/{name}", content + name.encode())
+        del location
+    files.write(f"{ledger.staging(number)}/_SUCCESS", b"")
+    moves = [
+        move
+        for table, location in enumerate((TABLE, DEAD))
+        for move in plan_moves(
+            files.walk(ledger.staging(number, table)),
+            folder=ledger.staging(number, table),
+            table=location,
+            query=QUERY,
+            batch=number,
+        )
+    ]
+    return Manifest(batch=batch(number), moves=tuple(moves), facts={"rows": parts})
+
+
+def commit(files: MemoryFiles, ledger: Ledger, number: int, content: bytes) -> None:
+    state = ledger.state(batch(number))
+    if state == "committed":
+        ledger.tidy(number)
+        return
+    manifest = ledger.resumable(batch(number)) if state == "prepared" else None
+    if state == "prepared" and manifest is None:
+        ledger.roll_back(number)
+    if manifest is None:
+        manifest = stage(files, ledger, number, content)
+        ledger.prepare(manifest)
+    ledger.publish(manifest)
+    ledger.commit(manifest)
+    ledger.tidy(number)
+
+
+def visible(files: MemoryFiles) -> dict[str, bytes]:
+    """What readers of the tables see: everything without a hidden folder in its path."""
+    return {path: data for path, data in files.files.items() if "/_penstock/" not in path}
+
+
+def test_names_are_deterministic_and_keep_the_partition() -> None:
+    staged = {
+        "f/day=1/part-00000-abc.c000.snappy.parquet": 7,
+        "f/day=1/_SUCCESS": 0,
+        "f/day=1/.part.crc": 1,
+        "f/_temporary/0/x.parquet": 1,
+    }
+    moves = plan_moves(staged, folder="f/", table="t/", query=QUERY, batch=7)
+    assert [(move.final, move.size) for move in moves] == [(f"t/day=1/part-{QUERY}-0000000007-0000.snappy.parquet", 7)]
+
+
+def test_a_committed_batch_is_known_again_by_a_new_process() -> None:
+    files = MemoryFiles()
+    commit(files, opened(files), 0, b"a")
+    before = dict(files.files)
+    commit(files, opened(files), 0, b"b")
+    assert files.files == before
+
+
+def test_the_same_number_with_other_offsets_is_refused() -> None:
+    files = MemoryFiles()
+    commit(files, opened(files), 0, b"a")
+    with pytest.raises(DataProblem, match=r"Batch 0 .* was committed with offsets .* now comes with"):
+        opened(files).state(batch(0, end=11))
+
+
+def test_a_batch_from_before_the_last_commits_is_refused() -> None:
+    files = MemoryFiles()
+    ledger = opened(files)
+    for number in (1, 2):
+        commit(files, ledger, number, b"a")
+    with pytest.raises(DataProblem, match="set back"):
+        ledger.state(batch(0))
+
+
+def test_another_query_is_refused_unless_adopted() -> None:
+    files = MemoryFiles()
+    commit(files, opened(files), 0, b"a")
+    other = "f" * 32
+    with pytest.raises(DataProblem, match="belongs to query"):
+        opened(files, other)
+    ledger = opened(files, other, adopt=True)
+    assert ledger.last() is not None
+    assert ledger.state(batch(0, start=10, end=20)) == "new"
+    assert opened(files, other).current_query() == other
+
+
+def test_adoption_undoes_what_the_old_query_left_half_published() -> None:
+    files = MemoryFiles()
+    ledger = opened(files)
+    commit(files, ledger, 0, b"a")
+    committed = visible(files)
+    manifest = stage(files, ledger, 1, b"b")
+    ledger.prepare(manifest)
+    ledger.publish(manifest)
+    opened(files, "f" * 32, adopt=True)
+    assert visible(files) == committed
+
+
+def test_a_ledger_without_commits_takes_any_query() -> None:
+    files = MemoryFiles()
+    opened(files)
+    opened(files, "f" * 32)
+
+
+def test_old_manifests_go_and_the_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "KEEP", 3)
+    files = MemoryFiles()
+    ledger = opened(files)
+    for number in range(10):
+        commit(files, ledger, number, b"a")
+    assert [manifest.batch.id for manifest in ledger.recent(100)] == [9, 8, 7]
+    assert len(files.walk(f"{TABLE}/_penstock")) == 4  # three manifests and the mark of the query
+    assert len(visible(files)) == 30
+
+
+def test_a_damaged_manifest_is_named() -> None:
+    files = MemoryFiles()
+    commit(files, opened(files), 0, b"a")
+    path = next(path for path in files.files if path.endswith(".committed"))
+    files.files[path] = b"{"
+    with pytest.raises(DataProblem, match=r"0000000000\.committed is damaged"):
+        opened(files).state(batch(0))
+
+
+def test_a_file_that_is_gone_stops_the_publication() -> None:
+    files = MemoryFiles()
+    ledger = opened(files)
+    manifest = stage(files, ledger, 0, b"a")
+    ledger.prepare(manifest)
+    files.delete(manifest.moves[0].staged)
+    assert ledger.resumable(batch(0)) is None
+    with pytest.raises(DataProblem, match="is gone"):
+        ledger.publish(manifest)
+
+
+class Crashes(RuleBasedStateMachine):
+    """A stream whose process dies before any change to the file system; batches must come out whole, in order, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.countdown: int | None = None
+        self.files = MemoryFiles(self.before)
+        self.foreign = {f"{TABLE}/day=1/somebody-elses.parquet": b"x"}
+        self.files.files.update(self.foreign)
+        self.done: dict[int, bytes] = {}
+        self.next = 0
+        self.attempt = 0
+
+    def before(self, _: str) -> None:
+        if self.countdown is not None:
+            self.countdown -= 1
+            if self.countdown < 0:
+                raise Crash
+
+    def run_batch(self, crash_after: int | None, number: int) -> None:
+        self.countdown = crash_after
+        self.attempt += 1
+        content = b"%d/%d:" % (number, self.attempt)
+        try:
+            ledger = opened(self.files)
+            ledger.clear_staging()
+            commit(self.files, ledger, number, content)
+        except Crash:
+            return
+        finally:
+            self.countdown = None
+        self.next = max(self.next, number + 1)
+
+    @rule(steps=st.integers(0, 25))
+    def die_in_next_batch(self, steps: int) -> None:
+        self.run_batch(steps, self.next)
+
+    @rule()
+    def run_next_batch(self) -> None:
+        self.run_batch(None, self.next)
+
+    @precondition(lambda self: self.next > 0)
+    @rule()
+    def replay_last_batch(self) -> None:
+        before = visible(self.files)
+        self.run_batch(None, self.next - 1)
+        assert visible(self.files) == before
+
+    @rule(parts=st.integers(1, 3))
+    def lose_a_staged_file(self, parts: int) -> None:
+        staged = [path for path in self.files.files if "/staging/" in path]
+        for path in staged[:parts]:
+            del self.files.files[path]
+
+    @invariant()
+    def committed_batches_are_whole_and_once(self) -> None:
+        seen = visible(self.files)
+        for path, data in self.foreign.items():
+            assert seen.pop(path) == data
+        for number in range(self.next):
+            expected = [f"{TABLE}/day=1/{final_name(QUERY, number, part, '.snappy.parquet')}" for part in range(2)]
+            expected.append(f"{DEAD}/date=2/{final_name(QUERY, number, 0, '.parquet')}")
+            found = {path: data for path, data in seen.items() if f"-{number:010d}-" in path}
+            assert sorted(found) == sorted(expected)
+            assert len({data.partition(b":")[0] for data in found.values()}) == 1, "files of two attempts"
+        later = [path for path in seen if int(path.split("-")[-2]) > self.next]
+        assert not later
+
+
+Crashes.TestCase.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)
+TestCrashes = Crashes.TestCase
