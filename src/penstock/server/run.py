@@ -1,27 +1,26 @@
 """The processes that serve: one, or a parent with workers that share its listening socket."""
 
-import functools
 import os
-import shutil
+import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.supervisors import Multiprocess
 
 from penstock.errors import EnvironmentProblem
 from penstock.server.wiring import prepare
+from penstock.server.workers import run_workers
 from penstock.settings.server import ServerSettings
 
 __all__ = ["serve"]
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
-_METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+_CLOSE_SECONDS = 10  # for crawls and statements to stop after that
 
 
 def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
@@ -35,39 +34,34 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
         host, port = listener.getsockname()[:2]
         url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         if settings.workers == 1:
-            server = uvicorn.Server(_config(functools.partial(_app, settings), workers=1))
             announce(url)
-            server.run(sockets=[listener])
+            _serve_here(settings, listener)
             return
-        folder = Path(tempfile.mkdtemp(prefix="penstock-metrics-"))
-        os.environ[_METRICS_VARIABLE] = str(folder)
-        try:
-            shared = replace(settings, metrics_folder=folder)
-            supervisor = Multiprocess(_config(functools.partial(_app, shared), workers=settings.workers), sockets=[listener])
+        with tempfile.TemporaryDirectory(prefix="penstock-metrics-", ignore_cleanup_errors=True) as folder:
+            # Read by prometheus_client when a worker imports it: see penstock.server.observe.
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
             announce(url)
-            supervisor.run()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            run_workers(
+                replace(settings, metrics_folder=Path(folder)), listener, _serve_here, grace=_GRACE_SECONDS + _CLOSE_SECONDS
+            )
 
 
-def _app(settings: ServerSettings) -> ASGIApp:
+def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
     # Imported in the process that serves: prometheus_client picks its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
 
-    return build_app(settings)
-
-
-def _config(factory: Callable[[], ASGIApp], *, workers: int) -> uvicorn.Config:
-    return uvicorn.Config(
-        factory,
+    # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    config = uvicorn.Config(
+        lambda: build_app(settings),
         factory=True,
-        workers=workers,
         log_level="warning",
         access_log=False,
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
@@ -83,5 +77,4 @@ def _listen(settings: ServerSettings) -> socket.socket:
             f"Port {settings.port} of {settings.host} cannot be used: {error.strerror}.",
             remedy="Stop what listens there, or choose another one with --port (0 takes a free one).",
         ) from error
-    listener.set_inheritable(True)
     return listener

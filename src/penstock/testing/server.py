@@ -38,6 +38,7 @@ class RunningServer:
     account: str = DEFAULT_ACCOUNT
     home: Path
     process: "subprocess.Popen[bytes]" = field(repr=False)
+    log_file: Path
 
     @property
     def lake(self) -> Path:
@@ -47,7 +48,7 @@ class RunningServer:
     @property
     def log(self) -> str:
         """What the server wrote to standard output and error so far."""
-        return (self.home / "serve.log").read_text(errors="replace")
+        return self.log_file.read_text(errors="replace")
 
     def client(self, service: str, **overrides: Any) -> Any:
         """A boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
@@ -90,6 +91,7 @@ def start_server(
     environment: Mapping[str, str] | None = None,
     access_key_id: str | None = None,
     secret_access_key: str | None = None,
+    log_name: str = "serve.log",
 ) -> RunningServer:
     """Start ``penstock serve`` over ``home`` and wait until it listens; the caller stops it.
 
@@ -99,7 +101,7 @@ def start_server(
     home.mkdir(parents=True, exist_ok=True)
     key_id = access_key_id or "AKIA" + secrets.token_hex(8).upper()
     secret = secret_access_key or secrets.token_urlsafe(30)
-    log = home / "serve.log"
+    log = home / log_name
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_"))}
     keys = {"PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": key_id, "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": secret}
     with log.open("wb") as output:
@@ -121,7 +123,12 @@ def start_server(
             raise EnvironmentProblem(f"The server did not start:\n{log.read_text(errors='replace')}")
         time.sleep(0.02)
     return RunningServer(
-        endpoint_url=listens.group(1), access_key_id=key_id, secret_access_key=secret, home=home, process=process
+        endpoint_url=listens.group(1),
+        access_key_id=key_id,
+        secret_access_key=secret,
+        home=home,
+        process=process,
+        log_file=log,
     )
 
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
+from sqlalchemy import inspect, text
 
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
 
-__all__ = ["migrate"]
+__all__ = ["HEAD", "migrate"]
+
+HEAD = "0001"  # the newest revision in migrations/versions
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -20,6 +20,13 @@ def migrate(database: Database) -> None:
     A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` where the
     database comes from a newer Penstock.
     """
+    if _revision(database) == HEAD:
+        return
+    # Alembic takes longer to import than most servers take to start, and most starts migrate nothing.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with database.write() as connection:
@@ -34,3 +41,11 @@ def migrate(database: Database) -> None:
                 f"The database {database.url.render_as_string()} cannot be migrated: {error}.",
                 remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
             ) from error
+
+
+def _revision(database: Database) -> str | None:
+    with database.read() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return revision

@@ -1,0 +1,130 @@
+"""Worker processes over one listening socket: started, replaced when they die, ended together.
+
+They come from a fork server that has imported the application once, so that a new worker is ready at once. A worker holds
+one end of a pipe to its parent; when the parent is gone, even killed, the pipe ends and so does the worker.
+"""
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+from penstock.errors import EnvironmentProblem
+from penstock.settings.server import ServerSettings
+
+__all__ = ["run_workers"]
+
+_log = logging.getLogger("penstock.server")
+
+_YOUNG_SECONDS = 10.0  # a worker that dies younger than this would die again
+_MAX_YOUNG_DEATHS = 5
+_PAUSE_SECONDS = 0.5
+
+Serve = Callable[[ServerSettings, socket.socket], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worker:
+    process: ForkServerProcess
+    leash: Connection
+    started: float
+
+
+def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Serve, *, grace: float) -> None:
+    """Run ``settings.workers`` processes that each call ``serve_one``, until SIGTERM or SIGINT.
+
+    ``grace`` is how many seconds workers may take to end. Raises :class:`EnvironmentProblem` where workers keep dying.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["penstock.server.app"])
+    wake_reader, wake_writer = os.pipe()
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: object) -> None:
+        stopping.set()
+        os.write(wake_writer, b"x")
+
+    workers: list[_Worker] = []
+    try:
+        # The fork server inherits this; a signal to the whole group has to reach the parent alone.
+        with _held_back(signal.SIGINT):
+            workers = [_start(context, settings, listener, serve_one) for _ in range(settings.workers)]
+        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            _watch(workers, wake_reader, stopping, lambda: _start(context, settings, listener, serve_one))
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    finally:
+        _end(workers, grace)
+        os.close(wake_reader)
+        os.close(wake_writer)
+
+
+def _watch(workers: list[_Worker], wake: int, stopping: threading.Event, start: Callable[[], _Worker]) -> None:
+    young_deaths = 0
+    while not stopping.is_set():
+        wait([wake, *(worker.process.sentinel for worker in workers)])
+        if stopping.is_set():
+            return
+        for place, worker in enumerate(workers):
+            if worker.process.is_alive():
+                continue
+            young_deaths = young_deaths + 1 if time.monotonic() - worker.started < _YOUNG_SECONDS else 0
+            if young_deaths >= _MAX_YOUNG_DEATHS:
+                raise EnvironmentProblem(
+                    f"Worker processes keep ending as soon as they start (exit status {worker.process.exitcode}).",
+                    remedy="The log above says why; 'penstock serve --workers 1' shows it in one process.",
+                )
+            _log.error("worker %s ended with status %s: starting another", worker.process.pid, worker.process.exitcode)
+            worker.leash.close()
+            stopping.wait(_PAUSE_SECONDS * young_deaths)
+            workers[place] = start()
+
+
+def _start(context: ForkServerContext, settings: ServerSettings, listener: socket.socket, serve_one: Serve) -> _Worker:
+    theirs, ours = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(settings, listener, serve_one, theirs), name="penstock-worker")
+    process.start()
+    theirs.close()
+    return _Worker(process=process, leash=ours, started=time.monotonic())
+
+
+def _work(settings: ServerSettings, listener: socket.socket, serve_one: Serve, leash: Connection) -> None:
+    threading.Thread(target=_end_with_parent, args=(leash,), daemon=True).start()
+    serve_one(settings, listener)
+
+
+def _end_with_parent(leash: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        leash.recv_bytes()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end(workers: list[_Worker], grace: float) -> None:
+    for worker in workers:
+        worker.process.terminate()
+    deadline = time.monotonic() + grace
+    for worker in workers:
+        worker.process.join(max(0.0, deadline - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.leash.close()
+
+
+@contextlib.contextmanager
+def _held_back(number: signal.Signals) -> Iterator[None]:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
