@@ -12,7 +12,7 @@ from penstock.serdes.frame import Compression
 from penstock.serdes.shape import Limits
 
 if TYPE_CHECKING:
-    from types_boto3_glue.literals import CompatibilityType
+    from types_boto3_glue.literals import CompatibilityType, DataFormatType
 
 __all__ = ["SerdeConfig"]
 
@@ -29,6 +29,7 @@ class SerdeConfig:
     schema: str | None = None
     """The schema's name; the topic's name where not set."""
     auto_register: bool = False
+    data_format: "DataFormatType" = "AVRO"
     compatibility: "CompatibilityType" = "BACKWARD"
     compression: Compression = Compression.NONE
     cache_size: int = 200
@@ -92,9 +93,10 @@ def _count(value: Any) -> int:
     return number
 
 
-def _avro(value: Any) -> None:
+def _data_format(value: Any) -> "DataFormatType":
     if str(value).strip().upper() != "AVRO":
         raise ValueError("this serialiser writes AVRO")
+    return "AVRO"
 
 
 def _pairs(value: Any) -> Mapping[str, str]:
@@ -107,6 +109,7 @@ _PROPERTIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "registry.name": ("registry", str),
     "schemaName": ("schema", str),
     "schemaAutoRegistrationEnabled": ("auto_register", _flag),
+    "dataFormat": ("data_format", _data_format),
     "compatibility": ("compatibility", _compatibility),
     "compression": ("compression", _compression),
     "cacheSize": ("cache_size", _count),

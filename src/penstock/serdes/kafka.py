@@ -50,7 +50,18 @@ class GlueAvroSerializer(Serializer):
     client that is otherwise made from region and endpoint. Keyword settings are the fields of :class:`SerdeConfig`.
     """
 
-    __slots__ = ("_config", "_definition", "_pinned", "_ready", "_schemas", "_seconds", "_sleep", "_source", "_writers")
+    __slots__ = (
+        "_clock",
+        "_config",
+        "_definition",
+        "_pinned",
+        "_ready",
+        "_schemas",
+        "_seconds",
+        "_sleep",
+        "_source",
+        "_writers",
+    )
 
     def __init__(
         self,
@@ -60,6 +71,7 @@ class GlueAvroSerializer(Serializer):
         version_id: UUID | str | None = None,
         source: Registrar | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
         **settings: Any,
     ) -> None:
         if schema is not None and version_id is not None:
@@ -76,11 +88,12 @@ class GlueAvroSerializer(Serializer):
         fixed = self._definition is not None or self._pinned is not None
         self._seconds = float("inf") if fixed else self._config.ttl_seconds
         self._writers: OnceCache[str, MessageWriter] = OnceCache(
-            self._config.cache_size, seconds=None if fixed else self._config.ttl_seconds
+            self._config.cache_size, seconds=None if fixed else self._config.ttl_seconds, clock=clock
         )
         # What the last call used, so that one topic's records skip the cache and its lock: topic, expiry, writer.
         self._ready: tuple[str, float, MessageWriter] | None = None
         self._sleep = sleep
+        self._clock = clock
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
         """The message; ``None`` for ``None``. Raises :class:`SerdeError` with the topic in its text."""
@@ -89,7 +102,7 @@ class GlueAvroSerializer(Serializer):
         topic = ctx.topic if ctx is not None else ""
         ready = self._ready
         try:
-            if ready is not None and ready[0] == topic and time.monotonic() < ready[1]:
+            if ready is not None and ready[0] == topic and self._clock() < ready[1]:
                 return ready[2](obj)
             return self._prepare(topic)(obj)
         except SerdeError as error:
@@ -98,7 +111,7 @@ class GlueAvroSerializer(Serializer):
     def _prepare(self, topic: str) -> MessageWriter:
         writer = self._writers.get(topic, lambda: self._writer(topic))
         # A quarter of the cache's time, so that the two together hardly stretch it.
-        self._ready = (topic, time.monotonic() + self._seconds / 4, writer)
+        self._ready = (topic, self._clock() + self._seconds / 4, writer)
         return writer
 
     def _writer(self, topic: str) -> MessageWriter:
@@ -124,6 +137,7 @@ class GlueAvroSerializer(Serializer):
             registry=config.registry,
             schema=schema,
             definition=self._definition,
+            data_format=config.data_format,
             compatibility=config.compatibility,
             description=config.description,
             tags=config.tags,

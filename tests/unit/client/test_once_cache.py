@@ -1,0 +1,62 @@
+"""The cache: bounded, timed, and each key computed once."""
+
+import threading
+
+import pytest
+
+from penstock.client.cache import OnceCache
+
+
+def test_least_recently_used_goes_first() -> None:
+    cache: OnceCache[str, int] = OnceCache(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.peek("a") == 1
+    cache.put("c", 3)
+    assert (cache.peek("a"), cache.peek("b"), cache.peek("c"), len(cache)) == (1, None, 3, 2)
+
+
+def test_values_age() -> None:
+    now = [0.0]
+    cache: OnceCache[str, int] = OnceCache(2, seconds=10, clock=lambda: now[0])
+    assert cache.get("a", lambda: 1) == 1
+    now[0] = 9.9
+    assert cache.get("a", lambda: 2) == 1
+    now[0] = 10.0
+    assert cache.get("a", lambda: 2) == 2
+
+
+def test_many_threads_compute_once() -> None:
+    cache: OnceCache[str, object] = OnceCache(2)
+    started, release = threading.Event(), threading.Event()
+    made: list[object] = []
+    found: list[object] = []
+
+    def make() -> object:
+        started.set()
+        assert release.wait(10)
+        made.append(object())
+        return made[-1]
+
+    threads = [threading.Thread(target=lambda: found.append(cache.get("a", make))) for _ in range(8)]
+    threads[0].start()
+    assert started.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    release.set()
+    for thread in threads:
+        thread.join(10)
+    assert len(made) == 1
+    assert found == made * 8
+
+
+def test_errors_are_not_kept() -> None:
+    cache: OnceCache[str, int] = OnceCache(2)
+    with pytest.raises(ZeroDivisionError):
+        cache.get("a", lambda: 1 // 0)
+    assert cache.get("a", lambda: 1) == 1
+
+
+def test_room_for_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="room for one"):
+        OnceCache(0)
