@@ -16,9 +16,9 @@ from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
 
-__all__ = ["Applier", "MadeBy"]
+__all__ = ["Applier", "MADE_BY"]
 
-MadeBy = "UPDATED_BY_CRAWLER"
+MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
 _ATTEMPTS = 5
 _BATCH = 1_000
@@ -215,7 +215,7 @@ class Applier:
                 self._count(tables_updated=1)
 
     def _owns(self, table: Table) -> bool:
-        return table.parameters.get(MadeBy) == self._crawler.name
+        return table.parameters.get(MADE_BY) == self._crawler.name
 
     def _stamp(self) -> str:
         return str(int(self._now.timestamp() * 1000))
@@ -228,7 +228,7 @@ class Applier:
             "typeOfData": "file",
             "CrawlerSchemaDeserializerVersion": "1.0",
             "CrawlerSchemaSerializerVersion": "1.0",
-            MadeBy: self._crawler.name,
+            MADE_BY: self._crawler.name,
             **{name: str(value) for name, value in zip(_STATISTICS, values, strict=True)},
         }
 
