@@ -43,6 +43,12 @@ _SHOWN = [(name, re.compile(text, re.IGNORECASE)) for name, text in _SHOWS.items
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:\(\s*TYPE\s+(?:LOGICAL|DISTRIBUTED|IO)\s*\)\s+)?", re.IGNORECASE)
 _SERVED = "SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN are."
 
+# Words that begin statements and are no keywords to the tokenizer.
+_VERBS = frozenset(
+    {"ATTACH", "CALL", "DETACH", "EXPORT", "IMPORT", "INSTALL", "LOAD", "MSCK", "OPTIMIZE", "UNLOAD", "VACUUM"}
+)
+_UNFINISHED = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+
 ShowKind = Literal["DATABASES", "TABLES", "VIEWS", "COLUMNS", "PARTITIONS", "CREATE_TABLE", "TBLPROPERTIES", "DESCRIBE"]
 
 
@@ -226,7 +232,7 @@ def _literal(value: str) -> str:
 def _query(text: str, tokens: list[Token]) -> exp.Query:
     first = " ".join(token.text.upper() for token in tokens[:2] if token.text.isalpha())
     if tokens[0].token_type not in {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}:
-        if tokens[0].text.isalpha() and tokens[0].token_type is not TokenType.VAR:
+        if tokens[0].text.isalpha() and (tokens[0].token_type is not TokenType.VAR or tokens[0].text.upper() in _VERBS):
             raise InvalidRequest(f"{_position(tokens[0])}: {first} statements are not served here.", remedy=_SERVED)
         raise InvalidRequest(
             f"{_position(tokens[0])}: mismatched input '{tokens[0].text[:50]}'.",
@@ -262,6 +268,7 @@ def _malformed(error: ParseError) -> InvalidRequest:
     near = str(details.get("highlight") or "").strip()[:50]
     where = f"{Position(line, max(1, column - len(near) + 1))}: " if line and column else ""
     what = str(details.get("description") or "the SQL cannot be parsed").rstrip(".")
+    what = _UNFINISHED.sub(lambda match: f"the {match[1].upper()} is not complete", what)
     return InvalidRequest(f"{where}mismatched input '{near}': {what}.", athena_code="MALFORMED_QUERY")
 
 

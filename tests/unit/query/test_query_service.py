@@ -66,7 +66,7 @@ def test_only_partitions_that_can_matter_are_read(ask: Ask, condition: str, mont
         ("WITH m AS (SELECT month, count(*) n FROM flights GROUP BY month) SELECT sum(n) FROM m WHERE month > 6", "60"),
         ("SELECT count(*) FROM flights WHERE month = 1 UNION ALL SELECT 7 FROM airlines WHERE false", "10"),
         (
-            "SELECT count(*) FROM airlines a WHERE EXISTS (SELECT 1 FROM flights f WHERE f.carrier = a.carrier AND month = 1)",
+            "SELECT count(*) FROM airlines a WHERE EXISTS (SELECT 1 FROM flights f WHERE f.carrier = a.carrier AND month=1)",
             "2",
         ),
         ("SELECT max(flights.month) FROM flights_db.flights", "12"),

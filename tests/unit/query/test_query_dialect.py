@@ -1,0 +1,119 @@
+"""Which SQL is accepted, and how the rest is refused."""
+
+import pytest
+
+from penstock.query.dialect import Select, Show, parse
+from penstock.query.errors import InvalidRequest
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("CREATE TABLE x AS SELECT 1", "CREATE TABLE"),
+        ("INSERT INTO t VALUES (1)", "INSERT INTO"),
+        ("DROP TABLE x", "DROP TABLE"),
+        ("UPDATE t SET x = 1", "UPDATE"),
+        ("DELETE FROM t", "DELETE FROM"),
+        ("MERGE INTO t USING u ON true", "MERGE INTO"),
+        ("ALTER TABLE x ADD COLUMNS (a int)", "ALTER TABLE"),
+        ("TRUNCATE TABLE x", "TRUNCATE TABLE"),
+        ("MSCK REPAIR TABLE x", "MSCK REPAIR"),
+        ("UNLOAD (SELECT 1) TO 's3://x'", "UNLOAD"),
+        ("COPY t TO 'x'", "COPY"),
+        ("ATTACH 'x.db'", "ATTACH"),
+        ("PRAGMA database_list", "PRAGMA"),
+        ("INSTALL httpfs", "INSTALL"),
+        ("LOAD httpfs", "LOAD"),
+        ("SET memory_limit = '1TB'", "SET"),
+        ("EXPLAIN ANALYZE SELECT 1", "ANALYZE"),
+        ("PREPARE x FROM SELECT 1", "PREPARE"),
+        ("EXECUTE x", "EXECUTE"),
+        ("SHOW FUNCTIONS", "SHOW FUNCTIONS"),
+        ("SELECT * INTO x FROM t", "INTO"),
+        ("SELECT 1; SELECT 2", "Only one sql statement is allowed"),
+        ("SELECT 1; DROP TABLE x", "Only one sql statement is allowed"),
+        ("SELECT a FROM t WHERE", "line 1:17"),
+        ("SELECT 'abc", "quote"),
+        ("", "empty"),
+        ("-- nothing", "empty"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "READ_CSV"),
+        ("SELECT * FROM read_parquet('/x')", "READ_PARQUET"),
+        ("SELECT * FROM glob('*')", "mismatched"),
+        ("SELECT * FROM duckdb_settings()", "DUCKDB_SETTINGS"),
+        ("SELECT * FROM query('SELECT 1')", "QUERY"),
+        ("SELECT * FROM TABLE(x(1))", "table function"),
+        ("WITH a AS (SELECT * FROM read_text('/etc/passwd')) SELECT * FROM a", "READ_TEXT"),
+        ("SELECT (SELECT content FROM read_text('/etc/passwd'))", "READ_TEXT"),
+        ("SELECT getenv('HOME')", "getenv"),
+        ("SELECT current_setting('memory_limit')", "current_setting"),
+        ("SELECT pg_sleep(100)", "pg_sleep"),
+        ("SELECT sleep_ms(100)", "sleep_ms"),
+        ("SELECT write_log('x')", "write_log"),
+        ("SELECT @x", "variable @x"),
+        ("SELECT " + "(" * 101 + "1" + ")" * 101, "deep"),
+        ("SELECT " + "- " * 5000 + "1", "deep"),
+        ("SELECT " + "NOT " * 5000 + "true", "deep"),
+        ("SELECT * FROM t WHERE x IN (" + ", ".join(["1"] * 30_000) + ")", "50000"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(sql: str, words: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(sql)
+    assert words.lower() in str(refused.value).lower()
+    assert "<class" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1;",
+        " \n-- why\n/* not */ SELECT 1",
+        "(SELECT 1) UNION ALL SELECT 2",
+        "VALUES (1, 2), (3, 4)",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+    ],
+)
+def test_queries_are_accepted(sql: str) -> None:
+    parsed = parse(sql)
+    assert isinstance(parsed, Select)
+    assert (parsed.type, parsed.substatement) == ("DML", "SELECT")
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("show schemas like 'a*'", "DATABASES"),
+        ("SHOW TABLES FROM `my-db` LIKE 'x|y'", "TABLES"),
+        ("SHOW COLUMNS IN t FROM db", "COLUMNS"),
+        ('SHOW CREATE TABLE "db"."t";', "CREATE_TABLE"),
+        ("desc formatted db.t", "DESCRIBE"),
+        ("-- c\nSHOW PARTITIONS awsdatacatalog.db.t", "PARTITIONS"),
+    ],
+)
+def test_shows_are_recognised(sql: str, what: str) -> None:
+    parsed = parse(sql)
+    assert isinstance(parsed, Show)
+    assert parsed.what == what
+
+
+def test_explain_keeps_positions() -> None:
+    parsed = parse("EXPLAIN SELECT x FROM t")
+    assert isinstance(parsed, Select)
+    assert parsed.explain
+    assert next(each.meta["col"] for each in parsed.tree.find_all(type(parsed.tree.expressions[0].this))) == 16
+
+
+@pytest.mark.parametrize(
+    "value", ["1 -- x", "(SELECT 1)", "x", "1; DROP TABLE t", "f(1)", "", "'a' OR 1=1", "read_text('x')"]
+)
+def test_parameters_are_constants(value: str) -> None:
+    if value == "1 -- x":
+        assert isinstance(parse("SELECT ?", [value]), Select)
+        return
+    with pytest.raises(InvalidRequest, match="not a SQL constant"):
+        parse("SELECT ?", [value])
+
+
+def test_parameters_are_counted() -> None:
+    with pytest.raises(InvalidRequest, match="expected 2 but found 1"):
+        parse("SELECT ?, ?", ["1"])
