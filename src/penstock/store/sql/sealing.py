@@ -1,7 +1,9 @@
 """Secrets at rest: sealed with AES-256-GCM under the master key, bound to the row they belong to."""
 
 import base64
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -64,16 +66,14 @@ def load_master_key(path: Path) -> bytes:
 
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    scratch = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(base64.urlsafe_b64encode(os.urandom(_KEY_BYTES)) + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        try:
+        with contextlib.suppress(FileExistsError):
             os.link(scratch, path)
-        except FileExistsError:
-            return
     finally:
         scratch.unlink(missing_ok=True)
