@@ -317,6 +317,7 @@ def _pattern(text: str) -> re.Pattern[str] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:
-            return re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII)
+            # AWS takes definitions and queries of many lines where the pattern says ".*": a dot is any character.
+            return re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII | re.DOTALL)
         except re.error:
             return None

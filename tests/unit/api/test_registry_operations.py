@@ -1,0 +1,288 @@
+"""The registry's operations through boto3 and the dispatcher, without sockets."""
+
+import asyncio
+import io
+import json
+from types import SimpleNamespace
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from penstock.api.aws.dispatch import AwsApp
+from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.registry import operations
+from penstock.registry.service import RegistryService
+from penstock.store.memory.registry import MemoryRegistryStore
+
+ACCOUNT = "000000000000"
+SCHEMA = {"RegistryName": "r", "SchemaName": "s"}
+V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
+BROKEN = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}'
+
+SERVED = operations(RegistryService(MemoryRegistryStore()))
+
+
+class Silent:
+    def started(self):
+        pass
+
+    def finished(self, served):
+        pass
+
+
+class BytesBody(io.BytesIO):
+    def stream(self, **_):
+        yield self.getvalue()
+
+
+@pytest.fixture(scope="module")
+def loop():
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture(scope="module")
+def client():
+    """One client for all tests: botocore takes long to read Glue's model."""
+    return boto3.client(
+        "glue",
+        region_name="us-east-1",
+        endpoint_url="http://penstock.invalid",
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+@pytest.fixture
+def glue(loop, client):
+    """The client, whose requests go straight into the dispatcher over an empty registry."""
+    table = EndpointTable([operations(RegistryService(MemoryRegistryStore()))])
+    app = AwsApp(table, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
+
+    def answer(request, **_):
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": request.body or b"", "more_body": False}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [
+            (key.lower().encode(), value if isinstance(value, bytes) else value.encode())
+            for key, value in request.headers.items()
+        ]
+        scope = {
+            "type": "http", "method": "POST", "path": "/", "raw_path": b"/", "query_string": b"", "headers": headers,
+            "client": ("test", 1), "server": ("test", 80), "scheme": "http", "http_version": "1.1",
+        }  # fmt: skip
+        loop.run_until_complete(app(scope, receive, send))
+        fields = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
+        body = b"".join(message.get("body", b"") for message in sent[1:])
+        return AWSResponse(request.url, sent[0]["status"], fields, BytesBody(body))
+
+    client.meta.events.register("before-send.glue", answer)
+    yield client
+    client.meta.events.unregister("before-send.glue", answer)
+    app.close()
+
+
+@pytest.fixture
+def stored(glue):
+    """Registry ``r`` with schema ``s`` (BACKWARD) of one version; the client and CreateSchema's answer."""
+    glue.create_registry(RegistryName="r", Description="first", Tags={"team": "x"})
+    created = glue.create_schema(
+        RegistryId={"RegistryName": "r"}, SchemaName="s", DataFormat="AVRO", Compatibility="BACKWARD", SchemaDefinition=V1
+    )
+    return SimpleNamespace(glue=glue, created=created, id=created["SchemaVersionId"], arn=created["SchemaArn"])
+
+
+def refused(call, code, text, **request):
+    with pytest.raises(ClientError) as error:
+        call(**request)
+    assert error.value.response["Error"]["Code"] == code
+    assert text in error.value.response["Error"]["Message"]
+
+
+def test_all_registry_and_tag_operations_are_served():
+    assert len(SERVED.handlers) == 23
+    assert SERVED.inline <= SERVED.handlers.keys()
+
+
+def test_registries(glue):
+    made = glue.create_registry(RegistryName="r", Description="d", Tags={"a": "b"})
+    assert made["RegistryArn"] == f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/r"
+    assert made["Tags"] == {"a": "b"}
+    assert glue.update_registry(RegistryId={"RegistryArn": made["RegistryArn"]}, Description="e")["RegistryName"] == "r"
+    read = glue.get_registry(RegistryId={"RegistryName": "r"})
+    assert (read["Description"], read["Status"]) == ("e", "AVAILABLE")
+    assert read["CreatedTime"].endswith("Z")
+    glue.create_registry(RegistryName="q")
+    page = glue.list_registries(MaxResults=1)
+    assert [item["RegistryName"] for item in page["Registries"]] == ["q"]
+    assert [item["RegistryName"] for item in glue.list_registries(NextToken=page["NextToken"])["Registries"]] == ["r"]
+    assert glue.delete_registry(RegistryId={"RegistryName": "q"})["Status"] == "DELETING"
+    refused(glue.get_registry, "EntityNotFoundException", "Registry is not found.", RegistryId={"RegistryName": "q"})
+    refused(glue.create_registry, "AlreadyExistsException", "already exists", RegistryName="r")
+    refused(glue.get_registry, "InvalidInputException", "names no registry", RegistryId={})
+
+
+def test_schemas(stored):
+    glue, created = stored.glue, stored.created
+    assert (created["LatestSchemaVersion"], created["NextSchemaVersion"], created["SchemaCheckpoint"]) == (1, 2, 1)
+    assert created["SchemaVersionStatus"] == "AVAILABLE"
+    read = glue.get_schema(SchemaId={"SchemaArn": stored.arn})
+    assert (read["DataFormat"], read["Compatibility"], read["SchemaStatus"]) == ("AVRO", "BACKWARD", "AVAILABLE")
+    assert [item["SchemaName"] for item in glue.list_schemas(RegistryId={"RegistryName": "r"})["Schemas"]] == ["s"]
+    glue.update_schema(SchemaId=SCHEMA, Compatibility="FULL", SchemaVersionNumber={"LatestVersion": True}, Description="n")
+    assert glue.get_schema(SchemaId=SCHEMA)["Compatibility"] == "FULL"
+    refused(glue.update_schema, "InvalidInputException", "checkpoint", SchemaId=SCHEMA, Compatibility="NONE")
+    refused(
+        glue.create_schema, "AlreadyExistsException", "already exists", RegistryId={"RegistryName": "r"}, SchemaName="s",
+        DataFormat="AVRO", Compatibility="NONE", SchemaDefinition=V1,
+    )  # fmt: skip
+    refused(glue.create_schema, "InvalidInputException", "JSON", SchemaName="j", DataFormat="JSON", SchemaDefinition="{}")
+    assert glue.delete_schema(SchemaId=SCHEMA)["Status"] == "DELETING"
+    refused(glue.get_schema, "EntityNotFoundException", "Schema is not found.", SchemaId=SCHEMA)
+
+
+def test_the_order_of_calls_of_aws_java_serde(glue):
+    """GetSchemaByDefinition, CreateSchema with empty tags, RegisterSchemaVersion, metadata; its choices by message text."""
+    refused(
+        glue.get_schema_by_definition, "EntityNotFoundException", "Schema is not found.",
+        SchemaId={"RegistryName": "default-registry", "SchemaName": "t"}, SchemaDefinition=V1,
+    )  # fmt: skip
+    made = glue.create_schema(SchemaName="t", DataFormat="AVRO", Compatibility="BACKWARD", SchemaDefinition=V1, Tags={})
+    key = {"RegistryName": "default-registry", "SchemaName": "t"}
+    assert made["RegistryName"] == "default-registry"
+    refused(
+        glue.get_schema_by_definition,
+        "EntityNotFoundException",
+        "Schema version is not found.",
+        SchemaId=key,
+        SchemaDefinition=V2,
+    )
+    registered = glue.register_schema_version(SchemaId=key, SchemaDefinition=V2)
+    assert (registered["VersionNumber"], registered["Status"]) == (2, "AVAILABLE")
+    glue.put_schema_version_metadata(
+        SchemaVersionId=registered["SchemaVersionId"],
+        MetadataKeyValue={"MetadataKey": "x-amz-meta-transport", "MetadataValue": "topic"},
+    )
+    respelled = json.dumps(json.loads(V2), indent=3, sort_keys=True)
+    found = glue.get_schema_by_definition(SchemaId=key, SchemaDefinition=respelled)
+    assert (found["SchemaVersionId"], found["Status"]) == (registered["SchemaVersionId"], "AVAILABLE")
+
+
+def test_versions(stored):
+    glue = stored.glue
+    assert glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=V1)["SchemaVersionId"] == stored.id
+    second = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=V2)
+    by_id = glue.get_schema_version(SchemaVersionId=second["SchemaVersionId"])
+    latest = glue.get_schema_version(SchemaId=SCHEMA, SchemaVersionNumber={"LatestVersion": True})
+    for answer in (by_id, latest):
+        assert (answer["SchemaDefinition"], answer["VersionNumber"], answer["SchemaArn"]) == (V2, 2, stored.arn)
+    page = glue.list_schema_versions(SchemaId=SCHEMA, MaxResults=1)
+    rest = glue.list_schema_versions(SchemaId=SCHEMA, NextToken=page["NextToken"])
+    assert [item["VersionNumber"] for item in page["Schemas"] + rest["Schemas"]] == [1, 2]
+    errors = glue.delete_schema_versions(SchemaId=SCHEMA, Versions="2-3")["SchemaVersionErrors"]
+    assert [(item["VersionNumber"], item["ErrorDetails"]["ErrorCode"]) for item in errors] == [
+        (3, "EntityNotFoundException")
+    ]
+    refused(
+        glue.get_schema_version, "EntityNotFoundException", "Schema version is not found.",
+        SchemaVersionId=second["SchemaVersionId"],
+    )  # fmt: skip
+    refused(glue.delete_schema_versions, "InvalidInputException", "is the checkpoint", SchemaId=SCHEMA, Versions="1")
+    refused(glue.delete_schema_versions, "InvalidInputException", "no range", SchemaId=SCHEMA, Versions="3-2")
+    refused(glue.get_schema_version, "InvalidInputException", "names no schema version", SchemaId=SCHEMA)
+    refused(
+        glue.get_schema_version, "InvalidInputException", "either a VersionNumber or LatestVersion", SchemaId=SCHEMA,
+        SchemaVersionNumber={"LatestVersion": True, "VersionNumber": 1},
+    )  # fmt: skip
+
+
+def test_a_refused_version_says_why_in_two_places(stored):
+    glue = stored.glue
+    answer = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=BROKEN)
+    assert (answer["Status"], answer["VersionNumber"]) == ("FAILURE", 2)
+    assert glue.get_schema_version(SchemaVersionId=answer["SchemaVersionId"])["Status"] == "FAILURE"
+    metadata = glue.query_schema_version_metadata(SchemaVersionId=answer["SchemaVersionId"])["MetadataInfoMap"]
+    assert metadata["penstock:incompatibility"]["MetadataValue"] == "TYPE_MISMATCH@/a:BACKWARD:1"
+    diff = glue.get_schema_versions_diff(
+        SchemaId=SCHEMA,
+        FirstSchemaVersionNumber={"LatestVersion": True},
+        SecondSchemaVersionNumber={"VersionNumber": 2},
+        SchemaDiffType="SYNTAX_DIFF",
+    )["Diff"]
+    assert "TYPE_MISMATCH at /a: the reader expects string and the writer wrote int" in diff
+
+
+def test_validity(glue):
+    assert glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition=V1)["Valid"] is True
+    answer = glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition='{"type": "record", "name": "1"}')
+    assert answer["Valid"] is False
+    assert "cannot name a type" in answer["Error"]
+    refused(
+        glue.check_schema_version_validity, "InvalidInputException", "PROTOBUF", DataFormat="PROTOBUF", SchemaDefinition="x"
+    )
+
+
+def test_metadata(stored):
+    glue = stored.glue
+    for value in ("1", "2"):
+        pair = {"MetadataKey": "k", "MetadataValue": value}
+        put = glue.put_schema_version_metadata(SchemaVersionId=stored.id, MetadataKeyValue=pair)
+        assert (put["LatestVersion"], put["VersionNumber"], put["MetadataValue"]) == (True, 1, value)
+    found = glue.query_schema_version_metadata(
+        SchemaId=SCHEMA, SchemaVersionNumber={"VersionNumber": 1}, MetadataList=[{"MetadataKey": "k"}]
+    )["MetadataInfoMap"]["k"]
+    assert found["MetadataValue"] == "2"
+    assert [item["MetadataValue"] for item in found["OtherMetadataValueList"]] == ["1"]
+    refused(
+        glue.put_schema_version_metadata, "AlreadyExistsException", "k=1", SchemaVersionId=stored.id,
+        MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "1"},
+    )  # fmt: skip
+    glue.remove_schema_version_metadata(
+        SchemaVersionId=stored.id, MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "2"}
+    )
+    refused(
+        glue.remove_schema_version_metadata, "EntityNotFoundException", "k=2", SchemaVersionId=stored.id,
+        MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "2"},
+    )  # fmt: skip
+
+
+def test_tags(stored):
+    glue = stored.glue
+    registry_arn = f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/r"
+    assert glue.get_tags(ResourceArn=registry_arn)["Tags"] == {"team": "x"}
+    glue.tag_resource(ResourceArn=stored.arn, TagsToAdd={"a": "1", "b": "2"})
+    glue.untag_resource(ResourceArn=stored.arn, TagsToRemove=["a"])
+    assert glue.get_tags(ResourceArn=stored.arn)["Tags"] == {"b": "2"}
+    refused(glue.get_tags, "EntityNotFoundException", "not found", ResourceArn=f"{registry_arn}x")
+    refused(glue.get_tags, "InvalidInputException", "not served", ResourceArn=f"arn:aws:glue:us-east-1:{ACCOUNT}:job/j")
+
+
+def test_tags_of_other_resources_go_to_their_owner():
+    class Jobs:
+        def owns(self, resource_arn):
+            return ":job/" in resource_arn
+
+        def get(self, resource_arn):
+            return {"job": resource_arn[-1]}
+
+    served = operations(RegistryService(MemoryRegistryStore()), tag_owners=(Jobs(),))
+    assert served.handlers["GetTags"]({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
+
+
+def test_a_version_of_another_schema_is_refused(stored):
+    other = {"RegistryName": "r", "SchemaName": "other"}
+    refused(
+        stored.glue.put_schema_version_metadata, "InvalidInputException", "belongs to schema s", SchemaId=other,
+        SchemaVersionId=stored.id, MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "1"},
+    )  # fmt: skip
