@@ -16,7 +16,7 @@ from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
 
-__all__ = ["Applier", "MADE_BY"]
+__all__ = ["MADE_BY", "Applier"]
 
 MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"

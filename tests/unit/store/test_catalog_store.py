@@ -1,6 +1,8 @@
 """The behaviour suite of the catalog's store, over every implementation."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -264,3 +266,37 @@ def test_partitions_are_paged_and_filtered_by_key(store: CatalogStore) -> None:
 @given(st.lists(st.text(st.sampled_from("a\x01\x02\x03 é"), max_size=6), min_size=1, max_size=4))
 def test_partition_keys_round_trip(values: list[str]) -> None:
     assert split_key(partition_key(values)) == tuple(values)
+
+
+def test_of_writers_at_the_same_version_one_wins(store: CatalogStore) -> None:
+    filled(store)
+    barrier = threading.Barrier(6)
+
+    def write(number: int) -> str:
+        barrier.wait()
+        try:
+            store.replace_table(table(owner=str(number)), expected="0", archive=True, limit=10)
+        except StaleTable:
+            return "stale"
+        return str(number)
+
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(write, range(6)))
+    assert outcomes.count("stale") == 5
+    stored = store.table("sales", "orders")
+    assert stored is not None
+    assert (stored.version_id, stored.owner in outcomes) == ("1", True)
+
+
+def test_of_writers_of_the_same_partition_one_wins(store: CatalogStore) -> None:
+    filled(store)
+    barrier = threading.Barrier(6)
+
+    def write(_number: int) -> int:
+        barrier.wait()
+        return len(store.create_partitions([partition("2013", "JFK"), partition("2013", "EWR")]))
+
+    with ThreadPoolExecutor(6) as pool:
+        refused = list(pool.map(write, range(6)))
+    assert sorted(refused) == [0, 2, 2, 2, 2, 2]
+    assert len(store.list_partitions("sales", "orders", after=None, limit=None)) == 2
