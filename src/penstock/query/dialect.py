@@ -37,7 +37,7 @@ _SHOWS = {
     "PARTITIONS": rf"SHOW\s+PARTITIONS\s+{_TABLE}",
     "CREATE_TABLE": rf"SHOW\s+CREATE\s+TABLE\s+{_TABLE}",
     "TBLPROPERTIES": rf"SHOW\s+TBLPROPERTIES\s+{_TABLE}(?:\s*\(\s*['\"](?P<pattern>[^'\"]*)['\"]\s*\))?",
-    "DESCRIBE": rf"(?:DESCRIBE|DESC)\s+(?:(?:EXTENDED|FORMATTED)\s+)?{_TABLE}",
+    "DESCRIBE": rf"(?:DESCRIBE|DESC)\s+(?:(?:EXTENDED|FORMATTED|TABLE)\s+)?{_TABLE}",
 }
 _SHOWN = [(name, re.compile(text, re.IGNORECASE)) for name, text in _SHOWS.items()]
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:\(\s*TYPE\s+(?:LOGICAL|DISTRIBUTED|IO)\s*\)\s+)?", re.IGNORECASE)

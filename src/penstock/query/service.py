@@ -191,7 +191,8 @@ class QueryService:
             type=parsed.type,
             substatement=parsed.substatement,
             catalog=CATALOG_NAME,
-            database=request.database.lower() if request.database else None,
+            # awswrangler's DESCRIBE sends the name in Hive's quotes.
+            database=request.database.strip("`").lower() if request.database else None,
             workgroup=check_workgroup(request.workgroup),
             output_location=location,
             result_uri=f"{location.rstrip('/')}/{statement_id}.{ending}",

@@ -87,6 +87,7 @@ def test_queries_are_accepted(sql: str) -> None:
         ("SHOW COLUMNS IN t FROM db", "COLUMNS"),
         ('SHOW CREATE TABLE "db"."t";', "CREATE_TABLE"),
         ("desc formatted db.t", "DESCRIBE"),
+        ("DESCRIBE TABLE t", "DESCRIBE"),
         ("-- c\nSHOW PARTITIONS awsdatacatalog.db.t", "PARTITIONS"),
     ],
 )

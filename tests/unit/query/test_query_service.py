@@ -316,6 +316,7 @@ def test_show_and_describe(rows: Rows) -> None:
     assert rows("SHOW DATABASES") == [["flights_db"], ["empty_db"]]
     assert rows("SHOW TABLES 'air*'") == [["airlines"]]
     assert rows("SHOW TABLES IN empty_db") == []
+    assert rows("SHOW TABLES 'air*'", database="`flights_db`") == [["airlines"]]
     assert rows("SHOW PARTITIONS flights")[0] == ["year=2013/month=1"]
     assert [row[0].strip() for row in rows("SHOW COLUMNS IN flights") if row[0]] == [
         "carrier", "flight", "distance", "dep_time", "year", "month",
