@@ -8,10 +8,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from penstock.access.errors import IncompleteSignature, InvalidSignature, MissingAuthentication
@@ -37,6 +37,7 @@ _TERMINATOR = "aws4_request"
 _BASIC_TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
 _SPACES = re.compile(r"\s+")
 _MAX_SIGNED_HEADERS = 100
+_MAX_CACHED = 1024  # characters of a credential and its header names that are worth keeping
 # Whoever could change one of these after signing would change what is asked, when, or as whom.
 _MUST_BE_SIGNED = ("x-amz-date", "x-amz-security-token", "x-amz-target")
 _SIGNATURE_MISMATCH = (
@@ -45,8 +46,7 @@ _SIGNATURE_MISMATCH = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedRequest:
+class SignedRequest(NamedTuple):
     """What a signature covers. ``path`` and ``query`` are raw, as they came over the wire; header names are lower case."""
 
     method: str
@@ -56,8 +56,7 @@ class SignedRequest:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(NamedTuple):
     """What a request says about its signature, read and not yet believed."""
 
     access_key_id: str
@@ -66,6 +65,8 @@ class Claim:
     service: str
     terminator: str
     time: datetime
+    stamp: str
+    """``time`` in ISO 8601's basic format, as the string to sign has it."""
     signed_headers: Sequence[str]
     signature: str
     token: str | None = None
@@ -121,8 +122,7 @@ def check_signature(claim: Claim, request: SignedRequest, secret_access_key: str
             remedy="Sign the payload: this endpoint takes no unsigned or streamed payloads.",
         )
     canonical = canonical_request(request, claim.signed_headers, body_hash, service=claim.service)
-    time = _basic(claim.time)
-    to_sign = f"{ALGORITHM}\n{time}\n{claim.scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    to_sign = f"{ALGORITHM}\n{claim.stamp}\n{claim.scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     key = signing_key(secret_access_key, claim.date, claim.region, claim.service)
     expected = hmac.digest(key, to_sign.encode(), "sha256").hex()
     if not hmac.compare_digest(expected.encode(), claim.signature.encode()):
@@ -236,23 +236,17 @@ def _query_claim(query: str) -> Claim:
 def _claim(
     *, credential: str, signed_headers: str, signature: str, time: str, token: str | None, expires: int | None = None
 ) -> Claim:
-    parts = credential.rsplit("/", 4)
-    if len(parts) != 5 or not all(parts):
-        raise IncompleteSignature(
-            "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, "
-            f"got '{credential[:200]}'"
-        )
-    access_key_id, date, region, service, terminator = parts
-    names = tuple(signed_headers.split(";"))
-    if len(names) > _MAX_SIGNED_HEADERS or list(names) != sorted(set(names)) or signed_headers != signed_headers.lower():
-        raise IncompleteSignature("'SignedHeaders' must be lower case, sorted, and name each header once.")
+    scope = _scope if len(credential) + len(signed_headers) <= _MAX_CACHED else _scope.__wrapped__
+    (access_key_id, date, region, service, terminator), names = scope(credential, signed_headers)
+    moment, stamp = _parsed_time(time)
     return Claim(
         access_key_id=access_key_id,
         date=date,
         region=region,
         service=service,
         terminator=terminator,
-        time=_parsed_time(time),
+        time=moment,
+        stamp=stamp,
         signed_headers=names,
         signature=signature,
         token=token,
@@ -260,16 +254,33 @@ def _claim(
     )
 
 
-def _parsed_time(text: str) -> datetime:
+@lru_cache(maxsize=1024)
+def _scope(credential: str, signed_headers: str) -> tuple[tuple[str, str, str, str, str], tuple[str, ...]]:
+    """The five parts of a credential and the names of the signed headers: the same all day for one client."""
+    parts = credential.rsplit("/", 4)
+    if len(parts) != 5 or not all(parts):
+        raise IncompleteSignature(
+            "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, "
+            f"got '{credential[:200]}'"
+        )
+    names = tuple(signed_headers.split(";"))
+    if len(names) > _MAX_SIGNED_HEADERS or list(names) != sorted(set(names)) or signed_headers != signed_headers.lower():
+        raise IncompleteSignature("'SignedHeaders' must be lower case, sorted, and name each header once.")
+    access_key_id, date, region, service, terminator = parts
+    return (access_key_id, date, region, service, terminator), names
+
+
+def _parsed_time(text: str) -> tuple[datetime, str]:
     try:
         if _BASIC_TIME.fullmatch(text):
-            return _utc(text)
+            return _utc(text), text
         moment = parsedate_to_datetime(text[:100])
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise IncompleteSignature(
             f"Date must be in ISO-8601 'basic format'. Got '{text[:50]}'. See http://en.wikipedia.org/wiki/ISO_8601"
         ) from None
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment, _basic(moment)
 
 
 @lru_cache(maxsize=64)
@@ -282,7 +293,7 @@ def _basic(moment: datetime) -> str:
 
 
 def _check_time(claim: Claim, now: datetime) -> None:
-    signed = _basic(claim.time)
+    signed = claim.stamp
     if claim.date != signed[:8]:
         raise InvalidSignature(
             "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
