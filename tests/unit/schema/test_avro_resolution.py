@@ -113,10 +113,16 @@ def test_findings_carry_both_sides_and_a_way_out():
 
 
 def test_a_wrong_guess_inside_a_cycle_does_not_survive():
-    """S is judged readable while R is still open; R then breaks, and the union that only S held together breaks with it."""
-    writer = record(field("s", record(field("r", ["null", "R"]), name="S")), field("v", "string"), field("u", ["null", "S"]))
-    reader = record(field("s", record(field("r", ["null", "R"]), name="S")), field("v", "int"), field("u", ["null", "S"]))
-    assert found(reader, writer) == [("TYPE_MISMATCH", "/v")]
+    """S is judged readable while a.R is open. a.R breaks, which its union bears by way of b.R; S alone has no such way out."""
+
+    def holder(kind):
+        inner = record(field("r", ["null", "a.R"]), name="a.S")
+        return record(field("s", inner), field("v", kind), name="a.R")
+
+    other = record(field("v", "string"), name="b.R")
+    writer = record(field("u", holder("string")), field("t", "a.S"), name="Top")
+    reader = record(field("u", [holder("int"), other]), field("t", "a.S"), name="Top")
+    assert [rule for rule, _ in found(reader, writer)] == ["TYPE_MISMATCH"]
 
 
 def test_long_chains_of_names_need_no_stack():
