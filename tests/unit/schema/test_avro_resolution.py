@@ -113,7 +113,7 @@ def test_findings_carry_both_sides_and_a_way_out():
 
 
 def test_a_wrong_guess_inside_a_cycle_does_not_survive():
-    """S is judged readable while a.R is open. a.R breaks, which its union bears by way of b.R; S alone has no such way out."""
+    """S counts as readable while a.R is open. a.R breaks, which its union bears by way of b.R; S alone has no way out."""
 
     def holder(kind):
         inner = record(field("r", ["null", "a.R"]), name="a.S")
