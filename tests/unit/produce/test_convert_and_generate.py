@@ -169,3 +169,13 @@ def test_a_seed_repeats() -> None:
     made = schema("string", "long")
     first, again, other = (list(islice(generate(made, seed=seed), 5)) for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_a_schema_that_grows_faster_than_it_ends_is_bounded() -> None:
+    children = [{"name": f"c{index}", "type": ["null", "Node"]} for index in range(5)]
+    made = schema({"type": "record", "name": "Node", "fields": children})
+
+    def depth(value: Any) -> int:
+        return 1 + max(map(depth, value.values())) if isinstance(value, dict) else 0
+
+    assert max(depth(value) for value in islice(generate(made, seed=1), 20)) <= 6

@@ -1,5 +1,6 @@
 """The 18 bytes in front, and what is refused about them."""
 
+import tracemalloc
 import zlib
 from uuid import UUID
 
@@ -42,8 +43,13 @@ def test_wrong_header_and_compression_bytes() -> None:
 
 def test_bomb_is_stopped_at_the_limit() -> None:
     bomb = zlib.compress(bytes(50_000_000))
-    with pytest.raises(PayloadTooLarge, match="more than 1000000 bytes"):
-        frame.inflate(bomb, max_payload=1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(PayloadTooLarge, match="more than 1000000 bytes"):
+            frame.inflate(bomb, max_payload=1_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
     assert frame.inflate(zlib.compress(bytes(1000)), max_payload=1000) == bytes(1000)
 
 
