@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 from pyspark.sql import Column
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType
 
 __all__ = ["MAX_INFLATED", "inflate", "inflater"]
@@ -36,4 +36,4 @@ def inflater(limit: int = MAX_INFLATED) -> Callable[[pa.Array], pa.Array]:
 
 def inflate(payload: Column) -> Column:
     """The column inflated; null where it was null or cannot be inflated."""
-    return arrow_udf(inflater(), BinaryType(), ArrowUDFType.SCALAR)(payload)
+    return arrow_udf(inflater(), BinaryType())(payload)  # type: ignore[call-overload,no-any-return]

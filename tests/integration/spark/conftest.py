@@ -1,0 +1,28 @@
+"""One Spark session for the tests that do not kill it, configured as the runner configures its own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.local.artefacts import class_path
+from penstock.spark.session import SessionSettings, open_session
+
+
+@pytest.fixture(scope="session")
+def spark_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the session's buckets; each test clears bucket ``lk``."""
+    lake = tmp_path_factory.mktemp("lake")
+    (lake / "lk").mkdir()
+    return lake
+
+
+@pytest.fixture(scope="session")
+def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session on two cores over ``spark_lake``."""
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    settings = SessionSettings(master="local[2]", jars=class_path("spark"), lake=spark_lake, log=log)
+    session = open_session(settings, name="tests", locations=["s3://lk/any"])
+    yield session
+    session.stop()
