@@ -1,5 +1,6 @@
 """The processes that serve: one, or a parent with workers that share its listening socket."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -8,12 +9,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import uvicorn
 
 from penstock.errors import EnvironmentProblem
-from penstock.server.wiring import prepare
-from penstock.server.workers import run_workers
+from penstock.server.workers import preload, run_workers
 from penstock.settings.server import ServerSettings
 
 __all__ = ["serve"]
@@ -28,22 +29,24 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
 
     Raises :class:`EnvironmentProblem` where the port is taken or the store cannot be used.
     """
-    listener = _listen(settings)
-    with listener:
-        prepare(settings)
-        host, port = listener.getsockname()[:2]
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        if settings.workers == 1:
-            announce(url)
-            _serve_here(settings, listener)
-            return
-        with tempfile.TemporaryDirectory(prefix="penstock-metrics-", ignore_cleanup_errors=True) as folder:
+    signal.signal(signal.SIGTERM, _leave)
+    with _listen(settings) as listener, contextlib.ExitStack() as stack:
+        if settings.workers > 1:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-metrics-", ignore_cleanup_errors=True))
             # Read by prometheus_client when a worker imports it: see penstock.server.observe.
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-            announce(url)
-            run_workers(
-                replace(settings, metrics_folder=Path(folder)), listener, _serve_here, grace=_GRACE_SECONDS + _CLOSE_SECONDS
-            )
+            settings = replace(settings, metrics_folder=Path(folder))
+            preload()
+        # Imported when the port is ours and while the workers' modules load: it brings every engine and store.
+        from penstock.server.wiring import prepare  # noqa: PLC0415
+
+        prepare(settings)
+        host, port = listener.getsockname()[:2]
+        announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        if settings.workers == 1:
+            _serve_here(settings, listener)
+        else:
+            run_workers(settings, listener, _serve_here, grace=_GRACE_SECONDS + _CLOSE_SECONDS)
 
 
 def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
@@ -51,7 +54,7 @@ def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
     from penstock.server.app import build_app  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, _leave)
     config = uvicorn.Config(
         lambda: build_app(settings),
         factory=True,
@@ -62,6 +65,10 @@ def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _leave(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(0)
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 from penstock.errors import EnvironmentProblem
 from penstock.settings.server import ServerSettings
 
-__all__ = ["run_workers"]
+__all__ = ["preload", "run_workers"]
 
 _log = logging.getLogger("penstock.server")
 
@@ -38,13 +39,20 @@ class _Worker:
     started: float
 
 
+def preload() -> None:
+    """Let the fork server import the application in the background, in the environment as it is now."""
+    # The fork server inherits this; a signal to the whole group has to reach the parent alone.
+    with _held_back(signal.SIGINT):
+        forkserver.set_forkserver_preload(["penstock.server.app"])
+        forkserver.ensure_running()
+
+
 def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Serve, *, grace: float) -> None:
     """Run ``settings.workers`` processes that each call ``serve_one``, until SIGTERM or SIGINT.
 
     ``grace`` is how many seconds workers may take to end. Raises :class:`EnvironmentProblem` where workers keep dying.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["penstock.server.app"])
     wake_reader, wake_writer = os.pipe()
     stopping = threading.Event()
 
@@ -54,9 +62,7 @@ def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Se
 
     workers: list[_Worker] = []
     try:
-        # The fork server inherits this; a signal to the whole group has to reach the parent alone.
-        with _held_back(signal.SIGINT):
-            workers = [_start(context, settings, listener, serve_one) for _ in range(settings.workers)]
+        workers = [_start(context, settings, listener, serve_one) for _ in range(settings.workers)]
         before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             _watch(workers, wake_reader, stopping, lambda: _start(context, settings, listener, serve_one))
