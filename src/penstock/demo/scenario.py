@@ -7,9 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from confluent_kafka import KafkaException, Message
 from confluent_kafka.admin import AdminClient
@@ -25,6 +27,7 @@ from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
 from penstock.local.ports import free_ports
 from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
+from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchema
 from penstock.serdes.codec import message_writer
 from penstock.settings.home import Home, PlatformConfig
@@ -37,34 +40,34 @@ _PARTITIONS = ("year", "month")
 _DAMAGED_OF_EACH_KIND = 10
 _TOPIC_PARTITIONS = 2
 _SWITCH = 0.5  # share of the records after which version 2 begins
-_STRAGGLERS = 0.1  # share of the second half that an old producer still writes
+_SWITCHING = 0.2  # share of the second half during which old and new producers write side by side
 _STREAM_SECONDS = 300
 
-_PIPELINE = f"""\
+_PIPELINE = Template("""\
 name: flights
 source:
   kafka:
-    brokers: ${{PENSTOCK_BROKERS}}
-    topic: {TOPIC}
-    secret: ${{PENSTOCK_SECRET_ID}}
+    brokers: $${PENSTOCK_BROKERS}
+    topic: $topic
+    secret: $${PENSTOCK_SECRET_ID}
     security_protocol: SASL_PLAINTEXT
     startingOffsets: earliest
-    maxOffsetsPerTrigger: {{offsets}}
+    maxOffsetsPerTrigger: $offsets
 decode:
-  registry: {REGISTRY}
-  schema: {SCHEMA}
+  registry: $registry
+  schema: $schema
 sink:
   parquet:
-    location: s3://{{bucket}}/flights
-    partition_by: [{", ".join(_PARTITIONS)}]
-    catalog: {{{{database: {DATABASE}, table: flights_live, create: true}}}}
+    location: s3://$bucket/flights
+    partition_by: [$partitions]
+    catalog: {database: $database, table: flights_live, create: true}
 dead_letters:
-  location: s3://{{bucket}}/flights_dead
-  catalog: {{{{database: {DATABASE}, table: flights_dead, create: true}}}}
+  location: s3://$bucket/flights_dead
+  catalog: {database: $database, table: flights_dead, create: true}
 trigger:
   processingTime: 500 milliseconds
-checkpoint: s3://{{bucket}}-checkpoints/flights
-"""
+checkpoint: s3://$bucket-checkpoints/flights
+""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +166,9 @@ class Demo:
         broker = self._broker()
         topic = NewTopic(TOPIC, num_partitions=_TOPIC_PARTITIONS, replication_factor=1)
         try:
-            AdminClient(broker.client_config()).create_topics([topic])[TOPIC].result(30)
+            # The future does not keep its client alive.
+            admin = AdminClient(broker.client_config())
+            admin.create_topics([topic])[TOPIC].result(30)
         except KafkaException as error:
             raise ChildFailed(f"Topic {TOPIC} could not be created: {error.args[0].str()}") from None
 
@@ -174,7 +179,16 @@ class Demo:
     def _first_half(self) -> int:
         pipeline = self.home.root / "flights.yaml"
         offsets = max(1_000, self._source.num_rows // 8)
-        pipeline.write_text(_PIPELINE.format(bucket=self.config.bucket, offsets=offsets))
+        text = _PIPELINE.substitute(
+            bucket=self.config.bucket,
+            offsets=offsets,
+            topic=TOPIC,
+            registry=REGISTRY,
+            schema=SCHEMA,
+            database=DATABASE,
+            partitions=", ".join(_PARTITIONS),
+        )
+        pipeline.write_text(text)
         (self.home.lake / f"{self.config.bucket}-checkpoints").mkdir(parents=True, exist_ok=True)
         self.job = Job(
             pipeline=pipeline,
@@ -224,32 +238,47 @@ class Demo:
 
     def _second_half(self, first: int) -> None:
         later = self._source.slice(first)
-        is_old = self._is_straggler(later)
+        window = int(later.num_rows * _SWITCHING)
         # It waits for the first file of the next batch from now on, so that no batch is too quick for it.
         self._killer = KillInBatch(self.job, self.home.lake / self.config.bucket / "flights" / "_penstock")
         self._killer.start()
-        stragglers = self._produce("stragglers", later.filter(is_old).drop_columns(new_fields()), version=1)
-        switched = self._produce("second-half", later.filter(pa.compute.invert(is_old)), version=2)
-        self._send_damaged()
-        self._running = [(stragglers, "version 1"), (switched, "version 2")]
+        switched = self._produce("second-half", later.slice(window), version=2)
+        self._running = [(switched, "version 2")]
+        self._send_mixed(later.slice(0, window))
         kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {kind}" for kind in DAMAGES)
-        self.steps.say(f"{later.num_rows:,} records on their way from an old and a new producer at once; damaged: {kinds}")
+        self.steps.say(
+            f"{later.num_rows:,} records on their way, versions 1 and 2 in turn among {window:,} of them; damaged: {kinds}"
+        )
 
-    @staticmethod
-    def _is_straggler(rows: pa.Table) -> pa.ChunkedArray:
-        nth = round(1 / _STRAGGLERS)
-        ids = rows["flight_id"]
-        return pa.compute.equal(pa.compute.subtract(ids, pa.compute.multiply(pa.compute.divide(ids, nth), nth)), 0)
+    def _written_with_first(self) -> pa.ChunkedArray:
+        """Which records are written with version 1: the first half, and every other one while producers switch."""
+        ids = self._source["flight_id"]
+        first = int(self._source.num_rows * _SWITCH)
+        window = int((self._source.num_rows - first) * _SWITCHING)
+        is_even = pc.equal(pc.bit_wise_and(ids, 1), 0)
+        return pc.or_(pc.less(ids, first), pc.and_(pc.less(ids, first + window), is_even))
 
-    def _send_damaged(self) -> None:
-        versions = [self.cloud.version(1), self.cloud.version(2)]
+    def _send_mixed(self, rows: pa.Table) -> None:
+        """The records of the switch, as an old and a new producer send them side by side, and the damaged ones."""
+        old, new = self.cloud.version(1), self.cloud.version(2)
+        with_first = self._written_with_first().slice(rows["flight_id"][0].as_py(), rows.num_rows)
+        began = time.monotonic()
+        with Producer(self._broker(), TOPIC, new, ignore_unknown_fields=True) as producer:
+            self._send_damaged(producer, [old, new])
+            for record, is_old in zip(rows.to_pylist(), with_first.to_pylist(), strict=True):
+                producer.send(record, schema_version=old if is_old else new)
+            report = producer.flush()
+        self._produce_seconds += time.monotonic() - began
+        if not report.complete:
+            raise ChildFailed(f"{report.produced - report.acknowledged} records were not acknowledged: {report.errors}")
+
+    def _send_damaged(self, producer: Producer, versions: Sequence[SchemaVersion]) -> None:
         writers = [message_writer(version.id, AvroSchema(version.definition), ignore_unknown=True) for version in versions]
         samples = self._source.slice(0, _DAMAGED_OF_EACH_KIND).to_pylist()
-        with Producer(self._broker(), TOPIC, versions[0]) as producer:
-            for number, sample in enumerate(samples * len(DAMAGES)):
-                kind = list(DAMAGES)[number % len(DAMAGES)]
-                frame = damage(writers[number // len(DAMAGES) % 2](sample), kind)
-                producer.send_raw(frame, acknowledged=self._remember(frame))
+        for number, sample in enumerate(samples * len(DAMAGES)):
+            kind = list(DAMAGES)[number % len(DAMAGES)]
+            frame = damage(writers[number // len(DAMAGES) % 2](sample), kind)
+            producer.send_raw(frame, acknowledged=self._remember(frame))
 
     def _remember(self, frame: bytes) -> Any:
         def remember(message: Message) -> None:
@@ -305,9 +334,7 @@ class Demo:
 
     def _reconcile(self) -> Account:
         lake = self.home.lake / self.config.bucket
-        late = pa.compute.greater_equal(self._source["flight_id"], int(self._source.num_rows * _SWITCH))
-        is_new = pa.compute.and_(late, pa.compute.invert(self._is_straggler(self._source)))
-        versions = pa.compute.if_else(is_new, 2, 1)
+        versions = pc.if_else(self._written_with_first(), 1, 2)
         expected = expected_rows(self._source, versions, new_fields())
         actual = read_rows(lake / "flights", self._source.schema, _PARTITIONS)
         dead_schema = pa.schema(
