@@ -3,6 +3,7 @@
 import contextlib
 import json
 
+from avro_schemas import schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,7 @@ def use(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(value=st.one_of(VALUES, fields_of(VALUES), fields_of(fields_of(VALUES))))
+@given(value=st.one_of(VALUES, fields_of(VALUES), fields_of(schemas()), fields_of(fields_of(schemas()))))
 def test_any_json_is_a_schema_or_refused(value):
     with contextlib.suppress(InvalidSchema):
         use(json.dumps(value))
