@@ -1,0 +1,184 @@
+"""Kafka read + decode in Spark, against the bare read and against a Python decoder in the same place.
+
+A real broker with SASL/SCRAM and Spark share the machine; records of two schema versions, 9 fields, in turn. All three read
+the same topic in one session and write nowhere.
+"""
+
+import io
+import os
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.definitions import definition
+from benchmarks.timing import Row, in_turn
+from penstock.client.secrets import BrokerCredentials
+from penstock.local.artefacts import class_path
+from penstock.local.broker import Broker
+from penstock.local.ports import free_ports
+from penstock.pipelines.model import Decode, KafkaSource
+from penstock.produce.broker import BrokerSettings
+from penstock.produce.producer import Producer
+from penstock.schema.version import SchemaVersion
+from penstock.serdes.avro import AvroSchema
+from penstock.serdes.codec import message_writer
+from penstock.spark.decode import body_columns, decoded
+from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.source import kafka_options
+from penstock.spark.versions import SchemaBook
+
+__all__ = ["run"]
+
+RECORDS = int(os.environ.get("PENSTOCK_BENCH_RECORDS", "1000000"))
+
+_DISTINCT = 5_000
+_PASSWORD = "bench-password"
+_BARE_AIM, _PYTHON_AIM = 0.8, 8.0
+
+
+class _Versions:
+    def __init__(self) -> None:
+        self.all = [
+            SchemaVersion(
+                id=UUID(int=number),
+                schema_arn="arn:aws:glue:us-east-1:000000000000:schema/bench/reading",
+                registry_name="bench",
+                schema_name="reading",
+                number=number,
+                definition=definition(0, number),
+                data_format="AVRO",
+            )
+            for number in (1, 2)
+        ]
+
+    def versions(self, _registry: str, _schema: str) -> list[SchemaVersion]:
+        return self.all
+
+    def version(self, version_id: UUID) -> SchemaVersion:
+        return next(version for version in self.all if version.id == version_id)
+
+
+def run() -> list[Row]:
+    """Two rows."""
+    versions = _Versions()
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
+        port, controller = free_ports(2)
+        broker = Broker(folder=Path(folder) / "kafka", port=port, controller_port=controller, password=_PASSWORD)
+        with broker:
+            _produce(broker, versions)
+            spark = open_session(
+                SessionSettings(
+                    master="local[2]", jars=class_path("spark"), log=Path(folder) / "spark.log", driver_memory="2g"
+                ),
+                name="bench",
+                locations=[],
+            )
+            try:
+                seconds = _measure(spark, broker, versions)
+            finally:
+                spark.stop()
+    rates = {name: f"{RECORDS / spent:,.0f}/s" for name, spent in seconds.items()}
+    bare = seconds["bare"] / seconds["decode"]
+    python = seconds["python"] / seconds["decode"]
+    return [
+        Row(
+            "Kafka read + decode, against the bare read",
+            rates["decode"],
+            rates["bare"],
+            bare,
+            "0.8 or more",
+            bare >= _BARE_AIM,
+        ),
+        Row(
+            "Kafka read + decode, against a Python decoder in Spark",
+            rates["decode"],
+            rates["python"],
+            python,
+            "8 or more",
+            python >= _PYTHON_AIM,
+        ),
+    ]
+
+
+def _produce(broker: Broker, versions: _Versions) -> None:
+    chance = random.Random(7)
+    writers = [message_writer(version.id, AvroSchema(version.definition)) for version in versions.all]
+    frames = []
+    for number in range(_DISTINCT):
+        version = number % 2
+        record = {
+            "id": number,
+            "device": f"device-{number % 100}",
+            "reading_0": chance.random(),
+            "ok": True,
+            "at": 1_700_000_000_000,
+        }
+        record |= {f"extra_{n}": chance.choice([None, "text of some length"]) for n in range(4 + version)}
+        frames.append(writers[version](record))
+    login = BrokerCredentials(username="penstock", password=_PASSWORD)
+    with Producer(BrokerSettings(brokers=broker.bootstrap, credentials=login), "bench", versions.all[0]) as producer:
+        for number in range(RECORDS):
+            producer.send_raw(frames[number % _DISTINCT])
+        if not producer.flush().complete:
+            raise RuntimeError("the broker did not acknowledge every record")
+
+
+def _measure(spark: SparkSession, broker: Broker, versions: _Versions) -> dict[str, float]:
+    source = KafkaSource(
+        brokers=broker.bootstrap,
+        topic="bench",
+        security_protocol="SASL_PLAINTEXT",
+        username="penstock",
+        password=_PASSWORD,
+        min_partitions=2,
+    )
+    options = kafka_options(source, lambda _: ("", ""))
+    book = SchemaBook(versions, Decode(registry="bench", schema="reading"))
+    book.refresh()
+
+    def read() -> DataFrame:
+        return spark.read.format("kafka").options(**options).load()
+
+    def decode() -> None:
+        rows = decoded(read(), book.plan(), branches=40, zlib=False)
+        _drain(rows.select("_reason", *body_columns(rows)))
+
+    def python() -> None:
+        fields = "id long, device string, reading_0 double, ok boolean, at long, " + ", ".join(
+            f"extra_{n} string" for n in range(5)
+        )
+        _drain(read().select("value").mapInPandas(_python_decoder(versions), fields))
+
+    # The Python decoder takes minutes of a core for each round: fewer rounds for all three.
+    return in_turn({"bare": lambda: _drain(read().select("value")), "decode": decode, "python": python}, rounds=3).seconds
+
+
+def _drain(rows: DataFrame) -> None:
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def _python_decoder(versions: _Versions):  # type: ignore[no-untyped-def]
+    definitions = {version.id.bytes: version.definition for version in versions.all}
+    names = ["id", "device", "reading_0", "ok", "at", *(f"extra_{n}" for n in range(5))]
+
+    def decode(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        import json  # noqa: PLC0415 - runs in Spark's Python workers
+
+        import fastavro  # noqa: PLC0415
+
+        schemas = {key: fastavro.parse_schema(json.loads(text)) for key, text in definitions.items()}
+        for batch in batches:
+            rows = [
+                fastavro.schemaless_reader(io.BytesIO(value[18:]), schemas[bytes(value[2:18])], None)
+                for value in batch["value"]
+            ]
+            frame = pd.DataFrame(rows, columns=names)
+            frame["at"] = frame["at"].map(lambda at: int(at.timestamp() * 1000))
+            yield frame
+
+    return decode
