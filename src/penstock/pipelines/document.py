@@ -114,9 +114,14 @@ class Section:
     def required(self, *names: str) -> str:
         """Like :meth:`text`, and an error where it is missing or empty."""
         value = self.text(*names)
-        if not value:
-            raise self.fault(f"'{self._path}{names[0]}' is missing", key=names[0])
-        return value
+        if value:
+            return value
+        typed = [] if names[0] in self._entries else difflib.get_close_matches(names[0], self._entries, n=1, cutoff=0.7)
+        if typed:
+            raise self.fault(
+                f"'{self._path}{typed[0]}' is not known here", key=typed[0], remedy=f"Did you mean '{names[0]}'?"
+            )
+        raise self.fault(f"'{self._path}{names[0]}' is missing", key=names[0])
 
     def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
         """A whole number within bounds; digits may be grouped by underscores."""

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import fastavro
+import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -121,15 +122,17 @@ checkpoint: s3://lk/checkpoint
 """
 
 
-def rows(lake: Path, table: str = "flights") -> list[dict[str, Any]]:
-    """All rows of a table as a reader sees them: without what is hidden."""
+def rows(lake: Path, table: str = "flights", only: set[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of a table as a reader sees them, without what is hidden; with ``only``, of files of these names."""
     folder = lake / "lk" / table
-    files = [str(path) for path in folder.rglob("*.parquet") if "_penstock" not in path.parts]
+    files = [
+        str(path)
+        for path in folder.rglob("*.parquet")
+        if "_penstock" not in path.parts and (only is None or path.name in only)
+    ]
     if not files:
         return []
     schemas = [ds.dataset(file, partitioning="hive", partition_base_dir=str(folder)).schema for file in files]
-    import pyarrow as pa
-
     schema = pa.unify_schemas(schemas)
     return ds.dataset(files, schema=schema, partitioning="hive", partition_base_dir=str(folder)).to_table().to_pylist()
 

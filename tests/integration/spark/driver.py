@@ -1,0 +1,28 @@
+"""A driver in a process of its own, for the kill test: ``python driver.py PIPELINE.yaml LAKE LOG METRICS``."""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from stream import Registry
+
+from penstock.local.artefacts import class_path
+from penstock.pipelines import read_pipeline
+from penstock.spark.failpoints import Failpoint
+from penstock.spark.runner import RunOptions, run
+
+pipeline, lake, log, metrics = map(Path, sys.argv[1:5])
+options = RunOptions(
+    master="local[2]",
+    jars=class_path("spark"),
+    lake=lake,
+    log=log,
+    metrics=metrics,
+    once=True,
+    registry=Registry(),
+    driver_memory="512m",
+    failpoint=Failpoint.from_environment(os.environ),
+)
+print(run(read_pipeline(pipeline), options=options))

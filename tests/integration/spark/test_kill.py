@@ -1,0 +1,119 @@
+"""SIGKILL of the driver and its JVM at ten points of a batch, a restart after each, and exact reconciliation each time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.local.broker import Broker
+from penstock.spark.failpoints import POINTS
+
+from .stream import Topic, declaration, frame, rows
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+
+_PER_BATCH = 30
+_BATCHES = len(POINTS) + 1
+_PUBLISHED = {"mid-publish", "after-publish", "after-catalog", "after-commit"}
+
+
+class Killed:
+    """A pipeline over a topic whose records tell their partition and offset."""
+
+    def __init__(self, broker: Broker, folder: Path) -> None:
+        self.folder = folder
+        self.lake = folder / "lake"
+        self.topic = Topic(broker)
+        self.pipeline = folder / "pipeline.yaml"
+        self.pipeline.write_text(declaration(self.topic, self.lake, per_trigger=_PER_BATCH))
+        self.topic.send(self.value(number) for number in range(_PER_BATCH * _BATCHES))
+
+    @staticmethod
+    def value(number: int) -> bytes:
+        if number % 10 == 9:
+            return b"damaged %d" % number
+        record = {"id": number, "day": f"2013-01-0{1 + number % 3}"}
+        return frame(1, record) if number % 2 else frame(2, {**record, "seats": number})
+
+    def run(self, failpoint: str | None) -> int:
+        """Run until it is done or dead; the exit status."""
+        environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+        if failpoint is not None:
+            environment["PENSTOCK_FAILPOINT"] = failpoint
+        driver = str(Path(__file__).with_name("driver.py"))
+        output = self.folder / "driver.out"
+        paths = [self.pipeline, self.lake, self.folder / "spark.log", self.folder / "metrics.jsonl"]
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, driver, *map(str, paths)], env=environment, stdout=file, stderr=file, start_new_session=True
+            )
+            try:
+                status = process.wait(240)
+            finally:
+                _end_group(process.pid)
+        assert status in {0, -signal.SIGKILL}, output.read_text()[-3000:]
+        return status
+
+    def committed(self) -> dict[int, dict[str, Any]]:
+        """Committed batches of the ledger."""
+        ledger = self.lake / "lk" / "flights" / "_penstock" / "flights" / "ledger"
+        return {int(path.stem): json.loads(path.read_bytes()) for path in ledger.glob("*/*.committed")}
+
+    def reconcile(self, through: int) -> None:
+        """Rows and dead letters of the batches up to ``through`` are the topic's records, each once, each field equal."""
+        assert sorted(self.committed()) == list(range(through + 1))
+        end = json.loads(self.committed()[through]["batch"]["end"])[self.topic.name] if through >= 0 else {"0": 0, "1": 0}
+        expected = [number for number in range(_PER_BATCH * _BATCHES) if number // 2 < int(end[str(number % 2)])]
+        files = self.files(through)
+        found = {(row["p"], row["o"]): row for row in rows(self.lake, "flights", files)}
+        dead = {(row["partition"], row["offset"]): row["value"] for row in rows(self.lake, "dead", files)}
+        assert len(found) == len(rows(self.lake, "flights", files))
+        assert len(found) + len(dead) == len(expected)
+        for number in expected:
+            where = (number % 2, number // 2)
+            if number % 10 == 9:
+                assert dead[where] == self.value(number)
+            else:
+                row = found[where]
+                assert (row["id"], row["day"]) == (number, f"2013-01-0{1 + number % 3}")
+                assert row["seats"] == (None if number % 2 else number)
+
+    def files(self, through: int) -> set[str]:
+        """Names of the data files of batches up to ``through``, and no later one is there."""
+        names = {path.name for path in (self.lake / "lk").rglob("part-*") if "_penstock" not in path.parts}
+        return {name for name in names if int(name.split("-")[2]) <= through}
+
+
+def _end_group(group: int) -> None:
+    """End what the driver left: its JVM notices by itself, this only makes sure of it and waits."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+
+
+def test_a_kill_at_any_point_loses_and_doubles_nothing(broker: Broker, tmp_path: Path) -> None:
+    stream = Killed(broker, tmp_path)
+    for batch, point in enumerate(POINTS):
+        # Each run is the restart after the kill before it: it replays that batch, commits it, and dies in the next.
+        assert stream.run(f"{point}:{batch}") == -signal.SIGKILL, point
+        published = [name for name in stream.files(batch) if int(name.split("-")[2]) == batch]
+        assert bool(published) == (point in _PUBLISHED), point
+        stream.reconcile(batch if point == "after-commit" else batch - 1)
+    assert stream.run(None) == 0
+    last = max(stream.committed())
+    stream.reconcile(last)
+    assert len(stream.committed()) >= _BATCHES
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    settled = {line["batch"]: line["rows"] + line["dead"] for line in lines if line["outcome"] == "committed"}
+    assert sum(settled.values()) == _PER_BATCH * _BATCHES
+    assert not list((stream.lake / "lk").glob("*/_penstock/*/staging/*"))
