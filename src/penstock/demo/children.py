@@ -164,7 +164,8 @@ class KillInBatch:
                 return
 
     def _staged(self) -> int:
-        return sum(path.is_file() for path in self._staging.glob("*/staging/**/*"))
+        # The job makes and removes folders all the while; os.walk passes over one that is gone.
+        return sum(len(files) for folder, _, files in os.walk(self._staging) if "staging" in Path(folder).parts)
 
 
 def read_batches(metrics: Path) -> Batches:

@@ -112,22 +112,18 @@ class Cloud:
         return answer["VersionNumber"]
 
     def register_refused(self, definition: str) -> Refusal:
-        """Try a version that has to be refused; returns why it was."""
-        answer = self.glue.register_schema_version(
-            SchemaId={"RegistryName": REGISTRY, "SchemaName": SCHEMA}, SchemaDefinition=definition
-        )
+        """Try a version that has to be refused; returns why it was, as the registry says above the difference."""
+        schema: Any = {"RegistryName": REGISTRY, "SchemaName": SCHEMA}
+        answer = self.glue.register_schema_version(SchemaId=schema, SchemaDefinition=definition)
         if answer["Status"] != "FAILURE":
             raise ChildFailed(f"The incompatible version {answer['VersionNumber']} was not refused: {answer['Status']}.")
-        metadata = self.glue.query_schema_version_metadata(SchemaVersionId=answer["SchemaVersionId"])["MetadataInfoMap"]
-        reasons = [
-            value
-            for key, entry in sorted(metadata.items())
-            if "incompatibilit" in key
-            for value in (
-                entry["MetadataValue"],
-                *(other["MetadataValue"] for other in entry.get("OtherMetadataValueList", ())),
-            )
-        ]
+        diff = self.glue.get_schema_versions_diff(
+            SchemaId=schema,
+            FirstSchemaVersionNumber={"LatestVersion": True},
+            SecondSchemaVersionNumber={"VersionNumber": answer["VersionNumber"]},
+            SchemaDiffType="SYNTAX_DIFF",
+        )["Diff"]
+        reasons = [line.removeprefix("#").strip() for line in diff.splitlines() if line.startswith("#")]
         return Refusal(answer["VersionNumber"], reasons)
 
     def version(self, number: int) -> SchemaVersion:

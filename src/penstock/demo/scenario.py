@@ -37,6 +37,7 @@ __all__ = ["STEPS", "Demo", "Outcome"]
 STEPS = 9
 
 _PARTITIONS = ("year", "month")
+_LIVE = "nyc_live"  # database of the tables that the job itself keeps, beside those the crawler makes
 _DAMAGED_OF_EACH_KIND = 10
 _TOPIC_PARTITIONS = 2
 _SWITCH = 0.5  # share of the records after which version 2 begins
@@ -60,10 +61,10 @@ sink:
   parquet:
     location: s3://$bucket/flights
     partition_by: [$partitions]
-    catalog: {database: $database, table: flights_live, create: true}
+    catalog: {database: $live, table: flights, create: true}
 dead_letters:
   location: s3://$bucket/flights_dead
-  catalog: {database: $database, table: flights_dead, create: true}
+  catalog: {database: $live, table: flights_dead, create: true}
 trigger:
   processingTime: 500 milliseconds
 checkpoint: s3://$bucket-checkpoints/flights
@@ -185,7 +186,7 @@ class Demo:
             topic=TOPIC,
             registry=REGISTRY,
             schema=SCHEMA,
-            database=DATABASE,
+            live=_LIVE,
             partitions=", ".join(_PARTITIONS),
         )
         pipeline.write_text(text)
@@ -319,8 +320,10 @@ class Demo:
         self.steps.say(f"The crawler made {DATABASE}.flights with {self.cloud.partitions('flights')} partitions")
         answers: dict[str, Sequence[Sequence[str | None]]] = {
             "counts": self.cloud.query("SELECT count(*), count(DISTINCT flight_id), count(temp) FROM flights"),
-            "live": self.cloud.query("SELECT count(*) FROM flights_live"),
-            "reasons": self.cloud.query("SELECT reason, count(*) FROM flights_dead GROUP BY reason ORDER BY reason"),
+            "live": self.cloud.query("SELECT count(*) FROM nyc_live.flights"),
+            "reasons": self.cloud.query(
+                "SELECT reason, count(*) FROM nyc_live.flights_dead GROUP BY reason ORDER BY reason"
+            ),
         }
         question = (
             "SELECT a.name AS airline, count(*) AS flights, round(avg(f.dep_delay), 1) AS mean_delay, "
