@@ -1,0 +1,81 @@
+"""Checkpoints read as Spark writes them, and held against the ledger."""
+
+import json
+
+import pytest
+
+from penstock.errors import DataProblem
+from penstock.lake.files import MemoryFiles
+from penstock.lake.ledger import Ledger, Manifest
+from penstock.spark.checkpoints import batch_of, check, query_id, record_count, resume_offsets
+
+QUERY = "c04200ca-af1f-4b08-aa0f-169cad7bba6a"
+OFFSETS = '{"t":{"1":5,"0":4}}'
+
+
+def spark_checkpoint() -> MemoryFiles:
+    files = MemoryFiles()
+    files.files["cp/metadata"] = json.dumps({"id": QUERY}).encode()
+    files.files["cp/sources/0/0"] = b"\0v1\n" + b'{"t":{"0":0,"1":0}}'
+    files.files["cp/offsets/0"] = b'v1\n{"batchWatermarkMs":0}\n' + OFFSETS.encode()
+    return files
+
+
+def committed(files: MemoryFiles) -> Ledger:
+    ledger = Ledger(files, table="s3://lake/t", pipeline="p", query=QUERY)
+    ledger.open()
+    ledger.commit(Manifest(batch=batch_of(files, "cp", 0), moves=()))
+    return ledger
+
+
+def start(files: MemoryFiles) -> None:
+    """What the runner does before it starts the stream."""
+    check(files, "cp", Ledger(files, table="s3://lake/t", pipeline="p", query=query_id(files, "cp") or ""))
+
+
+def test_a_batch_has_its_offsets_from_the_log() -> None:
+    batch = batch_of(spark_checkpoint(), "cp", 0)
+    assert json.loads(batch.start) == {"t": {"0": 0, "1": 0}}
+    assert json.loads(batch.end) == {"t": {"0": 4, "1": 5}}
+    assert record_count(batch) == 9
+
+
+def test_a_new_pipeline_and_a_whole_one_may_start() -> None:
+    empty = MemoryFiles()
+    assert query_id(empty, "cp") is None
+    check(empty, "cp", Ledger(empty, table="s3://lake/t", pipeline="p", query=""))
+    files = spark_checkpoint()
+    check(files, "cp", committed(files))
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "message"),
+    [
+        ("cp/metadata", b"{}", "cp/metadata is damaged: it holds no query id"),
+        ("cp/offsets/0", b"", "cp/offsets/0 is damaged: it is empty"),
+        ("cp/offsets/0", b"v1\n{}\n{", "cp/offsets/0 is damaged: its offsets are not JSON"),
+        ("cp/offsets/0", b'v1\n{}\n{"t":{"0":1}}', "cp/offsets/0 says .* the ledger committed batch 0"),
+        ("cp/offsets/0", None, "cp/offsets/0 is missing, and the ledger has committed batch 0"),
+        ("cp/metadata", None, "cp/metadata is missing, and the ledger has batches up to 0"),
+        ("cp/metadata", b'{"id": "another"}', "belongs to query"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_named(path: str, data: bytes | None, message: str) -> None:
+    files = spark_checkpoint()
+    committed(files)
+    if data is None:
+        del files.files[path]
+    else:
+        files.files[path] = data
+    with pytest.raises(DataProblem, match=message) as caught:
+        start(files)
+    assert "--resume-from-ledger" in str(caught.value)
+
+
+def test_resuming_starts_where_the_ledger_ends_and_only_in_a_new_checkpoint() -> None:
+    files = spark_checkpoint()
+    last = committed(files).last()
+    assert last is not None
+    assert json.loads(resume_offsets(files, "new", last) or "") == {"t": {"0": 4, "1": 5}}
+    with pytest.raises(DataProblem, match="cp is not new"):
+        resume_offsets(files, "cp", last)
