@@ -47,4 +47,6 @@ def command(home: Path | None, form: str) -> None:
     In a shell: eval "$(penstock env)"      In fish: penstock env --format fish | source
     """
     place = home_at(home)
-    click.echo(render({**place.load().client_environment(), "PENSTOCK_HOME": str(place.root)}, form))
+    # Spark reads and writes the lake's folder in place, under the same s3:// names that clients of the gateway see.
+    folders = {"PENSTOCK_HOME": str(place.root), "PENSTOCK_LAKE": str(place.lake)}
+    click.echo(render({**place.load().client_environment(), **folders}, form))
