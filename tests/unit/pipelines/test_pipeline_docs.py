@@ -1,0 +1,34 @@
+"""Every setting of a pipeline is documented, and the page's example is one."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaSource, ParquetSink, Transform, parse_pipeline
+
+PAGE = (Path(__file__).parents[3] / "docs" / "pipelines.md").read_text()
+
+# What the file calls by Spark's or Glue's name.
+WRITTEN = {
+    "starting_offsets": "startingOffsets",
+    "max_offsets_per_trigger": "maxOffsetsPerTrigger",
+    "min_partitions": "minPartitions",
+    "fail_on_data_loss": "failOnDataLoss",
+}
+
+
+@pytest.mark.parametrize("section", [KafkaSource, Decode, Transform, ParquetSink, DeadLetters, CatalogTarget, Drift])
+def test_every_setting_is_on_the_page(section: type) -> None:
+    names = [WRITTEN.get(field.name, field.name) for field in fields(section)]
+    assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", PAGE)] == []
+
+
+def test_the_example_parses() -> None:
+    example = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert example is not None
+    pipeline = parse_pipeline(
+        example.group(1), environment={"PENSTOCK_BROKERS": "127.0.0.1:9092", "PENSTOCK_SECRET_ID": "AmazonMSK_penstock"}
+    )
+    assert pipeline.name == "orders"
