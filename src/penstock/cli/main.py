@@ -3,6 +3,7 @@
 Commands are loaded lazily because their packages come with extras: ``penstock produce`` works without the server's.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,7 +11,7 @@ from importlib import import_module
 import click
 
 from penstock import __version__
-from penstock.errors import PenstockError
+from penstock.cli.failures import DEBUG, explained
 
 __all__ = ["cli", "main"]
 
@@ -62,7 +63,10 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 the machine lacks something, 4 data do not add up."""
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 the machine lacks something, 4 data do not add up.
+
+    130 is Ctrl-C. Every exception becomes one sentence; ``PENSTOCK_DEBUG=1`` shows tracebacks instead.
+    """
     try:
         # Without click's standalone mode a command's Exit comes back as the returned exit code.
         status = cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)
@@ -72,8 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except PenstockError as error:
-        click.echo(f"penstock: {error}", err=True)
-        sys.exit(error.exit_code)
+    except Exception as error:
+        if os.environ.get(DEBUG) == "1":
+            raise
+        problem = explained(error)
+        click.echo(f"penstock: {problem}", err=True)
+        sys.exit(problem.exit_code)
     else:
         sys.exit(status if isinstance(status, int) else 0)

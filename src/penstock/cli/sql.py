@@ -11,10 +11,11 @@ from typing import Any
 
 import boto3
 import click
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.table import Table
 
+from penstock.client.connection import default_region, stray
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 
 __all__ = ["command"]
@@ -74,16 +75,18 @@ def command(
         request["ResultConfiguration"] = {"OutputLocation": output_location}
     try:
         make_client: Any = boto3.session.Session().client
-        athena = make_client("athena", endpoint_url=endpoint_url, region_name=region)
+        athena = make_client("athena", endpoint_url=endpoint_url, region_name=region or default_region())
         execution = _run(athena, request, timeout)
         names, kinds, rows = _result(athena, execution)
         _print(names, kinds, rows, style)
     except ClientError as error:
         details = error.response["Error"]
         raise StatementFailed(f"{details.get('Code')}: {details.get('Message')}") from error
+    except (NoRegionError, NoCredentialsError) as error:
+        raise stray(error) from error
     except BotoCoreError as error:
         raise EnvironmentProblem(
-            f"Athena cannot be reached: {error}.", remedy="See 'penstock status', or set --endpoint-url."
+            f"Athena cannot be reached: {str(error).rstrip('.')}.", remedy="See 'penstock status', or set --endpoint-url."
         ) from error
 
 

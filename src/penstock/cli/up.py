@@ -2,6 +2,7 @@
 
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -32,13 +33,19 @@ _LAST_LINE = "To stop it:"
 _PORT = click.IntRange(1, 65535)
 
 
+def _region(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)+", value):
+        raise click.BadParameter(f"'{value}' is no AWS region such as us-east-1.")
+    return value
+
+
 @click.command("up")
 @home_option
 @click.option("--server-port", type=_PORT, help="Port of the Penstock server. [default: 8750]")
 @click.option("--s3-port", type=_PORT, help="Port of the S3 endpoint. [default: 8751]")
 @click.option("--kafka-port", type=_PORT, help="Port of the Kafka broker. [default: 8752]")
 @click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, for the broker itself. [default: 8753]")
-@click.option("--region", help="AWS region the platform answers for. [default: us-east-1]")
+@click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
 @click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
 @click.option("--no-auth", is_flag=True, help="Let everybody who reaches the ports do everything: for trials.")

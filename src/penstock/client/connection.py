@@ -4,6 +4,7 @@ A call is tried up to ``attempts`` times with botocore's standard mode (exponent
 5xx included). Errors name the endpoint and the seconds spent on the call, retries included.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,11 +29,14 @@ from penstock.errors import (
 if TYPE_CHECKING:
     from boto3.session import Session
 
-__all__ = ["calls", "open_client"]
+__all__ = ["calls", "default_region", "open_client", "stray"]
 
 _ATTEMPTS = 5
 _CONNECT_SECONDS = 5
 _READ_SECONDS = 30
+
+_CREDENTIALS = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (for a local platform: penstock env)."
+_REGION = "Pass a region, or set AWS_REGION (for a local platform: penstock env)."
 
 _BY_CODE: dict[str, type[PenstockError]] = {
     "EntityNotFoundException": NotFound,
@@ -82,17 +86,25 @@ def open_client(
         # A new session a client: the default one of boto3 is not safe to build clients from in several threads.
         return (session or boto3.session.Session()).client(
             service,  # type: ignore[call-overload]
-            region_name=region,
+            region_name=region or default_region(),
             endpoint_url=endpoint_url,
             config=config,
         )
     except NoRegionError:
         raise EnvironmentProblem(
             f"No AWS region is set for {service}.",
-            remedy="Pass a region, or set AWS_REGION (for a local platform: penstock env).",
+            remedy=_REGION,
         ) from None
     except (BotoCoreError, ValueError) as error:
-        raise EnvironmentProblem(f"The {service} client cannot be made for {endpoint_url or 'AWS'}: {error}.") from error
+        raise EnvironmentProblem(
+            f"The {service} client cannot be made for {endpoint_url or 'AWS'}: {str(error).rstrip('.')}.",
+            remedy="Check the endpoint, the region and the profile.",
+        ) from error
+
+
+def default_region() -> str | None:
+    """``AWS_REGION``, which AWS's other SDKs and Penstock's own commands heed; None leaves it to botocore."""
+    return os.environ.get("AWS_REGION") or None
 
 
 @contextmanager
@@ -110,7 +122,7 @@ def calls(client: Any, what: str) -> Iterator[None]:
     except NoCredentialsError:
         raise EnvironmentProblem(
             f"Reading {what} from {_endpoint(client)}: no AWS credentials were found.",
-            remedy="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (for a local platform: penstock env).",
+            remedy=_CREDENTIALS,
         ) from None
     except ParamValidationError as error:
         raise InvalidInput(f"Asking for {what}: {' '.join(str(error).split())}.") from None
@@ -122,6 +134,24 @@ def calls(client: Any, what: str) -> Iterator[None]:
         ) from error
 
 
+def stray(error: Exception) -> PenstockError:
+    """The error for an exception of botocore that no :func:`calls` caught, where the client is not known any more."""
+    if isinstance(error, ClientError):
+        details, answer = error.response.get("Error", {}), error.response.get("ResponseMetadata", {})
+        code, status = details.get("Code", ""), int(answer.get("HTTPStatusCode", 0))
+        return _by_code(code, details.get("Message", "") or code, f"(asked for {error.operation_name})", status)
+    if isinstance(error, NoCredentialsError):
+        return EnvironmentProblem("No AWS credentials were found.", remedy=_CREDENTIALS)
+    if isinstance(error, NoRegionError):
+        return EnvironmentProblem("No AWS region is set.", remedy=_REGION)
+    if isinstance(error, ParamValidationError):
+        return InvalidInput(f"{' '.join(str(error).split())}.")
+    return EnvironmentProblem(
+        f"No usable answer from AWS's services or the platform: {str(error).rstrip('.')}.",
+        remedy="Check that the server runs ('penstock status') and that the endpoint is right.",
+    )
+
+
 def _endpoint(client: Any) -> str:
     return str(client.meta.endpoint_url)
 
@@ -130,7 +160,10 @@ def _refusal(client: Any, what: str, error: ClientError, seconds: float) -> Pens
     code = error.response.get("Error", {}).get("Code", "")
     text = error.response.get("Error", {}).get("Message", "") or code
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    where = f"(asked for {what} at {_endpoint(client)}, {seconds:.1f} s)"
+    return _by_code(code, text, f"(asked for {what} at {_endpoint(client)}, {seconds:.1f} s)", status)
+
+
+def _by_code(code: str, text: str, where: str, status: int) -> PenstockError:
     if code in _BY_CODE:
         kind = _BY_CODE[code]
         remedy = "Check the access key, its secret and its permissions." if kind is AccessDenied else None

@@ -136,13 +136,18 @@ class Home:
         try:
             raw = json.loads(self.config_file.read_text())
             known = {field.name for field in fields(PlatformConfig)}
-            return PlatformConfig(**{key: value for key, value in raw.items() if key in known})
+            config = PlatformConfig(**{key: value for key, value in raw.items() if key in known})
+            _check_types(config)
+            return config
         except FileNotFoundError:
             raise InvalidInput(
                 f"There is no platform in {self.root}.", remedy="Start one with 'penstock up', or set PENSTOCK_HOME."
             ) from None
-        except (ValueError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"{self.config_file} cannot be read: {error}.", remedy="Restore or remove it.") from error
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise InvalidInput(
+                f"{self.config_file} cannot be read: {error}.",
+                remedy="Restore it: it holds the passwords that the broker's data and the clients go with.",
+            ) from error
 
     def save(self, config: PlatformConfig) -> None:
         """Write the configuration, readable by its owner alone; whole or not at all."""
@@ -151,3 +156,12 @@ class Home:
         scratch.touch(mode=0o600)
         scratch.write_text(json.dumps(asdict(config), indent=2) + "\n")
         scratch.replace(self.config_file)
+
+
+def _check_types(config: PlatformConfig) -> None:
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if type(value) is not field.type:
+            raise TypeError(f"{field.name} is {value!r} and has to be {'a number' if field.type is int else 'a text'}")
+        if field.type is int and not 0 < value < 65536:
+            raise ValueError(f"{field.name} is {value}, which is no port")
