@@ -1,22 +1,26 @@
 # Set-up and the project's commands. Everything downloaded lives in PENSTOCK_CACHE; everything installed in .venv.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: setup setup-dev demo test test-unit lint bench lock wheel clean
+.NOTPARALLEL:
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock wheel clean python java environment-runtime environment-dev environment-bench uv
 
 export PENSTOCK_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
-export PIP_CACHE_DIR := $(PENSTOCK_CACHE)/pip
 export UV_PYTHON_DOWNLOADS := never
-UV_VERSION := 0.13.8
-PYTHON ?= $(shell tools/find-python)
-UV := .tools/bin/uv
+ifndef PYTHON
+PYTHON := $(shell tools/find-python)
+endif
+UV := .tools/env/bin/uv
 BIN := .venv/bin
 
-setup: .venv/.runtime
+setup: java environment-runtime
 	@$(BIN)/penstock fetch --quiet-when-cached
 
-setup-dev: .venv/.dev
+setup-dev: java environment-dev
 	@$(BIN)/penstock fetch --quiet-when-cached --with-tests
+
+setup-bench: java environment-bench
+	@$(BIN)/penstock fetch --quiet-when-cached
 
 demo: setup
 	$(BIN)/penstock demo
@@ -24,47 +28,44 @@ demo: setup
 test: setup-dev
 	$(BIN)/pytest
 
-test-unit: .venv/.dev
+test-unit: python environment-dev
 	$(BIN)/pytest tests/unit
 
-lint: .venv/.dev
+lint: python environment-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.bench
-	@$(BIN)/penstock fetch --quiet-when-cached
+bench: setup-bench
 	$(BIN)/python -m benchmarks
 
-wheel: $(UV)
-	$(UV) build --wheel
+wheel: python uv
+	$(UV) build --wheel --quiet --require-hashes --build-constraints locks/build.txt
+	@ls dist/*.whl
 
-$(UV):
+# What the machine lacks is said before anything is downloaded.
+python:
 	@tools/check-machine "$(PYTHON)"
-	@"$(PYTHON)" -m venv .tools
-	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+java:
+	@tools/check-machine "$(PYTHON)" java
 
 # One environment a lock: runtime for the demo, dev adds the checks, bench adds the server we compare with.
-.venv/.runtime: $(UV) locks/runtime.txt pyproject.toml
-	@tools/check-machine "$(PYTHON)"
-	@test -e .venv/.dev -o -e .venv/.bench || tools/sync locks/runtime.txt
-	@touch $@
+environment-runtime environment-dev environment-bench: environment-%:
+	@"$(PYTHON)" tools/sync $*
 
-.venv/.dev: $(UV) locks/dev.txt pyproject.toml
-	@tools/check-machine "$(PYTHON)"
-	@tools/sync locks/dev.txt
-	@mkdir -p .venv && touch $@ .venv/.runtime
+uv:
+	@"$(PYTHON)" tools/sync uv
 
-.venv/.bench: $(UV) locks/bench.txt pyproject.toml
-	@tools/sync locks/bench.txt
-	@touch $@
-
-# The locks carry hashes and no addresses, so that any mirror serves them (docs/adr/0002).
-lock: $(UV)
-	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra all pyproject.toml -o locks/runtime.txt
-	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra all --group dev -c locks/runtime.txt pyproject.toml -o locks/dev.txt
-	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra all --group dev --group bench -c locks/dev.txt pyproject.toml -o locks/bench.txt
+# The locks carry hashes and no addresses, so that any mirror serves them (docs/adr/0002). Each one holds the one before.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
+lock: python uv
+	$(COMPILE) --extra all pyproject.toml -o locks/runtime.txt
+	$(COMPILE) --extra all --group dev -c locks/runtime.txt pyproject.toml -o locks/dev.txt
+	$(COMPILE) --extra all --group dev --group bench -c locks/dev.txt pyproject.toml -o locks/bench.txt
+	$(COMPILE) --no-annotate -c locks/dev.txt locks/build.in -o locks/build.txt
+	$(COMPILE) --no-annotate locks/uv.in -o locks/uv.txt
 
 clean:
-	rm -rf .venv .tools dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
