@@ -5,7 +5,8 @@ commit (https://www.sqlite.org/lang_transaction.html), and readers go on undistu
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import RLock
 from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
@@ -42,6 +43,8 @@ class Database:
         if in_memory:
             options["poolclass"] = StaticPool
         self.engine: Engine = create_engine(self.url, **options)
+        # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
+        self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -55,8 +58,16 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A connection in a write transaction, committed at the end, rolled back on any error."""
-        with self.engine.connect().execution_options(penstock_write=True) as connection, connection.begin():
+        with (
+            self._writers,
+            self.engine.connect().execution_options(penstock_write=True) as connection,
+            connection.begin(),
+        ):
             yield connection
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """The queue of this process's writers, for one that brings its own connection."""
+        return self._writers
 
     def create_all(self) -> None:
         """Create every registered table, for tests; the server migrates with Alembic instead."""

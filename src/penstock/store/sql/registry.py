@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.engine import RowMapping
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.dml import Insert
 
 from penstock.registry.errors import (
     MetadataExists,
@@ -22,6 +21,7 @@ from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import AVAILABLE, Metadata, Registry, Schema, SchemaKey, Version, VersionHead
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.store.sql.database import Database
+from penstock.store.sql.direct import Direct, DirectTransaction, Prepared, Row
 from penstock.store.sql.registry_cache import VersionCache
 from penstock.store.sql.registry_tables import (
     registries,
@@ -59,8 +59,7 @@ _BY_FINGERPRINT = _VERSION.where(_ONE_SCHEMA, schema_versions.c.fingerprint == b
 _USABLE = _VERSION.where(
     _ONE_SCHEMA, schema_versions.c.number >= bindparam("r_first"), schema_versions.c.status == AVAILABLE
 ).order_by(schema_versions.c.number)
-_ADD_SCHEMA = insert(schemas)
-_ADD_VERSION = insert(schema_versions)
+_REGISTRY = select(registries).where(registries.c.name == bindparam("r_name"))
 _NEXT_VERSION = (
     update(schemas)
     .where(_ONE_SCHEMA, schemas.c.revision == bindparam("r_revision"), schemas.c.next_number == bindparam("r_number"))
@@ -72,6 +71,27 @@ _NEXT_VERSION = (
     )
     .returning(schemas.c.id)
 )
+_REMOVE_VERSION = delete(schema_versions).where(schema_versions.c.id == bindparam("r_id"))
+_COUNT_DELETION = update(registry_epoch).where(registry_epoch.c.id == 1).values(number=registry_epoch.c.number + 1)
+
+
+class _Statements:
+    """The statements of the hot paths, ready for one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.registry = Prepared(database, _REGISTRY)
+        self.schema = Prepared(database, _SCHEMA)
+        self.by_id = Prepared(database, _BY_ID)
+        self.by_number = Prepared(database, _BY_NUMBER)
+        self.by_fingerprint = Prepared(database, _BY_FINGERPRINT)
+        self.usable = Prepared(database, _USABLE)
+        self.next_version = Prepared(database, _NEXT_VERSION)
+        self.remove_version = Prepared(database, _REMOVE_VERSION)
+        self.count_deletion = Prepared(database, _COUNT_DELETION.returning(registry_epoch.c.id))
+        self.first_deletion = Prepared(database, insert(registry_epoch).values(id=1, number=1))
+        self.add_schema = Prepared(database, _insert_all(schemas, but="id").returning(schemas.c.id))
+        self.add_version = Prepared(database, _insert_all(schema_versions))
+        self.add_tag = Prepared(database, _insert_all(registry_tags))
 
 
 class SqlRegistryStore:
@@ -79,6 +99,8 @@ class SqlRegistryStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._direct = Direct(database)
+        self._statements = _Statements(database)
         self._cache = VersionCache(database)
 
     def add_registry(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
@@ -126,21 +148,22 @@ class SqlRegistryStore:
         return True
 
     def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> None:
-        with self._database.write() as connection:
-            if _registry(connection, schema.key.registry) is None:
+        statements = self._statements
+        with self._direct.write() as transaction:
+            if transaction.run(statements.registry, {"r_name": schema.key.registry}) is None:
                 raise RegistryNotFound(schema.key.registry)
             try:
-                added = connection.execute(_ADD_SCHEMA, _schema_row(schema))
-            except IntegrityError:
+                added = transaction.run(statements.add_schema, _schema_row(schema))
+            except self._direct.Conflict:
                 raise SchemaExists(*schema.key) from None
-            if first is not None:
-                schema_id = added.inserted_primary_key[0]  # type: ignore[index]
-                connection.execute(_ADD_VERSION, {"schema_id": schema_id, **_version_row(first)})
-            _insert_tags(connection, schema_resource(schema.key), tags)
+            if first is not None and added is not None:
+                transaction.run(statements.add_version, {"schema_id": added["id"], **_version_row(first)})
+            resource = schema_resource(schema.key)
+            for key, value in tags.items():
+                transaction.run(statements.add_tag, {"resource": resource, "key": key, "value": value})
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
-        with self._database.read() as connection:
-            row = connection.execute(_SCHEMA, _naming(key)).mappings().first()
+        row = self._direct.first(self._statements.schema, _naming(key))
         return None if row is None else _to_schema(row)
 
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
@@ -179,7 +202,7 @@ class SqlRegistryStore:
     def add_version(self, version: Version, *, revision: int, replaces: str | None) -> bool:
         try:
             added = self._add_version(version, revision, replaces)
-        except IntegrityError:
+        except self._direct.Conflict:
             return False
         if replaces is not None:
             self._cache.forget()
@@ -193,24 +216,31 @@ class SqlRegistryStore:
             "r_updated": _micros(version.created),
             "r_latest": version.number if version.status == AVAILABLE else None,
         }
-        with self._database.write() as connection:
-            schema_id = connection.execute(_NEXT_VERSION, step).scalar()
-            if schema_id is None:
+        statements = self._statements
+        with self._direct.write() as transaction:
+            moved = transaction.run(statements.next_version, step)
+            if moved is None:
                 return False
             if replaces is not None:
-                connection.execute(delete(schema_versions).where(schema_versions.c.id == replaces))
-                _count_deletion(connection)
-            connection.execute(_ADD_VERSION, {"schema_id": schema_id, **_version_row(version)})
+                transaction.run(statements.remove_version, {"r_id": replaces})
+                self._count_deletion(transaction)
+            transaction.run(statements.add_version, {"schema_id": moved["id"], **_version_row(version)})
         return True
 
+    def _count_deletion(self, transaction: DirectTransaction) -> None:
+        if transaction.run(self._statements.count_deletion, {}) is None:
+            transaction.run(self._statements.first_deletion, {})
+
     def get_version(self, version_id: str) -> Version | None:
-        return self._one(version_id, _BY_ID, {"r_id": version_id})
+        return self._one(version_id, self._statements.by_id, {"r_id": version_id})
 
     def get_version_numbered(self, key: SchemaKey, number: int) -> Version | None:
-        return self._one((*key, number), _BY_NUMBER, {**_naming(key), "r_number": number})
+        return self._one((*key, number), self._statements.by_number, {**_naming(key), "r_number": number})
 
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
-        return self._one((*key, fingerprint), _BY_FINGERPRINT, {**_naming(key), "r_fingerprint": fingerprint})
+        return self._one(
+            (*key, fingerprint), self._statements.by_fingerprint, {**_naming(key), "r_fingerprint": fingerprint}
+        )
 
     def list_versions(self, key: SchemaKey, after: int | None, count: int) -> Sequence[VersionHead]:
         query = select(*_HEAD).select_from(_JOINED).where(_is_schema(key)).order_by(schema_versions.c.number).limit(count)
@@ -220,9 +250,8 @@ class SqlRegistryStore:
             return [VersionHead(**_head(row)) for row in connection.execute(query).mappings()]
 
     def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        with self._database.read() as connection:
-            rows = connection.execute(_USABLE, {**_naming(key), "r_first": first}).mappings()
-            return [_to_version(row) for row in rows]
+        rows = self._direct.all(self._statements.usable, {**_naming(key), "r_first": first})
+        return [_to_version(row) for row in rows]
 
     def delete_versions(self, key: SchemaKey, numbers: range, now: datetime, *, revision: int) -> Sequence[int] | None:
         change = update(schemas).where(_is_schema(key), schemas.c.revision == revision)
@@ -290,18 +319,22 @@ class SqlRegistryStore:
         with self._database.write() as connection:
             connection.execute(delete(registry_tags).where(wanted))
 
-    def _one(self, cache_key: Hashable, query: Select[Any], named: Mapping[str, Any]) -> Version | None:
+    def _one(self, cache_key: Hashable, query: Prepared, named: Row) -> Version | None:
         cached = self._cache.get(cache_key)
         if cached is not None:
             return cached
         stamp = self._cache.stamp()
-        with self._database.read() as connection:
-            row = connection.execute(query, named).mappings().first()
+        row = self._direct.first(query, named)
         if row is None:
             return None
         version = _to_version(row)
         self._cache.put(cache_key, version, stamp)
         return version
+
+
+def _insert_all(table: Table, *, but: str = "") -> Insert:
+    """An INSERT of every column, by its name, but for one that the database fills in."""
+    return insert(table).values({name: bindparam(name) for name in table.columns.keys() if name != but})  # noqa: SIM118
 
 
 def _naming(key: SchemaKey) -> dict[str, Any]:
@@ -313,7 +346,7 @@ def _is_schema(key: SchemaKey) -> ColumnElement[bool]:
 
 
 def _registry(connection: Connection, name: str) -> Registry | None:
-    row = connection.execute(select(registries).where(registries.c.name == name)).mappings().first()
+    row = connection.execute(_REGISTRY, {"r_name": name}).mappings().first()
     return None if row is None else _to_registry(row)
 
 
@@ -324,17 +357,24 @@ def _insert_tags(connection: Connection, resource: str, tags: Mapping[str, str])
 
 
 def _count_deletion(connection: Connection) -> None:
-    grown = update(registry_epoch).where(registry_epoch.c.id == 1).values(number=registry_epoch.c.number + 1)
-    if connection.execute(grown).rowcount == 0:
+    if connection.execute(_COUNT_DELETION).rowcount == 0:
         connection.execute(insert(registry_epoch).values(id=1, number=1))
 
 
 def _schema_row(schema: Schema) -> dict[str, Any]:
-    row = asdict(schema)
-    row["registry"], row["name"] = row.pop("key")
-    row["compatibility"] = schema.compatibility.value
-    row["created"], row["updated"] = _micros(schema.created), _micros(schema.updated)
-    return row
+    return {
+        "registry": schema.key.registry,
+        "name": schema.key.name,
+        "data_format": schema.data_format,
+        "compatibility": schema.compatibility.value,
+        "description": schema.description,
+        "checkpoint": schema.checkpoint,
+        "latest": schema.latest,
+        "next_number": schema.next_number,
+        "revision": schema.revision,
+        "created": _micros(schema.created),
+        "updated": _micros(schema.updated),
+    }
 
 
 def _version_row(version: Version) -> dict[str, Any]:
@@ -349,13 +389,13 @@ def _version_row(version: Version) -> dict[str, Any]:
     }
 
 
-def _to_registry(row: RowMapping) -> Registry:
+def _to_registry(row: Row | RowMapping) -> Registry:
     return Registry(
         name=row["name"], description=row["description"], created=_time(row["created"]), updated=_time(row["updated"])
     )
 
 
-def _to_schema(row: RowMapping) -> Schema:
+def _to_schema(row: Row | RowMapping) -> Schema:
     return Schema(
         key=SchemaKey(row["registry"], row["name"]),
         data_format=row["data_format"],
@@ -370,7 +410,7 @@ def _to_schema(row: RowMapping) -> Schema:
     )
 
 
-def _head(row: RowMapping) -> dict[str, Any]:
+def _head(row: Row | RowMapping) -> dict[str, Any]:
     return {
         "id": row["id"],
         "key": SchemaKey(row["registry"], row["name"]),
@@ -381,7 +421,7 @@ def _head(row: RowMapping) -> dict[str, Any]:
     }
 
 
-def _to_version(row: RowMapping) -> Version:
+def _to_version(row: Row | RowMapping) -> Version:
     verdict = None if row["verdict"] is None else _read_verdict(row["verdict"])
     return Version(**_head(row), definition=row["definition"], fingerprint=row["fingerprint"], verdict=verdict)
 

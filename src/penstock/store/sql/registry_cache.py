@@ -7,6 +7,7 @@ number of deletions read, and only where that grew is the cache emptied, so that
 
 from collections.abc import Hashable
 from threading import Lock
+from typing import Any
 
 from sqlalchemy import Engine, event, select
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
@@ -14,6 +15,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from penstock.registry.cache import WeightedCache
 from penstock.registry.model import Version
 from penstock.store.sql.database import Database
+from penstock.store.sql.direct import Direct, Prepared
 from penstock.store.sql.registry_tables import registry_epoch
 
 __all__ = ["VersionCache"]
@@ -27,9 +29,12 @@ class VersionCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._direct = Direct(database)
+        self._deletions = Prepared(database, select(registry_epoch.c.number))
         self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
         self._lock = Lock()
         self._watcher: PoolProxiedConnection | None = None
+        self._watched: Any = None  # the watcher's cursor, which is kept for its one statement
         self._seen: int | None = None
         self._epoch: int | None = None
         event.listen(database.engine, "engine_disposed", self._close)
@@ -52,8 +57,8 @@ class VersionCache:
         with self._lock:
             if self._epoch is not None and (self._alone or not self._others_committed()):
                 return self._epoch
-            with self._database.read() as connection:
-                number = connection.execute(select(registry_epoch.c.number)).scalar() or 0
+            found = self._direct.first(self._deletions, {})
+            number: int = found["number"] if found is not None else 0
             if number != self._epoch:
                 self._versions.clear()
                 self._epoch = number
@@ -72,13 +77,8 @@ class VersionCache:
             self._watcher = self._database.engine.raw_connection()
             # Taken out of the pool for good; it is never used for anything else.
             self._watcher.detach()
-        cursor = self._watcher.cursor()
-        try:
-            cursor.execute("PRAGMA data_version")
-            row = cursor.fetchone()
-        finally:
-            cursor.close()
-        version = None if row is None else int(row[0])
+            self._watched = self._watcher.cursor()
+        version: int = self._watched.execute("PRAGMA data_version").fetchall()[0][0]
         changed = version != self._seen
         self._seen = version
         return changed
