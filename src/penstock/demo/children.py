@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import EnvironmentProblem, PenstockError
+from penstock.local.child import Child, Service
 
-__all__ = ["Batches", "ChildFailed", "Job", "KillInBatch", "penstock", "read_batches", "start"]
+__all__ = ["Batches", "ChildFailed", "Command", "Job", "KillInBatch", "penstock", "read_batches"]
 
 _TAIL = 15  # lines of a failed child's output that are shown
 
@@ -40,18 +41,66 @@ class Batches:
         return sum(len(line["versions"]) > 1 for line in self.lines)
 
 
-def start(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """``penstock ARGUMENTS`` as the leader of a process group of its own, its output in ``log``."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            [sys.executable, "-m", "penstock", *arguments],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+class Command:
+    """``penstock ARGUMENTS`` on a leash: however the demo ends, SIGKILL included, the command ends with it.
+
+    ``log`` gets its output. ``ready`` tells :meth:`wait_ready` when, within ``seconds``; after SIGTERM it has ``grace``
+    seconds to end.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        ready: Callable[[], bool] = lambda: True,
+        seconds: float = 300,
+        grace: float = 60,
+    ) -> None:
+        self.log = log
+        self._child = Child(
+            Service(
+                name=arguments[0],
+                title=f"command 'penstock {arguments[0]}'",
+                command=lambda: [sys.executable, "-m", "penstock", *arguments],
+                environment=environment,
+                is_ready=ready,
+                start_timeout=seconds,
+                stop_grace=grace,
+            ),
+            log,
         )
+
+    def start(self) -> "Command":
+        """Start it; :meth:`wait_ready` waits where that is wanted."""
+        self._child.start()
+        return self
+
+    def wait_ready(self) -> None:
+        """Wait until it is ready; :class:`EnvironmentProblem` with the end of its log where it ends or takes too long."""
+        self._child.wait_ready()
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status (128 + signal where one ended it); None while it runs."""
+        return self._child.exit_status
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit status, None where it has not ended after ``seconds``."""
+        return self._child.wait(seconds)
+
+    def terminate(self) -> None:
+        """SIGTERM for the command alone, as from an operator: what it started it ends itself."""
+        self._child.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL for the command and all in its process group at once, as in a crash."""
+        self._child.kill()
+
+    def stop(self) -> None:
+        """End it and what it started; nothing to do where it has ended."""
+        self._child.stop()
 
 
 def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeout: float = 300) -> str:
@@ -81,32 +130,27 @@ class Job:
     metrics: Path
     log: Path
     environment: Mapping[str, str]
-    _process: subprocess.Popen[bytes] | None = field(default=None)
+    _command: Command | None = field(default=None)
 
     def start(self) -> None:
         """Start the job, or start it again after a kill."""
-        self._process = start(["run", str(self.pipeline), "--metrics", str(self.metrics)], self.environment, self.log)
+        arguments = ["run", str(self.pipeline), "--metrics", str(self.metrics)]
+        self._command = Command(arguments, self.environment, self.log).start()
 
     def kill(self) -> None:
         """SIGKILL for the driver, its JVM and all that belongs to them, at once."""
-        process = self._running()
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        self._process = None
+        self._running().kill()
+        self._command = None
 
     def stop(self, *, timeout: float = 90) -> None:
         """End the job as an operator would, with SIGTERM, and wait."""
-        if self._process is None or self._process.poll() is not None:
+        command, self._command = self._command, None
+        if command is None or command.status is not None:
             return
-        self._process.terminate()
-        try:
-            self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            raise ChildFailed(f"The job did not end within {timeout:.0f} s of SIGTERM.") from None
-        finally:
-            self._process = None
+        command.terminate()
+        if command.wait(timeout) is None:
+            command.kill()
+            raise ChildFailed(f"The job did not end within {timeout:.0f} s of SIGTERM.")
 
     def wait_until(
         self, enough: Callable[[Batches], bool], what: str, *, timeout: float, show: Callable[[Batches], None]
@@ -123,12 +167,12 @@ class Job:
                 raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({batches.settled} records so far).")
             time.sleep(0.1)
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def _running(self) -> Command:
+        if self._command is None:
             raise EnvironmentProblem("The job was not started.")
-        if (status := self._process.poll()) is not None:
+        if (status := self._command.status) is not None:
             raise ChildFailed(f"The job ended with {status}: {_tail(self.log.read_text(errors='replace'))}")
-        return self._process
+        return self._command
 
 
 class KillInBatch:

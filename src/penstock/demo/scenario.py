@@ -1,8 +1,8 @@
 """The demo from the first process to the last figure: nine steps, each through the door a user would take."""
 
+import contextlib
 import io
 import os
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +18,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from penstock.client.secrets import BrokerCredentials
-from penstock.demo.children import Batches, ChildFailed, Job, KillInBatch, penstock, read_batches, start
+from penstock.demo.children import Batches, ChildFailed, Command, Job, KillInBatch, penstock, read_batches
 from penstock.demo.cloud import DATABASE, REGISTRY, SCHEMA, TOPIC, Cloud
 from penstock.demo.console import Steps
 from penstock.demo.damage import DAMAGES, damage
 from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHEMA, load_flights, load_table, new_fields
 from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
+from penstock.local.instance import Instance
 from penstock.local.ports import free_ports
 from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
@@ -98,10 +99,11 @@ class Demo:
     job: Job = field(init=False)
     _source: pa.Table = field(init=False)
     _killer: KillInBatch = field(init=False)
-    _running: list[tuple[subprocess.Popen[bytes], str]] = field(default_factory=list)
+    _running: list[tuple[Command, str]] = field(default_factory=list)
     _dead: dict[tuple[str, int, int], bytes] = field(default_factory=dict)
     _produce_seconds: float = 0.0
-    _children: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _platform: Command | None = None
+    _children: list[Command] = field(default_factory=list)
 
     def run(self) -> Outcome:
         """All nine steps; a difference in the account is raised at the end, after everything was stopped."""
@@ -124,6 +126,8 @@ class Demo:
                 answers = self._query()
             with self.steps.step("Reconcile every record and every field"):
                 account = self._reconcile()
+            if self.keep:
+                self._leave_up()
             return Outcome(
                 account=account,
                 refusal=refusal,
@@ -151,14 +155,20 @@ class Demo:
     def _start_platform(self) -> None:
         server, s3, kafka, controller = free_ports(4)
         ports = [f"--server-port={server}", f"--s3-port={s3}", f"--kafka-port={kafka}", f"--controller-port={controller}"]
+        self._platform = Command(
+            ["up", "--home", str(self.home.root), *ports], {}, self.home.logs / "platform.log", ready=self._platform_runs
+        )
         # The data are read while the platform starts: both take a few seconds.
-        up = start(["up", "--detach", "--home", str(self.home.root), *ports], {}, self.home.logs / "demo.log")
+        self._platform.start()
         self._source = load_flights(self.records)
-        if up.wait() != 0:
-            raise ChildFailed((self.home.logs / "demo.log").read_text(errors="replace").strip() or "'penstock up' failed.")
+        self._platform.wait_ready()
         self.config = self.home.load()
         self.cloud = Cloud(self.config)
         self.steps.say(f"{self._source.num_rows:,} flights; server {self.config.endpoint_url}, broker {self.config.brokers}")
+
+    def _platform_runs(self) -> bool:
+        state = Instance(self.home.run).read()
+        return state is not None and state.phase == "running"
 
     def _create(self) -> None:
         self.cloud.create_schema(FIRST_SCHEMA)
@@ -207,22 +217,22 @@ class Demo:
         self.steps.say(f"{first:,} records sent with version 1 are in the lake, in {len(batches.lines)} batches")
         return first
 
-    def _produce(self, name: str, rows: pa.Table, *, version: int, rate: float | None = None) -> subprocess.Popen[bytes]:
+    def _produce(self, name: str, rows: pa.Table, *, version: int, rate: float | None = None) -> Command:
         """``penstock produce`` over a Parquet file of ``rows``, started."""
         path = self.home.root / f"{name}.parquet"
         pq.write_table(rows, path)
         arguments = ["produce", "-registryName", REGISTRY, "-schema", SCHEMA, "-topic", TOPIC, "--file", str(path)]
         arguments += ["--schema-version", str(version), "--no-progress"]
         arguments += [] if rate is None else ["--rate", str(rate)]
-        process = start(arguments, self._environment, self.home.logs / f"produce-{name}.log")
-        self._children.append(process)
-        return process
+        command = Command(arguments, self._environment, self.home.logs / f"produce-{name}.log").start()
+        self._children.append(command)
+        return command
 
-    def _finish(self, process: subprocess.Popen[bytes], what: str) -> None:
+    def _finish(self, command: Command, what: str) -> None:
         began = time.monotonic()
-        if process.wait(_STREAM_SECONDS) != 0:
-            raise ChildFailed(f"The producer of {what} ended with {process.returncode}; its log is in {self.home.logs}.")
-        self._children.remove(process)
+        if (status := command.wait(_STREAM_SECONDS)) != 0:
+            raise ChildFailed(f"The producer of {what} ended with {status}; its log is {command.log}.")
+        self._children.remove(command)
         self._produce_seconds += time.monotonic() - began
 
     def _evolve(self) -> Sequence[str]:
@@ -350,10 +360,17 @@ class Demo:
         )
 
     def _end(self) -> None:
-        for child in self._children:
-            child.kill()
-            child.wait()
-        if hasattr(self, "job"):
-            self.job.stop()
-        if not self.keep and (self.home.root / "platform.json").exists():
-            penstock(["down", "--home", str(self.home.root)], dict(os.environ))
+        with contextlib.ExitStack() as ends:
+            if self._platform is not None:
+                ends.callback(self._platform.stop)
+            if hasattr(self, "job"):
+                ends.callback(self.job.stop)
+            for child in self._children:
+                ends.callback(child.kill)
+
+    def _leave_up(self) -> None:
+        """Start the platform once more, off the leash and with all its data."""
+        assert self._platform is not None
+        self._platform.stop()
+        self._platform = None
+        penstock(["up", "--detach", "--home", str(self.home.root)], dict(os.environ))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from penstock.errors import EnvironmentProblem
 from penstock.local import leash
 
@@ -124,6 +126,35 @@ class Child:
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
+
+    def wait(self, seconds: float) -> int | None:
+        """The exit status, None where it has not ended by itself after ``seconds``."""
+        assert self._leash is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._leash.wait(seconds)
+        return self.exit_status
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process itself, not to its group; nothing where it has ended."""
+        for process in self._processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL for the process and its group at once, as in a crash; returns when they have ended."""
+        for process in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        if self._leash is not None:
+            self._leash.wait()
+
+    def _processes(self) -> list[psutil.Process]:
+        """The process below the leash, which leads its group; none once it has ended."""
+        if self._leash is None or self._leash.poll() is not None:
+            return []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(self._leash.pid).children()
+        return []
 
     def problem(self, what: str) -> EnvironmentProblem:
         """An error that says what happened to the service and shows the end of its log."""

@@ -1,11 +1,16 @@
 """The demo at a small scale: the same nine steps, and an account that has to be exact."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 
@@ -34,6 +39,52 @@ def test_the_demo_reconciles_with_evolution_damage_and_a_kill(tmp_path: Path) ->
     assert any(set(line["versions"]) == {"1", "2"} for line in committed)
     # Nothing of the platform is left.
     assert not [pid for pid in _processes() if str(home) in pid]
+
+
+@pytest.mark.jvm
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: int) -> None:
+    home = tmp_path / "home"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    with (tmp_path / "said").open("wb") as said:
+        demo = subprocess.Popen(
+            [sys.executable, "-m", "penstock", "demo", "--records", "1000", "--home", str(home)],
+            cwd=tmp_path,
+            env=environment,
+            stdout=said,
+            stderr=said,
+        )
+    try:
+        # The job is the last to start; Spark's Java is there a moment later.
+        eventually(
+            lambda: sum("java" in each.name() for each in children(demo.pid)) == 3, "two parts and Spark in Java", 150
+        )
+        started = children(demo.pid)
+    finally:
+        demo.send_signal(number)
+        status = demo.wait(120)
+    eventually(lambda: not [each for each in started if each.is_running() and each.status() != "zombie"], "all ended", 60)
+    assert status == (130 if number == signal.SIGINT else -number), (tmp_path / "said").read_text()
+    assert "Traceback" not in (tmp_path / "said").read_text()
+    assert not [line for line in _processes() if str(home) in line]
+
+
+def children(pid: int) -> list[psutil.Process]:
+    """All processes below one."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def eventually(condition: Callable[[], bool], what: str, seconds: float) -> None:
+    """Return once ``condition`` holds; a process may end while it is looked at."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if condition():
+                return
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.1)
 
 
 def _processes() -> list[str]:
