@@ -18,7 +18,7 @@ from penstock.settings.home import Home
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
-from penstock.spark.session import lake_configuration
+from penstock.spark.session import lake_configuration, s3a_configuration
 from penstock.spark.source import reach
 from penstock.spark.versions import SchemaBook
 
@@ -76,11 +76,14 @@ def command(  # noqa: PLR0917 - click passes them by name
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     options = RunOptions(
         master=master,
-        jars=class_path("spark"),
+        jars=[*class_path("spark"), *(class_path("s3a") if lake is None and _uses_s3(pipeline) else ())],
         log=log or where.logs / f"spark-{pipeline.name}.log",
         lake=lake,
         driver_memory=driver_memory,
-        spark_configuration=dict(_pair(each) for each in configuration),
+        spark_configuration={
+            **(s3a_configuration(os.environ) if lake is None else {}),
+            **dict(_pair(each) for each in configuration),
+        },
         once=once,
         metrics=metrics,
         resume_from_ledger=resume_from_ledger,
@@ -96,6 +99,14 @@ def command(  # noqa: PLR0917 - click passes them by name
         f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
         f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
     )
+
+
+def _uses_s3(pipeline: Pipeline) -> bool:
+    return any(each.startswith(("s3://", "s3a://")) for each in _locations(pipeline))
+
+
+def _locations(pipeline: Pipeline) -> tuple[str, str, str]:
+    return pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -135,8 +146,7 @@ def _show(metrics: BatchMetrics) -> None:
 
 def _check(pipeline: Pipeline, lake: Path | None) -> None:
     reach(pipeline.source)
-    locations = (pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint)
-    lake_configuration(lake, locations)
+    lake_configuration(lake, _locations(pipeline))
     book = SchemaBook(RegistryClient(attempts=2), pipeline.decode)
     book.refresh()
     plan = book.plan()

@@ -93,8 +93,8 @@ def locked() -> tuple[Artefact, ...]:
 
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
-    """Names of the groups that the product needs; ``with_tests`` adds those only the tests need."""
-    return ("kafka", "s3proxy", "spark", "serde") if with_tests else ("kafka", "s3proxy", "spark")
+    """Names of the groups that the embedded platform needs; ``with_tests`` adds what is fetched at its first use else."""
+    return ("kafka", "s3proxy", "spark", "s3a", "serde") if with_tests else ("kafka", "s3proxy", "spark")
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

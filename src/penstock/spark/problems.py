@@ -81,4 +81,7 @@ def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> Penstock
         return InvalidInput(
             f"The transform of pipeline {pipeline.name} is wrong: {first[:_WIDTH]}", remedy="Correct its SQL."
         )
-    return InternalError(f"Pipeline {pipeline.name} failed: {first[:_WIDTH]}", remedy=f"Spark's log: {log}.")
+    # Py4J's own first line only says which call failed; the JVM's exception follows it.
+    cause = re.search(r"^: (\S.*)$", text, re.MULTILINE)
+    what = cause.group(1) if cause and first.startswith("An error occurred while calling") else first
+    return InternalError(f"Pipeline {pipeline.name} failed: {what[:_WIDTH]}", remedy=f"Spark's log: {log}.")

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SessionSettings", "lake_configuration", "open_session"]
+__all__ = ["SessionSettings", "lake_configuration", "open_session", "s3a_configuration"]
 
 _LOG4J = """\
 appender.file.type = RollingFile
@@ -55,13 +55,17 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
     checksum files stay out of local folders, where they would show up as objects. Raises :class:`NotFound` where a bucket
     has no folder.
     """
-    configuration = {
+    locations = list(locations)
+    configuration = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+    if lake is None and any(each.startswith(("s3://", "s3a://")) for each in locations):
+        # S3A stages blocks through Hadoop's own local file system, checksums and all, so that one stays as it is.
+        return {**configuration, "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+    configuration |= {
         "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
-        "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     }
     if lake is None:
-        return {**configuration, "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+        return configuration
     configuration["fs.s3.impl"] = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
     for location in locations:
         if location.startswith("s3://"):
@@ -72,6 +76,24 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
                     f"Bucket {bucket} of {location} is not in the lake {lake}.", remedy=f"Create the folder {folder}."
                 )
             configuration[f"fs.viewfs.mounttable.{bucket}.linkFallback"] = f"{folder.as_uri()}/"
+    return configuration
+
+
+def s3a_configuration(environment: Mapping[str, str]) -> dict[str, str]:
+    """Spark's configuration of S3A from AWS's own variables: keys, token, region, and an endpoint other than AWS's.
+
+    Nothing in ``environment`` leaves S3A to AWS's chain of credentials, such as an instance's role.
+    """
+    names = {
+        "AWS_REGION": "fs.s3a.endpoint.region",
+        "AWS_DEFAULT_REGION": "fs.s3a.endpoint.region",
+        "AWS_ENDPOINT_URL": "fs.s3a.endpoint",
+        "AWS_ENDPOINT_URL_S3": "fs.s3a.endpoint",
+    }
+    configuration = {f"spark.hadoop.{key}": environment[name] for name, key in names.items() if environment.get(name)}
+    if "spark.hadoop.fs.s3a.endpoint" in configuration:
+        # Only AWS resolves a bucket's name as a host.
+        configuration["spark.hadoop.fs.s3a.path.style.access"] = "true"
     return configuration
 
 

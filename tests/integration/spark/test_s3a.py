@@ -1,0 +1,72 @@
+"""A pipeline whose lake is S3 and no folder: what `penstock run` does against AWS, here against the gateway."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.local.broker import Broker
+from penstock.local.objectstore import ObjectStore
+from penstock.local.ports import free_ports
+from penstock.testing.server import RunningServer
+
+from .stream import Topic, declaration, frame, records, version
+
+KEYS = ("AKIATESTTESTTESTTEST", "s3a-tests")
+
+
+@pytest.mark.jvm
+@pytest.mark.spark
+def test_rows_land_in_s3_without_a_lake_folder(broker: Broker, penstock_server: RunningServer, tmp_path: Path) -> None:
+    glue = penstock_server.client("glue")
+    glue.create_registry(RegistryName="tests")
+    registered = glue.create_schema(
+        RegistryId={"RegistryName": "tests"},
+        SchemaName="flights",
+        DataFormat="AVRO",
+        Compatibility="BACKWARD",
+        SchemaDefinition=version(1).definition,
+    )["SchemaVersionId"]
+    topic = Topic(broker)
+    ours = bytes.fromhex(registered.replace("-", ""))
+    topic.send([frame(1, record).replace(version(1).id.bytes, ours) for record in records(0, 300)])
+    pipeline = tmp_path / "flights.yaml"
+    pipeline.write_text(declaration(topic, tmp_path / "unused").replace("s3://lk/", "s3://lake/"))
+    with ObjectStore(
+        lake=tmp_path / "lake",
+        folder=tmp_path / "run",
+        port=free_ports(1)[0],
+        access_key_id=KEYS[0],
+        secret_access_key=KEYS[1],
+        bucket="lake",
+    ) as store:
+        done = _run(pipeline, penstock_server, store, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        client = store.client()
+        listed = client.list_objects_v2(Bucket="lake", Prefix="flights/day=")["Contents"]
+        # S3A marks folders with empty objects whose names end in a slash.
+        keys = [each["Key"] for each in listed if not each["Key"].endswith("/")]
+        tables = [pq.read_table(io.BytesIO(client.get_object(Bucket="lake", Key=key)["Body"].read())) for key in keys]
+        client.close()
+    assert sorted(number for table in tables for number in table["id"].to_pylist()) == list(range(300))
+    assert {key.split("/")[1] for key in keys} == {"day=2013-01-01", "day=2013-01-02", "day=2013-01-03"}
+
+
+def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_LAKE"))}
+    environment |= server.environment() | {"AWS_ENDPOINT_URL_S3": store.endpoint_url}
+    # The gateway has keys of its own here; on one platform they are the server's.
+    keys = ["--conf", f"spark.hadoop.fs.s3a.access.key={KEYS[0]}", "--conf", f"spark.hadoop.fs.s3a.secret.key={KEYS[1]}"]
+    command = [sys.executable, "-m", "penstock", "run", str(pipeline), "--once", "--master", "local[2]"]
+    return subprocess.run(
+        [*command, "--home", str(folder / "home"), *keys],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
