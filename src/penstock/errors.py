@@ -59,7 +59,11 @@ class PenstockError(Exception):
         return {}
 
     def __str__(self) -> str:
-        return f"{self.message} {self.remedy}" if self.remedy else self.message
+        if not self.remedy:
+            return self.message
+        # Texts that AWS words, and clients match, have no full stop of their own.
+        stop = "" if self.message.endswith((".", "!", "?", ":", "\n")) else "."
+        return f"{self.message}{stop} {self.remedy}"
 
 
 class InvalidInput(PenstockError):

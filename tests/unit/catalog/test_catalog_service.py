@@ -151,6 +151,31 @@ def test_tables_are_found_by_expression_and_paged_across_writes(catalog: Catalog
     assert catalog.tables_page("air", limit=9, expression="(a*)*c").items == []
 
 
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("*", ["a.b", "flights", "flow", "x_flow"]),
+        ("fl*", ["flights", "flow"]),
+        ("*fl*", ["flights", "flow", "x_flow"]),
+        ("*ow", ["flow", "x_flow"]),
+        ("fli*|x*", ["flights", "x_flow"]),
+        ("fl.*", ["flights", "flow"]),
+        ("f[a-z]*", ["flights", "flow"]),
+        ("(fl|x_fl)ow", ["flow", "x_flow"]),
+        (r"a\.b", ["a.b"]),
+        (r"a\.*", ["a.b"]),
+        ("[*.a]*b", ["a.b"]),
+        ("(x_)*flow", ["flow", "x_flow"]),
+    ],
+)
+def test_a_star_in_an_expression_stands_for_any_text_as_hive_has_it(
+    catalog: CatalogService, expression: str, names: Sequence[str]
+) -> None:
+    for name in ("flow", "x_flow", "a.b"):
+        catalog.create_table("air", TableInput(name=name))
+    assert [each.name for each in catalog.tables_page("air", limit=9, expression=expression).items] == names
+
+
 @pytest.mark.parametrize("token", ["x", "W10=", "é", "bnVsbA==", "A" * 20_000])
 def test_tokens_of_others_are_refused(catalog: CatalogService, token: str) -> None:
     with pytest.raises(InvalidInput, match="NextToken"):
