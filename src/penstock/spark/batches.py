@@ -17,9 +17,10 @@ from penstock.lake.ledger import Batch, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
 from penstock.spark import drift
 from penstock.spark.catalog import CatalogTable
-from penstock.spark.checkpoints import batch_of, record_count
+from penstock.spark.checkpoints import batch_of, lost_offsets, record_count
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.metrics import BatchMetrics, MetricsFile
+from penstock.spark.problems import is_of_the_data
 from penstock.spark.staging import Staged, Stager
 from penstock.spark.versions import SchemaBook
 
@@ -122,6 +123,8 @@ class BatchCommitter:
             except _FINAL:
                 raise
             except Exception as error:
+                if is_of_the_data(error):
+                    raise
                 if attempt == self._pipeline.batch_max_retries or self.stopping.is_set():
                     raise
                 pause = _BACK_OFF[min(attempt, len(_BACK_OFF) - 1)]
@@ -222,6 +225,10 @@ class BatchCommitter:
         metrics.warnings = drift.judge(findings, self._pipeline.drift, where=where)
         for warning in metrics.warnings:
             _log.warning("drift: %s: %s", where, warning)
+        if not self._pipeline.source.fail_on_data_loss:
+            for loss in lost_offsets(batch, staged.records):
+                metrics.warnings.append(loss)
+                _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
 
     @property
     def _dead_tombstones(self) -> bool:

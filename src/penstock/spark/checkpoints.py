@@ -11,7 +11,7 @@ from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
 
-__all__ = ["batch_of", "check", "query_id", "record_count", "resume_offsets"]
+__all__ = ["batch_of", "check", "lost_offsets", "query_id", "record_count", "resume_offsets"]
 
 _NUMBER = re.compile(r"\d+")
 _MISSING_IS = "The stream would begin anew and write what is there already a second time."
@@ -64,6 +64,27 @@ def record_count(batch: Batch) -> int:
         for topic, parts in end.items()
         for partition, offset in parts.items()
     )
+
+
+def lost_offsets(batch: Batch, records: int) -> list[str]:
+    """What a batch of ``records`` records did not get of its offsets, in sentences.
+
+    For a source that accepts the loss: Spark then passes over what is gone without a word.
+    """
+    start, end = json.loads(batch.start), json.loads(batch.end)
+    said = []
+    for topic, parts in end.items():
+        for partition, offset in parts.items():
+            before = start.get(topic, {}).get(partition, 0)
+            if offset < before:
+                said.append(
+                    f"partition {partition} of topic {topic} went back from offset {before} to {offset}: the topic was made "
+                    f"anew, and its records before offset {offset} are not read"
+                )
+    missing = record_count(batch) - records
+    if missing > 0:
+        said.append(f"{missing:,} offsets hold no record: expired, compacted away, or the marks of transactions")
+    return said
 
 
 def _numbers(files: FileSystem, folder: str) -> list[int]:

@@ -5,9 +5,14 @@ import re
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
-__all__ = ["explained"]
+__all__ = ["explained", "is_of_the_data"]
 
 _WIDTH = 400
+
+# SQL's class 22 is "data exception": a division by zero, a text that is no number, a value out of range.
+_DATA = re.compile(r"SQLSTATE: 22\w{3}")
+_TOO_LONG = re.compile(r"File name too long", re.IGNORECASE)
+_WRAPPER = re.compile(r"An error occurred while calling |Job aborted|\[?(?:STREAM_FAILED|FAILED_EXECUTE|TASK_WRITE_FAILED)")
 
 _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
     (
@@ -49,6 +54,12 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         "Stop one of them.",
     ),
     (
+        _TOO_LONG.pattern,
+        DataProblem,
+        "A partition value of pipeline {name} is too long for a folder's name",
+        "Shorten it in transform.columns (substring, hash), or partition by another column; nothing was committed.",
+    ),
+    (
         r"No space left on device",
         EnvironmentProblem,
         "A disk is full",
@@ -61,6 +72,26 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         "Lower maxOffsetsPerTrigger or raise --driver-memory.",
     ),
 )
+
+
+def is_of_the_data(error: BaseException) -> bool:
+    """Whether a record cannot go through, so that trying the same batch again cannot help."""
+    text = str(error)
+    return bool(_DATA.search(text) or _TOO_LONG.search(text))
+
+
+def _cause(text: str) -> str:
+    """The line of a Java exception's text that says most: the first one, or the deepest cause where that is a wrapper."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or not _WRAPPER.match(lines[0]):
+        return lines[0] if lines else ""
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    thrown = lines[1].removeprefix(": ") if len(lines) > 1 and not lines[1].startswith("at ") else lines[0]
+    return causes[-1] if causes else thrown
+
+
+def _data_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if _DATA.search(line)), _cause(text))
 
 
 def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
@@ -76,7 +107,13 @@ def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> Penstock
                 brokers=source.brokers, topic=source.topic, name=pipeline.name, checkpoint=pipeline.checkpoint
             )
             return kind(f"{filled}.", remedy=f"{remedy} Spark's log: {log}.")
-    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    first = _cause(text) or type(error).__name__
+    if _DATA.search(text):
+        return DataProblem(
+            f"A record of pipeline {pipeline.name} does not go through the transform: {_data_line(text)[:_WIDTH]}",
+            remedy="Guard the expression (try_divide, try_cast, coalesce) or filter such records; nothing was committed. "
+            f"Spark's log: {log}.",
+        )
     if type(error).__name__ in {"AnalysisException", "ParseException"}:
         return InvalidInput(
             f"The transform of pipeline {pipeline.name} is wrong: {first[:_WIDTH]}", remedy="Correct its SQL."

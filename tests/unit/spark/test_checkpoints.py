@@ -6,8 +6,8 @@ import pytest
 
 from penstock.errors import DataProblem
 from penstock.lake.files import MemoryFiles
-from penstock.lake.ledger import Ledger, Manifest
-from penstock.spark.checkpoints import batch_of, check, query_id, record_count, resume_offsets
+from penstock.lake.ledger import Batch, Ledger, Manifest
+from penstock.spark.checkpoints import batch_of, check, lost_offsets, query_id, record_count, resume_offsets
 
 QUERY = "c04200ca-af1f-4b08-aa0f-169cad7bba6a"
 OFFSETS = '{"t":{"1":5,"0":4}}'
@@ -79,3 +79,12 @@ def test_resuming_starts_where_the_ledger_ends_and_only_in_a_new_checkpoint() ->
     assert json.loads(resume_offsets(files, "new", last) or "") == {"t": {"0": 4, "1": 5}}
     with pytest.raises(DataProblem, match="cp is not new"):
         resume_offsets(files, "cp", last)
+
+
+def test_offsets_without_a_record_are_told() -> None:
+    whole = Batch(3, '{"t":{"0":4,"1":5}}', '{"t":{"0":6,"1":9}}')
+    assert lost_offsets(whole, 6) == []
+    assert [line.partition(":")[0] for line in lost_offsets(whole, 4)] == ["2 offsets hold no record"]
+    anew = Batch(3, '{"t":{"0":20,"1":5}}', '{"t":{"0":6,"1":9}}')
+    (said,) = lost_offsets(anew, 4)
+    assert said.startswith("partition 0 of topic t went back from offset 20 to 6")
