@@ -12,7 +12,15 @@ from typing import ClassVar, Literal
 from penstock.errors import InvalidInput, LimitExceeded, NotFound, PenstockError
 from penstock.statements.model import StatementFailure
 
-__all__ = ["InvalidRequest", "MetadataProblem", "Position", "StatementCancelled", "StatementError", "TooManyRequests"]
+__all__ = [
+    "Interrupted",
+    "InvalidRequest",
+    "MetadataProblem",
+    "Position",
+    "StatementCancelled",
+    "StatementError",
+    "TooManyRequests",
+]
 
 _SYSTEM, _USER, _OTHER = 1, 2, 3
 
@@ -81,6 +89,10 @@ class MetadataProblem(NotFound):
 
 class StatementCancelled(PenstockError):
     """Somebody stopped the statement; not a failure."""
+
+
+class Interrupted(Exception):
+    """The statement was stopped from outside; ``Run.why`` says why."""
 
 
 class StatementError(PenstockError):

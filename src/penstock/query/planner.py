@@ -14,13 +14,12 @@ from penstock.query.compat import to_engine
 from penstock.query.dialect import Select, TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.functions import position_of
-from penstock.query.ports import CatalogReader
+from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.pruning import has_outer_join, partition_conditions
 from penstock.query.scans import DataFile, Scan, check_readable, data_files
 
-__all__ = ["CATALOG_NAME", "Conditions", "Plan", "Planner", "PruneWith", "find_table"]
+__all__ = ["Conditions", "Plan", "Planner", "PruneWith", "find_table"]
 
-CATALOG_NAME = "AwsDataCatalog"
 SCHEMA = "lake"  # the engine's schema of the scans' views
 
 Conditions = Sequence[str]

@@ -6,7 +6,9 @@ from typing import BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
 
-__all__ = ["CatalogReader", "ResultSink"]
+__all__ = ["CATALOG_NAME", "CatalogReader", "ResultSink"]
+
+CATALOG_NAME = "AwsDataCatalog"
 
 
 class CatalogReader(Protocol):

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, BinaryIO
 
 from penstock.query.errors import InvalidRequest, StatementError
-from penstock.query.values import texts
 from penstock.statements.model import ResultColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 
@@ -31,8 +31,10 @@ class ResultRows:
     next_offset: int | None
 
 
-def write_csv(path: Path, columns: Sequence[ResultColumn], batches: pa.RecordBatchReader, *, limit: int) -> int:
+def write_csv(path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBatchReader", *, limit: int) -> int:
     """Write the result and return its number of rows; :class:`StatementError` where it grows beyond ``limit`` bytes."""
+    from penstock.query.values import texts  # noqa: PLC0415 - with pyarrow; whoever reads results does without
+
     rows = 0
     with path.open("wb") as file:
         file.write(_line([column.name for column in columns]))

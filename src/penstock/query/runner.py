@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect import Select, Show, parse
 from penstock.query.engine import EngineSession
-from penstock.query.errors import InvalidRequest, StatementError
+from penstock.query.errors import Interrupted, InvalidRequest, StatementError
 from penstock.query.planner import Planner
 from penstock.query.ports import CatalogReader, ResultSink
 from penstock.query.results import write_csv, write_lines, write_metadata
@@ -18,7 +18,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.shows import show
 from penstock.statements.model import ResultColumn, Statement, StatementStatistics
 
-__all__ = ["Interrupted", "Outcome", "Run", "milliseconds"]
+__all__ = ["Outcome", "Run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,6 @@ class Outcome:
 
     columns: Sequence[ResultColumn]
     statistics: StatementStatistics
-
-
-def milliseconds(start: float) -> int:
-    """Since ``start`` of the monotonic clock."""
-    return int((time.monotonic() - start) * 1000)
 
 
 class Run:
@@ -59,9 +54,10 @@ class Run:
         if session is not None:
             session.interrupt()
 
-    def timed(self, *, queue_ms: int, total_ms: int) -> StatementStatistics:
-        """The statistics so far with the times that the service knows."""
-        return replace(self.statistics, queue_ms=queue_ms, total_ms=total_ms)
+    def timed(self, *, total_ms: int) -> StatementStatistics:
+        """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
+        queued = max(0, total_ms - _milliseconds(self.started))
+        return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
 
     def check(self) -> None:
         """Raise where it was interrupted."""
@@ -88,7 +84,7 @@ class Run:
         answer = show(parsed, self._catalog, self.statement.database)
         file = scratch / "result.txt"
         rows = write_lines(file, answer.rows)
-        self.statistics = replace(self.statistics, output_rows=rows, engine_ms=milliseconds(self.started))
+        self.statistics = replace(self.statistics, output_rows=rows, engine_ms=_milliseconds(self.started))
         return self._stored(file, answer.columns)
 
     def _select(self, parsed: Select, scratch: Path) -> Outcome:
@@ -102,7 +98,7 @@ class Run:
             files = {file.path: file.size for scan in plan.scans for file in scan.files}
             self.statistics = replace(
                 self.statistics,
-                planning_ms=milliseconds(self.started),
+                planning_ms=_milliseconds(self.started),
                 files_scanned=0 if parsed.explain else len(files),
                 scanned_bytes=0 if parsed.explain else sum(files.values()),
                 partitions_scanned=sum(len(scan.partitions) for scan in plan.scans),
@@ -118,7 +114,7 @@ class Run:
                     rows = write_lines(file, [[str(line)] for line in result.batches.read_all().column(0).to_pylist()])
                 else:
                     rows = write_csv(file, result.columns, result.batches, limit=self._settings.result_bytes)
-            self.statistics = replace(self.statistics, engine_ms=milliseconds(computing), output_rows=rows)
+            self.statistics = replace(self.statistics, engine_ms=_milliseconds(computing), output_rows=rows)
         finally:
             self._session = None
             session.close()
@@ -132,9 +128,10 @@ class Run:
         write_metadata(metadata, self.statement.id, columns)
         self._sink.put(f"{self.statement.result_uri}.metadata", metadata)
         self._sink.put(self.statement.result_uri, file)
-        self.statistics = replace(self.statistics, output_bytes=size, service_ms=milliseconds(storing))
+        self.statistics = replace(self.statistics, output_bytes=size, service_ms=_milliseconds(storing))
         return Outcome(columns, self.statistics)
 
 
-class Interrupted(Exception):
-    """The statement was stopped."""
+def _milliseconds(start: float) -> int:
+    # Since ``start`` of the monotonic clock.
+    return int((time.monotonic() - start) * 1000)

@@ -10,16 +10,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
-from penstock.query.dialect import parse
-from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, TooManyRequests
+from penstock.query.errors import Interrupted, InvalidRequest, StatementCancelled, StatementError, TooManyRequests
 from penstock.query.owners import forget_owner, is_lost, new_owner
-from penstock.query.planner import CATALOG_NAME
-from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.ports import CATALOG_NAME, CatalogReader, ResultSink
 from penstock.query.results import ResultRows, read_rows
-from penstock.query.runner import Interrupted, Run, milliseconds
 from penstock.query.settings import QuerySettings
 from penstock.query.watch import Watch
 from penstock.statements.model import (
@@ -33,6 +31,9 @@ from penstock.statements.model import (
     StatementType,
 )
 from penstock.statements.store import StatementStore
+
+if TYPE_CHECKING:
+    from penstock.query.runner import Run
 
 __all__ = ["PRIMARY", "QueryService", "StatementRequest"]
 
@@ -170,6 +171,8 @@ class QueryService:
         forget_owner(self._owner)
 
     def _accepted(self, request: StatementRequest) -> Statement:
+        from penstock.query.dialect import parse  # noqa: PLC0415 - sqlglot is heavy, and most starts run no statement
+
         parsed = parse(request.sql, request.parameters)
         if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
             raise InvalidRequest(
@@ -205,6 +208,8 @@ class QueryService:
         )
 
     def _submit(self, statement: Statement) -> None:
+        from penstock.query.runner import Run  # noqa: PLC0415 - duckdb and pyarrow are, too
+
         run = Run(statement, catalog=self.catalog, lake=self._lake, sink=self._sink, settings=self.settings)
         self._watch.add(run)
         with self._lock:
@@ -214,7 +219,7 @@ class QueryService:
                 self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="penstock-sql")
             self._pool.submit(self._work, run)
 
-    def _work(self, run: Run) -> None:
+    def _work(self, run: "Run") -> None:
         statement = run.statement
         try:
             if self._store.start(statement.id, at=self._clock()):
@@ -224,7 +229,7 @@ class QueryService:
             self._watch.remove(run)
             self._done()
 
-    def _finish(self, run: Run) -> None:
+    def _finish(self, run: "Run") -> None:
         statement_id = run.statement.id
         try:
             try:
@@ -253,17 +258,16 @@ class QueryService:
             self._fail(run.statement, StatementError("GENERIC_INTERNAL_ERROR", what).failure(), run)
             raise
 
-    def _fail(self, statement: Statement, failure: StatementFailure, run: Run | None = None) -> bool:
+    def _fail(self, statement: Statement, failure: StatementFailure, run: "Run | None" = None) -> bool:
         at = self._clock()
         statistics = self._timed(run, at) if run is not None else None
         return self._store.finish(
             statement.id, StatementState.FAILED, at=at, reason=failure.message, failure=failure, statistics=statistics
         )
 
-    def _timed(self, run: Run, at: datetime) -> StatementStatistics:
+    def _timed(self, run: "Run", at: datetime) -> StatementStatistics:
         from_submission = int((at - run.statement.submitted).total_seconds() * 1000)
-        running = milliseconds(run.started)
-        return run.timed(queue_ms=max(0, from_submission - running), total_ms=max(from_submission, 0))
+        return run.timed(total_ms=from_submission)
 
     def _bury(self, statement: Statement) -> bool:
         """Fail a statement whose process has died; whether that was so."""

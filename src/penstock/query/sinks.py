@@ -7,12 +7,10 @@ there, and some clients need one.
 import io
 import os
 import shutil
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.etags import tag_file
@@ -59,18 +57,33 @@ class LakeSink:
 
 
 class S3Sink:
-    """:class:`penstock.query.ports.ResultSink` through an S3 endpoint. ``client`` is a boto3 S3 client."""
+    """:class:`penstock.query.ports.ResultSink` through an S3 endpoint. ``connect`` makes a boto3 S3 client at first use."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._made: Any = None
+
+    @property
+    def _client(self) -> Any:
+        with self._lock:
+            if self._made is None:
+                self._made = self._connect()
+            return self._made
 
     @classmethod
     def connect(cls, endpoint_url: str, *, region: str, access_key_id: str, secret_access_key: str) -> "S3Sink":
         """A sink at an endpoint, which does not have to be up yet."""
-        make_client: Any = boto3.session.Session().client
-        options = Config(s3={"addressing_style": "path"}, retries={"mode": "standard"}, connect_timeout=5, read_timeout=60)
-        return cls(
-            make_client(
+
+        def client() -> Any:
+            import boto3  # noqa: PLC0415 - half a second that a server's start need not wait for
+            from botocore.config import Config  # noqa: PLC0415
+
+            make_client: Any = boto3.session.Session().client
+            options = Config(
+                s3={"addressing_style": "path"}, retries={"mode": "standard"}, connect_timeout=5, read_timeout=60
+            )
+            return make_client(
                 "s3",
                 endpoint_url=endpoint_url,
                 region_name=region,
@@ -78,9 +91,12 @@ class S3Sink:
                 aws_secret_access_key=secret_access_key,
                 config=options,
             )
-        )
+
+        return cls(client)
 
     def check(self, location: str) -> None:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as in connect
+
         bucket = parse_uri(location).bucket
         try:
             self._client.head_bucket(Bucket=bucket)
@@ -99,6 +115,8 @@ class S3Sink:
             raise StatementError("GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error}.") from error
 
     def open(self, uri: str, offset: int = 0) -> BinaryIO:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - as in connect
+
         where = parse_uri(uri)
         wanted = {"Range": f"bytes={offset}-"} if offset else {}
         try:

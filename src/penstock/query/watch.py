@@ -5,12 +5,15 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from penstock.query.errors import StatementError
-from penstock.query.runner import Run
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import StatementId
 from penstock.statements.store import StatementStore
+
+if TYPE_CHECKING:
+    from penstock.query.runner import Run
 
 __all__ = ["Watch"]
 
@@ -33,7 +36,7 @@ class Watch:
         self._thread: threading.Thread | None = None
         self._beaten = 0.0
 
-    def add(self, run: Run) -> None:
+    def add(self, run: "Run") -> None:
         """Watch a queued statement."""
         with self._lock:
             self._runs[run.statement.id] = run
@@ -43,13 +46,13 @@ class Watch:
                 self._thread = threading.Thread(target=self._loop, name="penstock-sql-watch", daemon=True)
                 self._thread.start()
 
-    def started(self, run: Run) -> None:
+    def started(self, run: "Run") -> None:
         """The statement runs: its time limit begins."""
         run.started = time.monotonic()
         with self._lock:
             self._deadlines[run.statement.id] = run.started + self._settings.timeout_seconds
 
-    def remove(self, run: Run) -> None:
+    def remove(self, run: "Run") -> None:
         """The statement is done."""
         with self._lock:
             self._runs.pop(run.statement.id, None)

@@ -8,8 +8,7 @@ from penstock.api.aws.operations import Handler, RequestContext
 from penstock.catalog.model import Column, Database, Table
 from penstock.errors import NotFound
 from penstock.query.errors import InvalidRequest, MetadataProblem
-from penstock.query.planner import CATALOG_NAME
-from penstock.query.ports import CatalogReader
+from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.service import check_workgroup
 
 __all__ = ["metadata_handlers"]
