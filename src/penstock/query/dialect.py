@@ -41,12 +41,13 @@ _SHOWS = {
 }
 _SHOWN = [(name, re.compile(text, re.IGNORECASE)) for name, text in _SHOWS.items()]
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:\(\s*TYPE\s+(?:LOGICAL|DISTRIBUTED|IO)\s*\)\s+)?", re.IGNORECASE)
-_SERVED = "SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN are."
+_SERVED = "Statements that are served: SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN."
 
 # Words that begin statements and are no keywords to the tokenizer.
 _VERBS = frozenset(
     {"ATTACH", "CALL", "DETACH", "EXPORT", "IMPORT", "INSTALL", "LOAD", "MSCK", "OPTIMIZE", "UNLOAD", "VACUUM"}
 )
+_GOT_TOKEN = re.compile(r"<Token token_type: (?:TokenType\.)?(\w+), text: (.*?), line: .*>", re.DOTALL)
 _UNFINISHED = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
 
 ShowKind = Literal["DATABASES", "TABLES", "VIEWS", "COLUMNS", "PARTITIONS", "CREATE_TABLE", "TBLPROPERTIES", "DESCRIBE"]
@@ -269,6 +270,9 @@ def _malformed(error: ParseError) -> InvalidRequest:
     where = f"{Position(line, max(1, column - len(near) + 1))}: " if line and column else ""
     what = str(details.get("description") or "the SQL cannot be parsed").rstrip(".")
     what = _UNFINISHED.sub(lambda match: f"the {match[1].upper()} is not complete", what)
+    if token := _GOT_TOKEN.search(what):
+        ended = token[1] == "SENTINEL"
+        what = what[: token.start()].replace("but got ", "but the statement ends" if ended else f"but got '{token[2][:50]}'")
     return InvalidRequest(f"{where}mismatched input '{near}': {what}.", athena_code="MALFORMED_QUERY")
 
 

@@ -64,6 +64,21 @@ def test_what_is_not_served_is_refused_by_name(sql: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("selec 1", "line 1:1: mismatched input 'selec'. Statements that are served: SELECT, WITH,"),
+        ("DROP TABLE x", "line 1:1: DROP TABLE statements are not served here. Statements that are served: SELECT, WITH,"),
+        ("SELECT FROM", "line 1:8: mismatched input 'FROM': Expected table name but the statement ends."),
+        ("SELECT * FROM 1", "line 1:15: mismatched input '1': Expected table name but got '1'."),
+    ],
+)
+def test_refusals_are_sentences(sql: str, said: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(sql)
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
     "sql",
     [
         "SELECT 1;",
