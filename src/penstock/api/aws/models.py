@@ -1,14 +1,20 @@
 """AWS's service models as botocore ships them: operations by target, errors, and shapes.
 
-A model is read when its service is first asked for (20 ms for Glue's), without botocore's sessions or clients.
+A model is read when its service is first asked for, from botocore's files: importing its loader would bring an HTTP
+client, and take ten times as long.
 """
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from botocore.loaders import Loader
+import orjson
+
+from penstock.errors import EnvironmentProblem
 
 __all__ = ["SERVICES", "ServiceModel", "load_model"]
 
@@ -50,8 +56,8 @@ class ServiceModel:
 
 @cache
 def load_model(service: str) -> ServiceModel:
-    """The model of a service in :data:`SERVICES`."""
-    raw = Loader(include_default_search_paths=True).load_service_model(service, "service-2")
+    """The model of a service in :data:`SERVICES`; :class:`EnvironmentProblem` where botocore is not what it was."""
+    raw = _read(service)
     metadata = raw["metadata"]
     for shape in raw["shapes"].values():
         for key in _PROSE:
@@ -69,3 +75,19 @@ def load_model(service: str) -> ServiceModel:
         operations=raw["operations"],
         shapes=raw["shapes"],
     )
+
+
+def _read(service: str) -> dict[str, Any]:
+    """The newest service-2.json of ``service``; what botocore adds to it when it loads one names its own clients."""
+    package = find_spec("botocore")
+    folders = list(package.submodule_search_locations or ()) if package is not None else []
+    found = [file for folder in folders for file in Path(folder, "data", service).glob("*/service-2.json*")]
+    if not found:
+        raise EnvironmentProblem(
+            f"botocore's model of {service} was not found.", remedy="Install Penstock again: its botocore is not whole."
+        )
+    # API versions are dates, and name the folder.
+    newest = max(found, key=lambda file: file.parent.name)
+    content = newest.read_bytes()
+    model: dict[str, Any] = orjson.loads(gzip.decompress(content) if newest.suffix == ".gz" else content)
+    return model
