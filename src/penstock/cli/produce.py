@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import broker_credentials
-from penstock.errors import InvalidInput, NotFound
+from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.produce.broker import BrokerSettings
 from penstock.produce.generate import generate
 from penstock.produce.producer import Producer, Report
@@ -93,15 +93,20 @@ def command(**options: Any) -> None:
         timeout_seconds=options["timeout"],
     )
     producer = Producer(broker, options["topic"], version, compression=Compression[options["compression"].upper()])
-    with _progress(count, shown=options["progress"]) as on_progress:
-        report = send_all(
-            producer,
-            records,
-            limit=count,
-            key_field=options["key_field"],
-            rate=options["rate"],
-            on_progress=on_progress,
-        )
+    try:
+        with _progress(count, shown=options["progress"]) as on_progress:
+            report = send_all(
+                producer,
+                records,
+                limit=count,
+                key_field=options["key_field"],
+                rate=options["rate"],
+                on_progress=on_progress,
+            )
+    except (PenstockError, KeyboardInterrupt):
+        if (done := producer.progress).produced:
+            click.echo(f"Stopped after {done.produced} records, {done.acknowledged} of them acknowledged.", err=True)
+        raise
     _conclude(report, options["topic"], version)
 
 

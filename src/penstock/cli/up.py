@@ -152,6 +152,11 @@ def _follow(process: "subprocess.Popen[bytes]", log: Path) -> None:
                 return
             if not line:
                 if status is not None:
+                    if not said.tell():
+                        raise EnvironmentProblem(
+                            f"The platform ended with status {status} and left no word in {log}.",
+                            remedy="Look whether its disk is full; 'penstock up' without --detach says more.",
+                        )
                     raise click.exceptions.Exit(status or 1)
                 if time.monotonic() > deadline:
                     raise EnvironmentProblem(

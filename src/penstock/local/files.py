@@ -12,9 +12,14 @@ def write_private(path: Path, text: str) -> None:
     scratch = path.with_name(path.name + ".tmp")
     with contextlib.suppress(FileNotFoundError):
         scratch.unlink()
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    scratch.replace(path)
+    try:
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        scratch.replace(path)
+    except OSError as error:
+        # A full disk has no name of its own.
+        error.filename = str(path)
+        raise
 
 
 def properties_text(properties: dict[str, str]) -> str:

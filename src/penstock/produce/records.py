@@ -76,6 +76,8 @@ class RecordFile:
             raise InvalidInput(f"{self.path} cannot be read: {error}.") from error
 
     def _csv(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        # Python's own limit, 128 KiB a cell, is below what a message may hold. It is one for the whole process.
+        csv.field_size_limit(_MAX_LINE)
         with self._text() as source:
             rows = csv.reader(source)
             columns = next(rows, None)

@@ -10,6 +10,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     logs/ run/      logs and process ids of the child processes
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -153,9 +154,16 @@ class Home:
         """Write the configuration, readable by its owner alone; whole or not at all."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = self.config_file.with_suffix(f".{os.getpid()}.tmp")
-        scratch.touch(mode=0o600)
-        scratch.write_text(json.dumps(asdict(config), indent=2) + "\n")
-        scratch.replace(self.config_file)
+        try:
+            scratch.touch(mode=0o600)
+            scratch.write_text(json.dumps(asdict(config), indent=2) + "\n")
+            scratch.replace(self.config_file)
+        except OSError as error:
+            # A full disk has no name of its own.
+            error.filename = str(self.config_file)
+            with contextlib.suppress(OSError):
+                scratch.unlink()
+            raise
 
 
 def _check_types(config: PlatformConfig) -> None:

@@ -91,6 +91,17 @@ def _numbers(files: FileSystem, folder: str) -> list[int]:
     return sorted(int(name) for name in files.names(folder) if _NUMBER.fullmatch(name))
 
 
+def _check_commit(files: FileSystem, checkpoint: str) -> None:
+    """Spark refuses a newest ``commits/N`` that a crash left empty; without it the batch is replayed, which is harmless."""
+    for number in _numbers(files, f"{checkpoint}/commits")[-1:]:
+        path = f"{checkpoint}/commits/{number}"
+        if not files.read(path).startswith(b"v"):
+            raise DataProblem(
+                f"The checkpoint file {path} is damaged: it is no commit.",
+                remedy="Remove it: the batch is then run again, and the ledger sees to it that nothing is written twice.",
+            )
+
+
 def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
     """Refuse to start where the ledger has commits and the checkpoint lost them; :class:`DataProblem` names the file."""
     query = query_id(files, checkpoint)
@@ -98,6 +109,7 @@ def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
     numbers = _numbers(files, f"{checkpoint}/offsets")
     if numbers:
         _offsets(files, f"{checkpoint}/offsets/{numbers[-1]}")
+    _check_commit(files, checkpoint)
     if last is None:
         return
     if query is None:

@@ -163,3 +163,4 @@ def test_a_row_that_does_not_fit_stops_after_what_was_sent(
     done = produce(penstock_server, *base, "--topic", "bad-row", "--file", str(path))
     assert done.returncode == 4
     assert "row 3, field id: 'x' is no int." in done.stderr
+    assert "Stopped after 2 records, 2 of them acknowledged." in done.stderr

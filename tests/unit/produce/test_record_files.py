@@ -45,6 +45,12 @@ def test_csv_plain_gzipped_and_zipped(tmp_path: Path) -> None:
     assert read(plain, null_text=frozenset({"NA"}))[2] == {"id": 3, "tail": None}
 
 
+def test_a_cell_may_be_as_large_as_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,tail\n1,{'x' * 900_000}\n")
+    assert read(path) == [{"id": 1, "tail": "x" * 900_000}]
+
+
 def test_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "tail": "N1", "more": 1}\n\n{"id": 2}\n{"id": 3, "tail": {"string": "NA"}, "seats": 4}\n')

@@ -88,3 +88,15 @@ def test_offsets_without_a_record_are_told() -> None:
     anew = Batch(3, '{"t":{"0":20,"1":5}}', '{"t":{"0":6,"1":9}}')
     (said,) = lost_offsets(anew, 4)
     assert said.startswith("partition 0 of topic t went back from offset 20 to 6")
+
+
+def test_a_commit_that_a_crash_left_empty_is_named_and_may_go() -> None:
+    files = spark_checkpoint()
+    committed(files)
+    files.files["cp/commits/0"] = b"v1\n{}"
+    start(files)
+    files.files["cp/commits/0"] = b""
+    with pytest.raises(DataProblem, match=r"cp/commits/0 is damaged.* Remove it"):
+        start(files)
+    del files.files["cp/commits/0"]
+    start(files)
