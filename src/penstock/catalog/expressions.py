@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from penstock.catalog.model import Column
-from penstock.catalog.values import NULL_VALUE, Scalar, family, reader
+from penstock.catalog.values import NULL_VALUE, Scalar, article, family, reader
 from penstock.errors import InvalidInput
 
 __all__ = ["PartitionExpression"]
@@ -234,7 +234,7 @@ class _Parser:
             raise self._refuse(f"it compares two literals, '{left.name}' and '{right.name}'")
         if left.column >= 0 and right.column >= 0:
             if left.kind != right.kind:
-                raise self._refuse(f"{left.name} is a {left.kind} and {right.name} a {right.kind}")
+                raise self._refuse(f"{left.name} is {article(left.kind)} and {right.name} {article(right.kind)}")
             return self._column(left), self._column(right)
         column = left if left.column >= 0 else right
         literal = reader(column.name, column.kind)((right if left.column >= 0 else left).name)
@@ -246,7 +246,20 @@ class _Parser:
         if operand.kind == "string":
             return lambda row: None if row[position] == NULL_VALUE else row[position]
         convert = lru_cache(maxsize=_VALUE_CACHE)(reader(operand.name, operand.kind))
-        return lambda row: None if row[position] == NULL_VALUE else convert(row[position])
+
+        def read(row: _Row) -> Scalar | None:
+            if row[position] == NULL_VALUE:
+                return None
+            try:
+                return convert(row[position])
+            except InvalidInput:
+                raise InvalidInput(
+                    f"Partition {[value[:100] for value in row]} has '{row[position][:100]}' for {operand.name}, which is "
+                    f"{article(operand.kind)}, so the expression cannot be computed.",
+                    remedy="Delete that partition, or create it again with the right value.",
+                ) from None
+
+        return read
 
     def _operand(self, *, leading: bool = False) -> _Operand:
         token = self._peek()

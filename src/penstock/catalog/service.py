@@ -118,16 +118,14 @@ class CatalogService(Tables):
         """Replace several; the ones that could not be replaced, each with its error. :class:`NotFound` for the table."""
         home = self._existing(database, table)
         failed: list[tuple[PartitionValues, PenstockError]] = []
+        error: PenstockError | None
         changed: dict[PartitionValues, Partition] = {}
         now = self._now()
         for old, each in wanted:
             values = tuple(old)
             error = _wrong_values(home, values)
             if error is None and each.values and tuple(each.values) != values:
-                error = InvalidInput(
-                    f"The values of partition {list(values)} of {home.database}.{home.name} cannot be changed.",
-                    remedy="Delete it and create the other one.",
-                )
+                error = self._moved(home, values)
             if error:
                 failed.append((values, error))
             else:
@@ -136,6 +134,15 @@ class CatalogService(Tables):
             missing = self._store.replace_partitions(list(changed.values()))
             failed.extend((values, PartitionNotFound(home.database, home.name, values)) for values in missing)
         return failed
+
+    def _moved(self, home: Table, values: PartitionValues) -> PenstockError:
+        """Why the partition with ``values`` cannot get others."""
+        if not self._store.partitions_of(home.database, home.name, [values]):
+            return PartitionNotFound(home.database, home.name, values)
+        return InvalidInput(
+            f"The values of partition {list(values)} of {home.database}.{home.name} cannot be changed.",
+            remedy="Delete it and create the other one.",
+        )
 
     def delete_partition(self, database: str, table: str, values: Sequence[str]) -> None:
         """Remove a partition; :class:`NotFound`."""

@@ -1,6 +1,8 @@
 """Databases, tables and table versions, by Glue's rules."""
 
-from collections.abc import Callable, Sequence
+import operator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -11,6 +13,7 @@ from penstock.catalog.model import Column, Database, SchemaReference, Table
 from penstock.catalog.paging import Page, decode_token, encode_token
 from penstock.catalog.search import name_matcher
 from penstock.catalog.store import CatalogLimits, CatalogStore
+from penstock.catalog.table_search import TableSearch
 from penstock.errors import InvalidInput, PenstockError
 
 __all__ = ["ColumnSource", "Tables", "no_registry"]
@@ -165,6 +168,30 @@ class Tables:
         items = [self._listed(table) for table in found[:limit]]
         return Page(items=items, next_token=encode_token(listing, items[-1].name) if more else None)
 
+    def search_page(self, search: TableSearch, *, limit: int, token: str | None = None) -> Page[Table]:
+        """Up to ``limit`` tables of all databases that ``search`` means, in its order. :class:`InvalidInput`."""
+        listing = f"search:{zlib.crc32(repr(search).encode()):x}"
+        after = decode_token(listing, token)
+        last = None if after is None else tuple(after.split("\x00"))
+        means = search.compile()
+        keyed = [(search.order(table), table) for table in self._all_tables() if means(table)]
+        if last is not None:
+            keyed = [(key, table) for key, table in keyed if (key < last if search.descending else key > last)]
+        keyed.sort(key=operator.itemgetter(0), reverse=search.descending)
+        more = len(keyed) > limit
+        shown = keyed[:limit]
+        return Page(
+            items=[table for _, table in shown],
+            next_token=encode_token(listing, "\x00".join(shown[-1][0])) if more else None,
+        )
+
+    def _all_tables(self) -> Iterator[Table]:
+        for database in self.databases():
+            after = None
+            while tables := self._store.list_tables(database.name, after=after, limit=_SCAN):
+                yield from (self._listed(table) for table in tables)
+                after = tables[-1].name
+
     def table_version(self, database: str, name: str, version: str | None = None) -> Table:
         """A table at ``version``, the current one by default; :class:`NotFound`."""
         current = self._existing(database, name)
@@ -221,6 +248,11 @@ class Tables:
         reference = table.storage.schema_reference
         if reference is None:
             return table
+        if not (reference.schema_version_id or reference.schema_arn or reference.schema_name):
+            raise InvalidInput(
+                f"The SchemaReference of table {table.database}.{table.name} names no schema.",
+                remedy="Give SchemaVersionId, or SchemaId together with SchemaVersionNumber.",
+            )
         try:
             columns = self._columns_of(reference)
         except PenstockError as error:

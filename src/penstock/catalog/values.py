@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from penstock.errors import InvalidInput
 
-__all__ = ["NULL_VALUE", "Scalar", "family", "reader"]
+__all__ = ["NULL_VALUE", "Scalar", "article", "family", "reader"]
 
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """How the catalog, as Hive does, writes a partition value that is null."""
@@ -45,6 +45,11 @@ def family(name: str, hive_type: str | None) -> str:
     return _FAMILIES[base]
 
 
+def article(kind: str) -> str:
+    """The family with its article, for messages: ``an integer``."""
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
 def reader(name: str, kind: str) -> Callable[[str], Scalar]:
     """A function from a value's text to its meaning in family ``kind``; raises :class:`InvalidInput` for text of another."""
     convert = _CONVERTERS[kind]
@@ -54,8 +59,8 @@ def reader(name: str, kind: str) -> Callable[[str], Scalar]:
             return convert(text)
         except (ValueError, InvalidOperation):
             raise InvalidInput(
-                f"'{text[:100]}' is not a value of partition key {name}, which is a {kind}.",
-                remedy="Correct the expression, or the partition that has this value.",
+                f"'{text[:100]}' is not a value of partition key {name}, which is {article(kind)}.",
+                remedy="Correct the expression.",
             ) from None
 
     return read

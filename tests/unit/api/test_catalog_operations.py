@@ -254,6 +254,35 @@ def test_tables_are_paged_and_chosen(flights: Any) -> None:
     assert [each["VersionId"] for each in errors] == ["0", "7"]
 
 
+def test_tables_are_searched_and_chosen_as_awswrangler_does(flights: Any) -> None:
+    flights.create_database(DatabaseInput={"Name": "sea"})
+    for name in ("air_raw", "ports"):
+        flights.create_table(DatabaseName="sea", TableInput={"Name": name, "Description": "of the sea"})
+    first = flights.search_tables(SearchText="air", MaxResults=1)
+    rest = flights.search_tables(SearchText="air", MaxResults=1, NextToken=first["NextToken"])
+    assert [table["Name"] for table in (*first["TableList"], *rest["TableList"])] == ["flights", "air_raw"]
+    assert "NextToken" not in rest
+    chosen = flights.search_tables(
+        Filters=[{"Key": "DatabaseName", "Value": "sea"}], SortCriteria=[{"FieldName": "Name", "Sort": "DESC"}]
+    )
+    assert [table["Name"] for table in chosen["TableList"]] == ["ports", "air_raw"]
+    assert flights.search_tables(ResourceShareType="FOREIGN")["TableList"] == []
+    assert [table["Name"] for table in flights.get_tables(DatabaseName="sea", Expression="*r*w")["TableList"]] == ["air_raw"]
+
+
+def test_a_databases_tags_are_refused_and_not_dropped(glue: Any) -> None:
+    with pytest.raises(ClientError, match="Tags of databases are not served yet"):
+        glue.create_database(DatabaseInput={"Name": "air"}, Tags={"team": "ops"})
+    glue.create_database(DatabaseInput={"Name": "air"}, Tags={})
+
+
+def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:
+    wanted = {"Name": "t", "StorageDescriptor": {"SchemaReference": {}}}
+    with pytest.raises(ClientError, match=r"The SchemaReference of table air\.t names no schema") as refused:
+        flights.create_table(DatabaseName="air", TableInput=wanted)
+    assert code(refused) == "InvalidInputException"
+
+
 def test_what_is_not_served_says_so(flights: Any) -> None:
     with pytest.raises(ClientError, match="OpenTableFormatInput is not served") as error:
         flights.create_table(

@@ -264,6 +264,17 @@ def test_partitions_are_updated_but_keep_their_values(catalog: CatalogService) -
     assert [type(error) for _, error in failed] == [InvalidInput, PartitionNotFound]
     with pytest.raises(PenstockError, match="cannot be changed"):
         catalog.update_partition("air", "flights", ["2012", "JFK"], moved)
+    with pytest.raises(PartitionNotFound):
+        catalog.update_partition("air", "flights", ["1999", "JFK"], moved)
+
+
+def test_a_partition_with_a_value_of_another_type_is_named_when_an_expression_meets_it(catalog: CatalogService) -> None:
+    fill(catalog)
+    catalog.create_partition("air", "flights", PartitionInput(values=("x", "JFK")))
+    assert len(catalog.partitions("air", "flights", "origin = 'JFK'")) == 3
+    with pytest.raises(InvalidInput, match=r"Partition \['x', 'JFK'\] has 'x' for year, which is an integer") as refused:
+        catalog.partitions("air", "flights", "year = 2012")
+    assert "Delete that partition" in str(refused.value)
 
 
 def test_partitions_are_read_and_deleted_in_batches(catalog: CatalogService) -> None:

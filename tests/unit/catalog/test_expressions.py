@@ -99,13 +99,13 @@ def test_null_is_neither(text: str) -> None:
         ("s between 'a'", "'AND' is expected"),
         ("s", "a comparison, BETWEEN, IN, LIKE or IS NULL is expected"),
         ("s is 1", "'NULL' is expected"),
-        ("i = 'abc'", "'abc' is not a value of partition key i, which is a integer"),
+        ("i = 'abc'", "'abc' is not a value of partition key i, which is an integer"),
         ("i = 1.5", "'1.5' is not a value"),
         ("d = '2013-02-30'", "not a value of partition key d"),
         ("d = 20130101", "not a value of partition key d"),
         ("i like '1%'", "LIKE takes a key of type string"),
         ("1 = 1", "compares two literals"),
-        ("s = i", "s is a string and i a integer"),
+        ("s = i", "s is a string and i an integer"),
         ("(" * 200 + "s = 'a'" + ")" * 200, "nested more than 100 levels"),
         ("NOT " * 200 + "s = 'a'", "nested more than 100 levels"),
         ("s = 'a'; drop table x", "cannot be read at character 8"),
@@ -123,7 +123,7 @@ def test_a_type_that_cannot_be_compared_is_refused() -> None:
 
 
 def test_a_stored_value_of_another_type_is_an_error_not_a_gap() -> None:
-    with pytest.raises(InvalidInput, match="'abc' is not a value of partition key i"):
+    with pytest.raises(InvalidInput, match="has 'abc' for i, which is an integer"):
         matches("i > 1", ("JFK", "abc", *ROW[2:]))
 
 

@@ -8,6 +8,7 @@ from penstock.api.aws.catalog_shapes import database_input, database_shape, erro
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
 from penstock.catalog.model import Table
 from penstock.catalog.service import CatalogService
+from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput, NotFound, OperationNotServed
 
 __all__ = ["operations"]
@@ -42,6 +43,8 @@ def _own_catalog(handler: Handler) -> Handler:
 
 def _database_handlers(service: CatalogService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
+        if request.get("Tags"):
+            raise OperationNotServed("Tags of databases are not served yet.", remedy="Leave Tags out.")
         service.create_database(database_input(request["DatabaseInput"]))
         return {}
 
@@ -90,6 +93,14 @@ def _table_handlers(service: CatalogService) -> dict[str, Handler]:
         shapes = [table_shape(each, context.account) for each in page.items]
         return _page("TableList", _chosen(shapes, request, {"NAME": "Name", "TABLE_TYPE": "TableType"}), page.next_token)
 
+    def search(request: Request, context: RequestContext) -> Response:
+        if request.get("ResourceShareType") in {"FOREIGN", "FEDERATED"}:
+            return {"TableList": []}  # no other account shares tables with this one
+        page = service.search_page(
+            _search(request), limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken")
+        )
+        return _page("TableList", [table_shape(each, context.account) for each in page.items], page.next_token)
+
     def update(request: Request, _context: RequestContext) -> Response:
         wanted = table_input(_given_table(request, "UpdateOpenTableFormatInput", "ViewUpdateAction"))
         name = request.get("Name", wanted.name)
@@ -118,6 +129,7 @@ def _table_handlers(service: CatalogService) -> dict[str, Handler]:
         "CreateTable": create,
         "GetTable": get,
         "GetTables": get_all,
+        "SearchTables": search,
         "UpdateTable": update,
         "DeleteTable": remove,
         "BatchDeleteTable": remove_several,
@@ -157,6 +169,20 @@ def _version_handlers(service: CatalogService) -> dict[str, Handler]:
         "DeleteTableVersion": remove,
         "BatchDeleteTableVersion": remove_several,
     }
+
+
+def _search(request: Request) -> TableSearch:
+    criteria = request.get("SortCriteria") or [{}]
+    return TableSearch(
+        text=request.get("SearchText"),
+        predicates=[
+            Predicate(key=each["Key"], value=each.get("Value", ""), comparator=each.get("Comparator", "EQUALS"))
+            for each in request.get("Filters") or ()
+            if each.get("Key")
+        ],
+        sort_by=criteria[0].get("FieldName"),
+        descending=criteria[0].get("Sort") == "DESC",
+    )
 
 
 def _version_shape(table: Table, context: RequestContext) -> dict[str, Any]:
