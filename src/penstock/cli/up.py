@@ -1,5 +1,6 @@
 """``penstock up``: create or resume the platform of a home and keep it running."""
 
+import contextlib
 import os
 import queue
 import re
@@ -124,7 +125,9 @@ def _detach(home: Home, options: list[str]) -> None:
     """Run the same command without --detach in a session of its own, show what it says, return when it is ready."""
     home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = home.logs / "platform.log"
-    with log.open("wb") as output:
+    # Appended to: where a platform runs here already, the log is its own.
+    with log.open("ab") as output:
+        begin = output.tell()
         process = subprocess.Popen(
             [sys.executable, "-m", "penstock", "up", "--home", str(home.root), *options],
             stdin=subprocess.DEVNULL,
@@ -133,17 +136,21 @@ def _detach(home: Home, options: list[str]) -> None:
             start_new_session=True,
         )
     try:
-        _follow(process, log)
+        _follow(process, log, begin)
     except BaseException:
         # Interrupted or given up: the other session is not to go on alone.
         process.terminate()
         raise
 
 
-def _follow(process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Echo what a platform being started says, up to its last line; raise where it ends instead or takes too long."""
+def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
+    """Echo what a platform being started says, from byte ``begin`` of the log up to its last line.
+
+    Raises where it ends instead or takes too long.
+    """
     deadline = time.monotonic() + _DETACHED_TIMEOUT
     with log.open("r", errors="replace") as said:
+        said.seek(begin)
         while True:
             status = process.poll()
             line = said.readline()
@@ -152,7 +159,7 @@ def _follow(process: "subprocess.Popen[bytes]", log: Path) -> None:
                 return
             if not line:
                 if status is not None:
-                    if not said.tell():
+                    if said.tell() == begin:
                         raise EnvironmentProblem(
                             f"The platform ended with status {status} and left no word in {log}.",
                             remedy="Look whether its disk is full; 'penstock up' without --detach says more.",
@@ -182,5 +189,7 @@ def _describe(platform: Platform, seconds: float) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(text)
-    sys.stdout.flush()
+    # A closed terminal or a log on a full disk is no reason to end what runs.
+    with contextlib.suppress(OSError):
+        click.echo(text)
+        sys.stdout.flush()

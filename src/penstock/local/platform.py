@@ -1,5 +1,6 @@
 """The whole embedded platform: Kafka broker, S3 endpoint and Penstock server over one home folder."""
 
+import contextlib
 import json
 import os
 import threading
@@ -233,7 +234,9 @@ class Platform:
     def _write_state(self) -> None:
         with self._writing:
             if self._instance.held_here:
-                self._instance.write(self.state)
+                # On a full disk the state file grows old; what runs is not to end for it.
+                with contextlib.suppress(OSError) if self._phase == "running" else contextlib.nullcontext():
+                    self._instance.write(self.state)
 
     def _store_credentials(self) -> None:
         """Put the broker's user where MSK's clients look: the secret AmazonMSK_penstock of the server."""
