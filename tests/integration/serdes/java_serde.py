@@ -11,9 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import fastavro
-
-from penstock.local.artefacts import class_path
-from penstock.local.java import find_java
+from java_source import java_program
 
 _SOURCE = Path(__file__).parents[2] / "java" / "SerdeBridge.java"
 
@@ -28,10 +26,8 @@ class JavaSerde:
     def __init__(self, properties: Mapping[str, str], environment: Mapping[str, str], log: Path) -> None:
         self._properties = dict(properties)
         self._log = log.open("wb")
-        jars = os.pathsep.join(str(path) for path in class_path("serde"))
-        java = find_java(os.environ).executable
         self._process = subprocess.Popen(
-            [str(java), "-Xmx256m", "-XX:+UseSerialGC", "-cp", jars, str(_SOURCE)],
+            [*java_program(_SOURCE, log.parent / "classes"), "SerdeBridge"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -39,7 +39,7 @@ def test_a_bad_line_is_named(line: str):
 
 
 def test_an_unknown_group_names_the_known_ones(tmp_path):
-    with pytest.raises(InvalidInput, match=r"no group 'flink'.*kafka, s3proxy, serde, spark"):
+    with pytest.raises(InvalidInput, match=r"no group 'flink'.*kafka, s3a, s3proxy, serde, spark"):
         class_path("flink", cache=tmp_path)
 
 
