@@ -29,7 +29,7 @@ def test_round_trip(version_id: UUID, payload: bytes, compression: frame.Compres
 
 @pytest.mark.parametrize("size", range(18))
 def test_too_short_says_the_size_in_awss_words(size: int) -> None:
-    with pytest.raises(TruncatedFrame, match=f"^Data is not compatible with schema registry size: {size} "):
+    with pytest.raises(TruncatedFrame, match=rf"^Data is not compatible with schema registry size: {size}\. "):
         frame.decode(frame.encode(ID, b"")[:size])
 
 
