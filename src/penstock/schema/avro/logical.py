@@ -14,7 +14,7 @@ __all__ = ["without_invalid_logical_types"]
 def without_invalid_logical_types(node: Any) -> Any:
     """The schema ``node``, as JSON values, without the ``logicalType`` of decimals that are none.
 
-    Looks at types alone, so that defaults and custom properties stay as they are; the rest of ``node`` is shared, not copied.
+    Looks at types alone, so that defaults and custom properties stay as they are; ``node`` is not changed.
     Expects a tree whose depth is bounded.
     """
     if isinstance(node, list):
