@@ -1,9 +1,13 @@
 """``penstock run``: a declared pipeline on Spark, until it is done or a signal asks it to stop."""
 
+import fcntl
+import hashlib
 import logging
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -11,6 +15,7 @@ import click
 
 from penstock.cli.homes import home_option
 from penstock.client.registry import RegistryClient
+from penstock.errors import InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.pipelines import Pipeline, read_pipeline
@@ -22,7 +27,7 @@ from penstock.spark.session import lake_configuration, s3a_configuration
 from penstock.spark.source import reach
 from penstock.spark.versions import SchemaBook
 
-__all__ = ["command"]
+__all__ = ["alone", "command"]
 
 
 @click.command("run")
@@ -94,11 +99,37 @@ def command(  # noqa: PLR0917 - click passes them by name
         ),
         failpoint=Failpoint.from_environment(os.environ),
     )
-    report = run(pipeline, options=options)
+    with alone(pipeline, where.run):
+        report = run(pipeline, options=options)
     click.echo(
         f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
         f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
     )
+
+
+@contextmanager
+def alone(pipeline: Pipeline, folder: Path) -> Iterator[None]:
+    """Hold the lock of the pipeline's checkpoint, a file in ``folder``, that a second run on this machine meets.
+
+    Spark itself notices two runs on one checkpoint only when both have written to it. The kernel frees the lock of a
+    killed run.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.sha256(pipeline.checkpoint.rstrip("/").encode()).hexdigest()[:16]
+    with (folder / f"pipeline-{digest}.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise InvalidInput(
+                f"Another run of pipeline {pipeline.name} (process {lock.read().strip() or 'unknown'}) uses the checkpoint "
+                f"{pipeline.checkpoint}.",
+                remedy="Stop it first, or name another checkpoint and other locations.",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
 
 
 def _uses_s3(pipeline: Pipeline) -> bool:

@@ -139,7 +139,17 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
             raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
         if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
             context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
+        _leave_ending_to_python(context)
         return SparkSession(context)
+
+
+def _leave_ending_to_python(context: SparkContext) -> None:
+    """Make the JVM deaf to SIGTERM: a service manager sends it to all processes, and the batch in hand is to end first.
+
+    The JVM ends when its standard input does, which is Python's other end of the pipe.
+    """
+    jvm: Any = context._jvm
+    jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
 
 
 def _gateway(configuration: SparkConf, output: Any) -> Any:

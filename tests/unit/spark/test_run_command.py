@@ -1,10 +1,15 @@
 """``penstock run`` on wrong input: one sentence and exit status 2, no traceback."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from penstock.cli.main import main
+from penstock.cli.run import alone
+from penstock.errors import InvalidInput
 
 
 @pytest.mark.parametrize(("text", "message"), [("name: x\n", "'source' is missing"), ("nome: x\n", "Did you mean 'name'?")])
@@ -15,3 +20,18 @@ def test_a_wrong_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixt
         main(["run", str(path)])
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_second_run_on_a_checkpoint_is_refused_and_told_who_runs(tmp_path: Path) -> None:
+    def pipeline(checkpoint: str) -> Any:
+        return SimpleNamespace(name="p", checkpoint=checkpoint)
+
+    with (
+        alone(pipeline("s3://lake/cp"), tmp_path),
+        alone(pipeline("s3://lake/other"), tmp_path),
+        pytest.raises(InvalidInput, match=rf"process {os.getpid()}\) uses the checkpoint s3://lake/cp/"),
+        alone(pipeline("s3://lake/cp/"), tmp_path),
+    ):
+        pass
+    with alone(pipeline("s3://lake/cp"), tmp_path):
+        pass
