@@ -51,7 +51,7 @@ class Arn:
 
 def arn(service: str, region: str, account: str, resource: str) -> str:
     """The ARN's text for ``resource`` (such as ``registry/NAME``) of ``service``."""
-    return str(Arn(service=service, region=region, account=account, resource=resource))
+    return f"arn:aws:{service}:{region}:{account}:{resource}"
 
 
 def parse_arn(text: str) -> Arn:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from penstock.access.errors import UnrecognizedClient
 from penstock.access.keys import AccessKey, AccessStore
@@ -75,4 +76,9 @@ class Authenticator:
                 _UNRECOGNIZED, remedy=f"This server has no access key '{claim.access_key_id[:128]}': see 'penstock env'."
             )
         check_signature(claim, request, key.secret_access_key)
-        return Caller(account=key.account, principal=key.principal)
+        return _caller(key.account, key.principal)
+
+
+@lru_cache(maxsize=1024)
+def _caller(account: str, principal: str) -> Caller:
+    return Caller(account=account, principal=principal)

@@ -35,6 +35,8 @@ MAX_EXPIRES = 604_800  # seconds: seven days, the longest a presigned URL may li
 
 _TERMINATOR = "aws4_request"
 _BASIC_TIME = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_BASIC_LENGTH = 16
+_PLAIN_START = re.compile(rf"{ALGORITHM} Credential=([^\s,=]+), ?SignedHeaders=([^\s,=]+), ?")
 _SPACES = re.compile(r"\s+")
 _MAX_SIGNED_HEADERS = 100
 _MAX_CACHED = 1024  # characters of a credential and its header names that are worth keeping
@@ -177,6 +179,29 @@ def _canonical_query(query: str) -> str:
 
 
 def _header_claim(authorization: str, headers: Mapping[str, str]) -> Claim:
+    date_header = headers.get("x-amz-date") or headers.get("date")
+    start, _, signature = authorization.rpartition("Signature=")
+    constant = _constant_fields(start) if len(start) <= _MAX_CACHED else None
+    if constant is None or not date_header or not signature.isalnum():
+        fields = _fields(authorization, date_header)
+        constant, signature = (fields["Credential"], fields["SignedHeaders"]), fields["Signature"]
+    return _claim(
+        credential=constant[0],
+        signed_headers=constant[1],
+        signature=signature,
+        time=date_header or "",
+        token=headers.get("x-amz-security-token"),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _constant_fields(start: str) -> tuple[str, str] | None:
+    """Credential and SignedHeaders, where a header's part before its Signature is just them: the same all day."""
+    plain = _PLAIN_START.fullmatch(start)
+    return None if plain is None else (plain[1], plain[2])
+
+
+def _fields(authorization: str, date_header: str | None) -> dict[str, str]:
     algorithm, _, rest = authorization.strip().partition(" ")
     if algorithm != ALGORITHM:
         raise IncompleteSignature(
@@ -191,19 +216,12 @@ def _header_claim(authorization: str, headers: Mapping[str, str]) -> Claim:
             )
         fields[name] = value
     missing = [name for name in ("Credential", "Signature", "SignedHeaders") if not fields.get(name)]
-    date_header = headers.get("x-amz-date") or headers.get("date")
     if missing or not date_header:
         problems = [f"Authorization header requires '{name}' parameter." for name in missing]
         if not date_header:
             problems.append("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.")
         raise IncompleteSignature(" ".join(problems))
-    return _claim(
-        credential=fields["Credential"],
-        signed_headers=fields["SignedHeaders"],
-        signature=fields["Signature"],
-        time=date_header,
-        token=headers.get("x-amz-security-token"),
-    )
+    return fields
 
 
 def _query_claim(query: str) -> Claim:
@@ -272,8 +290,9 @@ def _scope(credential: str, signed_headers: str) -> tuple[tuple[str, str, str, s
 
 def _parsed_time(text: str) -> tuple[datetime, str]:
     try:
-        if _BASIC_TIME.fullmatch(text):
-            return _utc(text), text
+        basic = _utc(text) if len(text) == _BASIC_LENGTH else None
+        if basic is not None:
+            return basic, text
         moment = parsedate_to_datetime(text[:100])
     except (ValueError, OverflowError):
         raise IncompleteSignature(
@@ -284,7 +303,9 @@ def _parsed_time(text: str) -> tuple[datetime, str]:
 
 
 @lru_cache(maxsize=64)
-def _utc(text: str) -> datetime:
+def _utc(text: str) -> datetime | None:
+    if _BASIC_TIME.fullmatch(text) is None:
+        return None
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
 
 

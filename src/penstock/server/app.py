@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
@@ -64,6 +65,9 @@ def _beside(services: Services, metrics: Metrics, aws: AwsApp) -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        # What was built until now stays: the collector need not walk it with every full collection.
+        gc.collect()
+        gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
         try:
             yield

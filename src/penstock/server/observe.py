@@ -84,33 +84,42 @@ class Metrics:
         self._in_flight = Gauge(
             "penstock_requests_in_flight", "Requests being answered.", registry=self.registry, multiprocess_mode="livesum"
         )
-        self._counters: dict[tuple[str, str, str], Callable[[], None]] = {}
+        self._counts: dict[tuple[str, str, str], int] = {}
         self._timers: dict[tuple[str, str], Callable[[float], None]] = {}
+        self._running = 0
 
     def started(self) -> None:
         """A request came in."""
-        self._in_flight.inc()
+        self._running += 1
 
     def finished(self, served: Served) -> None:
         """Its answer went out. Label values are the served operations' and our codes', never a client's text."""
-        self._in_flight.dec()
-        key = (served.service, served.operation, served.code)
-        count = self._counters.get(key)
-        if count is None:
-            count = self._counters[key] = self._requests.labels(*key).inc
-            self._timers.setdefault(key[:2], self._seconds.labels(*key[:2]).observe)
-        count()
-        self._timers[key[:2]](served.seconds)
+        self._running -= 1
+        service, operation, code = served[:3]
+        key = (service, operation, code)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        timer = self._timers.get((service, operation))
+        if timer is None:
+            timer = self._timers[service, operation] = self._seconds.labels(service, operation).observe
+        timer(served.seconds)
         if self._log is not None:
             self._log.write(served)
 
     def flush(self) -> None:
-        """Write the access log's pending lines."""
+        """Write the access log's pending lines, and add up what was counted since the last time.
+
+        prometheus_client's counters cost more than a signature's arithmetic when they are in files.
+        """
         if self._log is not None:
             self._log.flush()
+        counts, self._counts = self._counts, {}
+        for key, count in counts.items():
+            self._requests.labels(*key).inc(count)
+        self._in_flight.set(self._running)
 
     def exposition(self) -> bytes:
-        """Prometheus text of this process, or of all workers."""
+        """Prometheus text of this process, or of all workers, the others' as of their last flush."""
+        self.flush()
         if self._folder is None:
             return generate_latest(self.registry)
         everyone = CollectorRegistry()

@@ -60,6 +60,8 @@ def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
         factory=True,
         log_level="warning",
         access_log=False,
+        proxy_headers=False,
+        ws="none",
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,

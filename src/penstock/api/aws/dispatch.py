@@ -194,7 +194,10 @@ def _work(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
 
 
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    headers: dict[str, str] = {}
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    if len(headers) == len(raw):
+        return headers
+    headers.clear()
     for name, value in raw:
         key = name.decode("latin-1")
         text = value.decode("latin-1")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from penstock.registry.errors import BadReference
@@ -13,6 +14,7 @@ __all__ = ["Request", "number_of", "present", "registry_of", "schema_of", "times
 Request = Mapping[str, Any]
 
 
+@lru_cache(maxsize=4096)
 def timestamp(time: datetime) -> str:
     """A time as the registry's operations write it: ISO 8601 text with milliseconds, in UTC."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
