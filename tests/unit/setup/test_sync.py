@@ -1,0 +1,111 @@
+"""tools/sync: when the environment is left alone, renewed, or made anew."""
+
+import json
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).parents[3] / "tools" / "sync"
+
+
+class Checkout:
+    """A checkout in a folder of its own, whose steps are written down instead of run."""
+
+    def __init__(self, root: Path, tool: ModuleType) -> None:
+        self.root = root
+        self.tool = tool
+        self.steps: list[str] = []
+        (root / "locks").mkdir()
+        for name in ("runtime", "dev", "bench", "build", "uv"):
+            (root / "locks" / f"{name}.txt").write_text(name)
+        (root / "pyproject.toml").write_text("[project]")
+        tool.ROOT, tool.ENVIRONMENT, tool.STATE = root, root / ".venv", root / ".venv" / ".penstock"
+        tool.run = self.run
+
+    def run(self, command: list[str], extra: object = None) -> None:
+        _uv, *words = command
+        self.steps.append(" ".join(word for word in words if not word.startswith("--"))[:24])
+        if words[0] == "venv":
+            (self.root / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
+            python = self.root / ".venv" / "bin" / "python"
+            python.unlink(missing_ok=True)
+            python.symlink_to(sys.executable)
+
+    def sync(self, level: str) -> list[str]:
+        """What a call with ``level`` does: the kind of each step."""
+        self.steps.clear()
+        self.tool.sync(Path("uv"), level)
+        return [step.split()[0 if step.startswith("venv") else 1] for step in self.steps]
+
+    @property
+    def level(self) -> str:
+        level: str = json.loads(self.tool.STATE.read_text())["level"]
+        return level
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    loader = SourceFileLoader("sync_tool", str(TOOL))
+    tool = module_from_spec(spec_from_loader("sync_tool", loader))  # type: ignore[arg-type]
+    loader.exec_module(tool)
+    return Checkout(tmp_path, tool)
+
+
+MADE_ANEW = ["venv", "sync", "install"]
+RENEWED = ["sync", "install"]
+
+
+def test_a_second_call_does_nothing(checkout):
+    assert checkout.sync("runtime") == MADE_ANEW
+    assert checkout.sync("runtime") == []
+
+
+def test_it_grows_and_never_shrinks(checkout):
+    checkout.sync("runtime")
+    assert checkout.sync("dev") == RENEWED
+    assert checkout.sync("runtime") == []
+    assert checkout.level == "dev"
+
+
+@pytest.mark.parametrize("changed", ["locks/dev.txt", "locks/build.txt", "pyproject.toml"])
+def test_a_changed_input_renews_what_is_installed(checkout, changed):
+    checkout.sync("dev")
+    (checkout.root / changed).write_text("changed")
+    assert checkout.sync("runtime") == RENEWED
+    assert checkout.level == "dev"
+
+
+def test_what_an_interrupted_run_left_is_made_anew(checkout):
+    checkout.sync("runtime")
+    step = checkout.tool.run
+
+    def interrupted(command: list[str], extra: object = None) -> None:
+        if "sync" in command:
+            raise KeyboardInterrupt
+        step(command, extra)
+
+    checkout.tool.run = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        checkout.sync("dev")
+    checkout.tool.run = step
+    assert checkout.sync("runtime") == MADE_ANEW
+
+
+def test_an_environment_that_was_moved_or_lost_its_python_is_made_anew(checkout):
+    checkout.sync("dev")
+    state = json.loads(checkout.tool.STATE.read_text())
+    checkout.tool.STATE.write_text(json.dumps(state | {"place": "/elsewhere"}))
+    assert checkout.sync("dev") == MADE_ANEW
+    (checkout.root / ".venv/bin/python").unlink()
+    assert checkout.sync("dev") == MADE_ANEW
+
+
+def test_a_damaged_state_is_made_anew(checkout):
+    checkout.sync("dev")
+    for text in ("", "[]", '{"level": "other"}'):
+        checkout.tool.STATE.write_text(text)
+        assert checkout.sync("dev") == MADE_ANEW
