@@ -1,7 +1,8 @@
 """Kafka read + decode in Spark, against the bare read and against a Python decoder in the same place.
 
 A real broker with SASL/SCRAM and Spark share the machine; records of two schema versions, 9 fields, in turn. All three read
-the same topic in one session and write nowhere.
+the same topic in one session and write nowhere. Read + decode is what a batch of a pipeline does before its transform: the
+checks of the frame, the reasons, the counts, the decode and the filter.
 """
 
 import io
@@ -13,7 +14,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pandas as pd
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 
 from benchmarks.definitions import definition
 from benchmarks.timing import Row, in_turn
@@ -27,9 +28,10 @@ from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchema
 from penstock.serdes.codec import message_writer
-from penstock.spark.decode import body_columns, decoded
+from penstock.spark.decode import decoded
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.source import kafka_options
+from penstock.spark.staging import METADATA, good_rows
 from penstock.spark.versions import SchemaBook
 
 __all__ = ["run"]
@@ -145,8 +147,9 @@ def _measure(spark: SparkSession, broker: Broker, versions: _Versions) -> dict[s
         return spark.read.format("kafka").options(**options).load()
 
     def decode() -> None:
-        rows = decoded(read(), book.plan(), branches=40, zlib=False)
-        _drain(rows.select("_reason", *body_columns(rows)))
+        plan = book.plan()
+        rows = good_rows(decoded(read(), plan, branches=40, zlib=False), plan, Observation())
+        _drain(rows.drop(*METADATA.values()))
 
     def python() -> None:
         fields = "id long, device string, reading_0 double, ok boolean, at long, " + ", ".join(

@@ -21,7 +21,7 @@ from penstock.spark.checkpoints import batch_of, lost_offsets, record_count
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_of_the_data
-from penstock.spark.staging import Staged, Stager
+from penstock.spark.staging import Staged, Stager, Staging
 from penstock.spark.versions import SchemaBook
 
 __all__ = ["BatchCommitter", "StreamStopped", "Tables"]
@@ -212,7 +212,7 @@ class BatchCommitter:
     def _stage(self, records: DataFrame, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> Staged:
         folder = ledger.staging(batch.id)
         self._failpoint.watch("during-stage", batch.id, self._jvm, lambda: bool(self._files.walk(folder)))
-        return self._stager.stage(records, folder, expected=record_count(batch), metrics=metrics)
+        return self._stager.stage(records, _staging(batch, ledger), expected=record_count(batch), metrics=metrics)
 
     def _check_drift(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> None:
         findings = drift.lost_fields(staged.seen, staged.plan.reader, staged.plan.reader_definition)
@@ -236,8 +236,7 @@ class BatchCommitter:
 
     def _stage_dead(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> None:
         if staged.dead(tombstones=self._dead_tombstones):
-            self._stager.stage_dead(staged, ledger.staging(batch.id, 1), batch=batch.id, now=datetime.now(UTC))
-            metrics.passes += 1
+            self._stager.stage_dead(staged, _staging(batch, ledger), metrics=metrics)
 
     def _manifest(self, staged: Staged, batch: Batch, ledger: Ledger) -> Manifest:
         targets = (self._pipeline.sink.location, self._pipeline.dead_letters.location)
@@ -279,3 +278,7 @@ class BatchCommitter:
         metrics.committed_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         if facts["oldest"] is not None:
             metrics.max_latency_seconds = round(time.time() - facts["oldest"] / 1000, 3)
+
+
+def _staging(batch: Batch, ledger: Ledger) -> Staging:
+    return Staging(rows=ledger.staging(batch.id), dead=ledger.staging(batch.id, 1), batch=batch.id, now=datetime.now(UTC))

@@ -14,12 +14,11 @@ from pyspark.sql.avro.functions import from_avro
 
 from penstock.schema.version import SchemaVersion
 from penstock.spark.inflate import inflate
-from penstock.spark.readers import MARK, framed
+from penstock.spark.readers import HEADER, MARK, MARK_VALUE, framed
 from penstock.spark.versions import DecodePlan
 
-__all__ = ["HEADER", "REASONS", "body_columns", "decoded", "message", "version_ids"]
+__all__ = ["REASONS", "body_columns", "decoded", "message", "version_ids"]
 
-HEADER = 18  # bytes before the payload
 _NONE, _ZLIB = b"\x00", b"\x05"
 
 REASONS = (
@@ -74,26 +73,29 @@ def _part(records: DataFrame, parts: Sequence[tuple[SchemaVersion, ...]], number
 
 
 def _one_pass(records: DataFrame, writers: Sequence[SchemaVersion], plan: DecodePlan, *, zlib: bool) -> DataFrame:
+    """The decode of one part. A good record costs one comparison a version, one copy (the mark) and one of its tail."""
+    head = F.col("_head")
+    plain = [(_is(head, b"\x03" + _NONE + version.id.bytes), F.lit(version.number)) for version in writers]
+    any_way = [(_is(_frame_id(), version.id.bytes), F.lit(version.number)) for version in writers]
     compressed = _is(F.substring("value", 2, 1), _ZLIB)
-    payload = F.substring(F.col("value"), F.lit(HEADER + 1), F.length("value"))
-    body = F.concat(payload, F.lit(bytearray(MARK)))
+    # Columns of their own, because Spark merges projections only where that repeats no work.
+    rows = records.withColumn("_head", F.substring("value", 1, HEADER)).withColumn("_plain", _case(plain))
+    frame, ready = F.col("value"), F.col("_plain")
     if zlib:
-        records = records.withColumn("_inflated", inflate(F.when(compressed, payload)))
-        body = F.concat(F.when(compressed, F.col("_inflated")).otherwise(payload), F.lit(bytearray(MARK)))
-    numbers = _case([(_is(_frame_id(), version.id.bytes), F.lit(version.number)) for version in writers])
-    readable = _framed() if zlib else _framed() & ~compressed
+        payload = F.substring(F.col("value"), F.lit(HEADER + 1), F.length("value"))
+        rows = rows.withColumn("_inflated", inflate(F.when(compressed, payload)))
+        frame = F.when(F.col("_plain").isNull(), F.concat(head, F.col("_inflated"))).otherwise(frame)
+        ready = F.col("_version")
+    rows = rows.withColumn("_version", F.coalesce(F.col("_plain"), F.when(_framed(), _case(any_way))))
+    marked = F.concat(frame, F.lit(bytearray(MARK)))
     reader = framed(plan.reader_definition)
     options = {"avroSchema": reader, "mode": "PERMISSIVE"}
     branches = [
-        (F.col("_version") == version.number, from_avro(body, framed(version.definition), options)) for version in writers
+        (ready == version.number, from_avro(marked, framed(version.definition, header=True), options)) for version in writers
     ]
     # With no writer at all there is nothing to decode, and the reader only gives the row its type.
-    row = _case(
-        [(readable & condition, value) for condition, value in branches]
-        or [(F.lit(False), from_avro(body, reader, options))]
-    )
-    framed_rows = records.withColumn("_version", F.when(_framed(), numbers))
-    return framed_rows.withColumn("_row", row).withColumn("_reason", _reason(compressed, zlib=zlib)).drop("_inflated")
+    rows = rows.withColumn("_row", _case(branches or [(F.lit(False), from_avro(marked, reader, options))]))
+    return rows.withColumn("_reason", _reason(compressed, zlib=zlib)).drop("_head", "_plain", "_inflated")
 
 
 def _case(branches: Sequence[tuple[Column, Column]]) -> Column:
@@ -104,8 +106,11 @@ def _case(branches: Sequence[tuple[Column, Column]]) -> Column:
 
 def _reason(compressed: Column, *, zlib: bool) -> Column:
     compression = F.substring("value", 2, 1)
+    tail = F.col("_row.tail")
     reason = (
-        F.when(F.col("value").isNull(), "TOMBSTONE")
+        # Most records are good: this comes first, and nothing after it is computed for them.
+        F.when(tail == F.lit(MARK_VALUE), F.lit(None).cast("string"))
+        .when(F.col("value").isNull(), "TOMBSTONE")
         .when(F.length("value") < HEADER, "SHORT_FRAME")
         .when(~_is(F.substring("value", 1, 1), b"\x03"), "WRONG_HEADER")
         .when(~(_is(compression, _NONE) | _is(compression, _ZLIB)), "WRONG_COMPRESSION")
@@ -113,8 +118,7 @@ def _reason(compressed: Column, *, zlib: bool) -> Column:
     )
     if not zlib:
         reason = reason.when(compressed, "NEEDS_INFLATE")
-    tail = F.col("_row.tail")
-    return reason.when(tail.isNull(), "UNDECODABLE").when(~_is(tail, MARK), "TRAILING_BYTES")
+    return reason.when(tail.isNull(), "UNDECODABLE").otherwise("TRAILING_BYTES")
 
 
 def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limit: int = 1000) -> list[UUID]:

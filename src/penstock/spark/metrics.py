@@ -16,7 +16,7 @@ _TAIL_BYTES = 200_000
 
 @dataclass(slots=True, kw_only=True)
 class BatchMetrics:
-    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to rows.
+    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to records.
 
     ``outcome`` is ``committed`` once a batch, ``replayed`` where Spark asks again for one whose line was written already.
     """

@@ -2,30 +2,40 @@
 
 ``from_avro`` in PERMISSIVE mode makes a struct of nulls of a record it cannot read, and reads a payload with the wrong
 schema without a word as long as the bytes last. So eight known bytes are put behind each payload, and both schemas are
-wrapped in a record of the body and those eight: where they come out unchanged the body took exactly its payload.
+wrapped in a record of the body and those eight: where they come out unchanged the body took exactly its payload. The
+eight are read as a double, which costs least: no length, no object, any eight bytes will do. The writer's side has AWS's
+header in front, which the reader leaves out, so that the header is skipped and not cut off by a copy.
 """
 
 import json
+import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.errors import DataProblem
 
-__all__ = ["MARK", "field_paths", "framed", "missing_fields", "reader_definition"]
+__all__ = ["HEADER", "MARK", "MARK_VALUE", "field_paths", "framed", "missing_fields", "reader_definition"]
+
+HEADER = 18
+"""Bytes of AWS's frame before the payload: byte 3, compression byte, version id."""
 
 MARK = b"\x9dPenstk\xd6"
 """The tail: it begins as no union branch or short length does, so that a payload cut short fails rather than runs on."""
 
+MARK_VALUE: float = struct.unpack("<d", MARK)[0]
+"""The mark as Avro reads a double; a normal number, so that being equal means the same eight bytes."""
+
 MAX_DEPTH = 64
 
-_TAIL = {"name": "tail", "type": {"type": "fixed", "name": "PenstockTail", "size": len(MARK)}}
+_HEAD = {"name": "head", "type": {"type": "fixed", "name": "PenstockHead", "size": HEADER}}
+_TAIL = {"name": "tail", "type": "double"}
 _NAMED = {"record", "error", "enum", "fixed"}
 
 
-def framed(definition: str) -> str:
-    """The schema of a payload with :data:`MARK` behind it: a record of ``body`` and ``tail``."""
-    body = json.loads(definition)
-    return json.dumps({"type": "record", "name": "PenstockFrame", "fields": [{"name": "body", "type": body}, _TAIL]})
+def framed(definition: str, *, header: bool = False) -> str:
+    """The schema of a payload and :data:`MARK`: a record of ``body`` and ``tail``; with ``header`` after a ``head``."""
+    fields = [*([_HEAD] if header else []), {"name": "body", "type": json.loads(definition)}, _TAIL]
+    return json.dumps({"type": "record", "name": "PenstockFrame", "fields": fields})
 
 
 def reader_definition(definition: str, writers: Sequence[str]) -> str:

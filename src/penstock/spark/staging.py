@@ -6,12 +6,12 @@ files are dropped and the pass runs again with what was learnt; otherwise the so
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.errors import InvalidInput
@@ -22,7 +22,7 @@ from penstock.spark.decode import REASONS, body_columns, decoded, message, versi
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.versions import DecodePlan, SchemaBook
 
-__all__ = ["METADATA", "Staged", "Stager"]
+__all__ = ["METADATA", "Staged", "Stager", "Staging", "good_rows"]
 
 METADATA = {
     "topic": "_topic",
@@ -34,7 +34,17 @@ METADATA = {
 }
 """Kafka's columns as the view ``records`` shows them beside the reader's fields; left out of the table unless renamed."""
 
-_MAX_PASSES = 4
+_MAX_PASSES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staging:
+    """Where a batch is staged: folders of its rows and of its dead letters; the number and the time that those carry."""
+
+    rows: str
+    dead: str
+    batch: int
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +60,7 @@ class Staged:
     nulls: Mapping[str, int]
     columns: Mapping[str, str]
     oldest: int | None  # milliseconds since the epoch
+    dead_written: bool = False
 
     @property
     def seen(self) -> list[SchemaVersion]:
@@ -70,27 +81,24 @@ class Stager:
         self._files = files
         self._zlib = False
 
-    def stage(self, records: DataFrame, folder: str, *, expected: int, metrics: BatchMetrics) -> Staged:
-        """Write the readable rows of ``records`` (Kafka's columns) below ``folder``; ``expected`` records at most.
+    def stage(self, records: DataFrame, at: Staging, *, expected: int, metrics: BatchMetrics) -> Staged:
+        """Write the readable rows of ``records`` (Kafka's columns) below ``at.rows``; ``expected`` records at most.
 
         Raises what the registry raises while it is away and something in the batch is unknown.
         """
         self._book.refresh()
         present: list[UUID] | None = None
-        asked: set[UUID] = set()
         if self._book.crowded:
             present = version_ids(records)
             metrics.passes += 1
         for _ in range(_MAX_PASSES):
             plan = self._book.plan(present)
-            staged = self._pass(records, plan, folder, expected)
+            staged = self._pass(records, plan, at.rows, expected)
             metrics.passes += 1
             if staged.reasons.get("UNKNOWN_VERSION"):
-                strange = [each for each in version_ids(records, plan.writers) if each not in asked]
-                metrics.passes += 1
-                asked.update(strange)
-                if strange and self._book.learn(strange):
-                    present = None if present is None else [*present, *strange]
+                staged, learnt = self._ask_for_unknown(staged, at, metrics)
+                if learnt:
+                    present = None if present is None else [*present, *learnt]
                     continue
             if staged.reasons.get("NEEDS_INFLATE"):
                 self._zlib = True
@@ -99,14 +107,24 @@ class Stager:
         metrics.registry_stale = self._book.stale
         return staged
 
+    def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
+        """Versions that the batch holds and the registry only now tells of; without any, the dead letters are staged.
+
+        They have to be written in any case, and the unknown ids are read from them: the source is not asked for those.
+        """
+        listed = self._book.relist()
+        if listed:
+            return staged, listed
+        staged = self.stage_dead(staged, at, metrics=metrics)
+        return staged, self._book.learn(_unknown_ids(staged.frame.sparkSession, at.dead))
+
     def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
         self._files.delete(folder)
         sink = self._pipeline.sink
         tasks = max(1, math.ceil(expected / sink.rows_per_task))
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
-        good = frame.observe(read, *_read_counts(plan)).filter(F.col("_reason").isNull())
-        output = self._output(good)
+        output = self._output(good_rows(frame, plan, read))
         columns = {field.name: field.dataType.simpleString() for field in output.schema.fields}
         _check_partitions(columns, sink, self._pipeline.name)
         nulls = [
@@ -130,9 +148,7 @@ class Stager:
             oldest=counts["oldest"],
         )
 
-    def _output(self, good: DataFrame) -> DataFrame:
-        metadata = [F.col(name).alias(shown) for name, shown in METADATA.items()]
-        rows = good.select(*body_columns(good), *metadata)
+    def _output(self, rows: DataFrame) -> DataFrame:
         transform = self._pipeline.transform
         if transform.sql:
             rows.createOrReplaceTempView("records")
@@ -141,18 +157,22 @@ class Stager:
             rows = rows.withColumn(name, F.expr(expression))
         return rows.drop(*METADATA.values())
 
-    def stage_dead(self, staged: Staged, folder: str, *, batch: int, now: datetime) -> None:
-        """Write the records that are no rows below ``folder``; reads the source once more."""
-        self._files.delete(folder)
+    def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
+        """Write the records that are no rows below ``at.dead``, unless that is done; reads the source once more."""
+        if staged.dead_written:
+            return staged
+        self._files.delete(at.dead)
         # Counting keeps Spark from pushing the filter below the decode, which would then run twice.
         counted = staged.frame.observe(Observation(), F.count(F.lit(1)).alias("records"))
         bad = counted.filter(F.col("_reason").isNotNull())
         if self._pipeline.decode.tombstones == "skip":
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
-        rows = bad.select(*self._dead_columns(batch, now)).coalesce(1)
-        rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(folder)
+        rows = bad.select(*self._dead_columns(at)).coalesce(1)
+        rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(at.dead)
+        metrics.passes += 1
+        return replace(staged, dead_written=True)
 
-    def _dead_columns(self, batch: int, now: datetime) -> list[Column]:
+    def _dead_columns(self, at: Staging) -> list[Column]:
         framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
         return [
             F.col("_reason").alias("reason"),
@@ -164,20 +184,43 @@ class Stager:
             F.col("key"),
             F.col("value"),
             F.when(framed, _uuid_text()).alias("schema_version_id"),
-            F.lit(batch).cast("bigint").alias("batch_id"),
+            F.lit(at.batch).cast("bigint").alias("batch_id"),
             F.lit(self._pipeline.name).alias("pipeline"),
-            F.lit(now).cast("timestamp").alias("ingested_at"),
+            F.lit(at.now).cast("timestamp").alias("ingested_at"),
             F.date_format("timestamp", "yyyy-MM-dd").alias("date"),
         ]
 
 
+def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
+    """The rows of a decoded ``frame``: the reader's fields and :data:`METADATA`. ``counts`` gets what passed by.
+
+    The counting is also what keeps Spark from pushing the filter below the decode, which would then run twice.
+    """
+    fields = body_columns(frame)
+    flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
+    names = _names(frame.select(*fields))
+    rows = frame.select(*flat, *METADATA, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
+    metadata = [F.col(name).alias(shown) for name, shown in METADATA.items()]
+    return rows.select(*(F.col(f"_field{number}").alias(name) for number, name in enumerate(names)), *metadata)
+
+
+def _names(frame: DataFrame) -> list[str]:
+    return [field.name for field in frame.schema.fields]
+
+
+def _unknown_ids(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
+    """Distinct version ids in the staged dead letters that no version was known for."""
+    letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
+    ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
+    return [UUID(row.schema_version_id) for row in ids.collect()]
+
+
 def _read_counts(plan: DecodePlan) -> list[Column]:
-    good = F.col("_reason").isNull()
     return [
         F.count(F.lit(1)).alias("records"),
         F.min(F.unix_millis("timestamp")).alias("oldest"),
         *(F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in REASONS),
-        *(F.count(F.when(good & (F.col("_version") == each.number), 1)).alias(f"v{each.number}") for each in plan.writers),
+        *(F.count(F.when(F.col("_version") == each.number, 1)).alias(f"v{each.number}") for each in plan.writers),
     ]
 
 

@@ -87,13 +87,20 @@ class SchemaBook:
             )
         self._known[version.id] = version
 
-    def learn(self, ids: Sequence[UUID]) -> bool:
-        """List again for ids that a batch holds and the plan did not; whether one of them can be decoded now.
+    def relist(self) -> list[UUID]:
+        """List again because a batch holds ids that the plan did not know; the ids that are new.
 
-        What the list does not have is looked up by id, the first :data:`MAX_LOOKUPS` of them: that is for a registry whose
-        list lags. Raises where the registry does not answer: nothing is given up as unknown because of an outage.
+        Raises where the registry does not answer: nothing is given up as unknown because of an outage.
         """
+        before = set(self._known)
         self._list()
+        return [each for each in self._known if each not in before]
+
+    def learn(self, ids: Sequence[UUID]) -> list[UUID]:
+        """Look up, by id, what the list does not have, the first :data:`MAX_LOOKUPS` of them; those that can be decoded now.
+
+        That is for a registry whose list lags. Raises where it does not answer.
+        """
         for each in [each for each in ids if each not in self._known][:MAX_LOOKUPS]:
             try:
                 version = self._source.version(each)
@@ -101,7 +108,7 @@ class SchemaBook:
                 continue
             if version.status == "AVAILABLE" and self._same_schema(version):
                 self._add(version)
-        return any(each in self._known for each in ids)
+        return [each for each in ids if each in self._known]
 
     def _same_schema(self, version: SchemaVersion) -> bool:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)

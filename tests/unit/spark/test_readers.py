@@ -2,12 +2,13 @@
 
 import io
 import json
+import struct
 from typing import Any
 
 import fastavro
 import pytest
 
-from penstock.spark.readers import MARK, field_paths, framed, missing_fields, reader_definition
+from penstock.spark.readers import HEADER, MARK, MARK_VALUE, field_paths, framed, missing_fields, reader_definition
 
 
 def record(*fields: dict[str, Any], name: str = "R") -> dict[str, Any]:
@@ -78,5 +79,10 @@ def test_recursive_schemas_end() -> None:
 def test_the_frame_is_the_body_and_the_mark() -> None:
     data = io.BytesIO()
     fastavro.schemaless_writer(data, record(A), {"a": 5})
-    whole = json.loads(framed(json.dumps(record(A))))
-    assert fastavro.schemaless_reader(io.BytesIO(data.getvalue() + MARK), whole, None) == {"body": {"a": 5}, "tail": MARK}
+    reader, writer = framed(json.dumps(record(A))), framed(json.dumps(record(A)), header=True)
+    whole = io.BytesIO(bytes(HEADER) + data.getvalue() + MARK)
+    assert fastavro.schemaless_reader(whole, json.loads(writer), json.loads(reader)) == {
+        "body": {"a": 5},
+        "tail": MARK_VALUE,
+    }
+    assert struct.pack("<d", MARK_VALUE) == MARK
