@@ -109,3 +109,14 @@ def test_a_damaged_state_is_made_anew(checkout):
     for text in ("", "[]", '{"level": "other"}'):
         checkout.tool.STATE.write_text(text)
         assert checkout.sync("dev") == MADE_ANEW
+
+
+def test_whatever_stands_in_its_place_is_replaced(checkout):
+    (checkout.root / ".venv").write_text("a file")
+    assert checkout.sync("dev") == MADE_ANEW
+    elsewhere = checkout.root / "elsewhere"
+    (checkout.root / ".venv").rename(elsewhere)
+    (checkout.root / ".venv").symlink_to(elsewhere)
+    (elsewhere / ".penstock").unlink()
+    assert checkout.sync("dev") == MADE_ANEW
+    assert (elsewhere / "bin").is_dir()
