@@ -8,10 +8,10 @@ from penstock.catalog.errors import PartitionExists, PartitionNotFound
 from penstock.catalog.expressions import PartitionExpression
 from penstock.catalog.inputs import PartitionInput
 from penstock.catalog.model import Partition, Table
-from penstock.catalog.paging import Page, decode_token, encode_token
 from penstock.catalog.store import Accept, PartitionValues, partition_key
 from penstock.catalog.tables import Tables
 from penstock.errors import InvalidInput, PenstockError
+from penstock.paging import Page, page
 
 __all__ = ["CatalogService", "Segment"]
 
@@ -59,16 +59,12 @@ class CatalogService(Tables):
         home = self._existing(database, table)
         share = f"{segment.number}/{segment.total}" if segment else ""
         listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
-        found = self._store.list_partitions(
-            home.database,
-            home.name,
-            after=decode_token(listing, token),
-            limit=limit + 1,
-            accept=_accept(home, expression, segment),
-        )
-        more = len(found) > limit
-        last = partition_key(found[limit - 1].values) if more else ""
-        return Page(items=found[:limit], next_token=encode_token(listing, last) if more else None)
+        accept = _accept(home, expression, segment)
+
+        def read(after: str | None, count: int) -> Sequence[Partition]:
+            return self._store.list_partitions(home.database, home.name, after=after, limit=count, accept=accept)
+
+        return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str)
 
     def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
         """One partition; :class:`NotFound`."""

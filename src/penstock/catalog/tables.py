@@ -10,11 +10,11 @@ from typing import Protocol
 from penstock.catalog.errors import DatabaseNotFound, SchemaMissing, TableNotFound, VersionNotFound
 from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, Database, SchemaReference, Table
-from penstock.catalog.paging import Page, decode_token, encode_token
 from penstock.catalog.search import name_matcher
 from penstock.catalog.store import CatalogLimits, CatalogStore
 from penstock.catalog.table_search import TableSearch
 from penstock.errors import InvalidInput, PenstockError
+from penstock.paging import Page, decode_token, encode_token, page
 
 __all__ = ["ColumnSource", "Tables", "no_registry"]
 
@@ -88,9 +88,11 @@ class Tables:
 
     def databases_page(self, *, limit: int, token: str | None = None) -> Page[Database]:
         """Up to ``limit`` databases by name."""
-        found = self._store.list_databases(after=decode_token("databases", token), limit=limit + 1)
-        more = len(found) > limit
-        return Page(items=found[:limit], next_token=encode_token("databases", found[limit - 1].name) if more else None)
+
+        def read(after: str | None, count: int) -> Sequence[Database]:
+            return self._store.list_databases(after=after, limit=count)
+
+        return page("databases", token, limit, read, lambda each: each.name, kind=str)
 
     def create_table(self, database: str, wanted: TableInput) -> Table:
         """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`."""
@@ -151,27 +153,25 @@ class Tables:
         home = self.database(database).name
         listing = f"tables:{home}:{expression or ''}"
         matcher = name_matcher(expression) if expression else None
-        after = decode_token(listing, token)
-        found: list[Table] = []
-        batch = limit + 1 if matcher is None else _SCAN
-        while len(found) <= limit:
-            tables = self._store.list_tables(home, after=after, limit=batch)
-            if matcher is None:
-                found.extend(tables)
-            elif tables:
-                taken = matcher([table.name for table in tables])
+
+        def read(after: str | None, count: int) -> Sequence[Table]:
+            found: list[Table] = []
+            batch = count if matcher is None else _SCAN
+            while len(found) < count:
+                tables = self._store.list_tables(home, after=after, limit=batch)
+                taken = matcher([table.name for table in tables]) if matcher and tables else [True] * len(tables)
                 found.extend(table for table, wanted in zip(tables, taken, strict=True) if wanted)
-            if len(tables) < batch:
-                break
-            after = tables[-1].name
-        more = len(found) > limit
-        items = [self._listed(table) for table in found[:limit]]
-        return Page(items=items, next_token=encode_token(listing, items[-1].name) if more else None)
+                if len(tables) < batch:
+                    break
+                after = tables[-1].name
+            return [self._listed(table) for table in found[:count]]
+
+        return page(listing, token, limit, read, lambda each: each.name, kind=str)
 
     def search_page(self, search: TableSearch, *, limit: int, token: str | None = None) -> Page[Table]:
         """Up to ``limit`` tables of all databases that ``search`` means, in its order. :class:`InvalidInput`."""
         listing = f"search:{zlib.crc32(repr(search).encode()):x}"
-        after = decode_token(listing, token)
+        after = decode_token(listing, token, str)
         last = None if after is None else tuple(after.split("\x00"))
         means = search.compile()
         keyed = [(search.order(table), table) for table in self._all_tables() if means(table)]
@@ -204,13 +204,12 @@ class Tables:
         """Up to ``limit`` versions, newest first; :class:`NotFound`."""
         current = self._existing(database, name)
         listing = f"versions:{current.database}:{current.name}"
-        before = decode_token(listing, token)
-        found = self._store.list_table_versions(
-            current.database, current.name, before=int(before) if before else None, limit=limit + 1
-        )
-        more = len(found) > limit
-        items = [self._listed(table) for table in found[:limit]]
-        return Page(items=items, next_token=encode_token(listing, items[-1].version_id) if more else None)
+
+        def read(before: int | None, count: int) -> Sequence[Table]:
+            found = self._store.list_table_versions(current.database, current.name, before=before, limit=count)
+            return [self._listed(table) for table in found]
+
+        return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int)
 
     def delete_table_version(self, database: str, name: str, version: str) -> None:
         """Remove an archived version; :class:`NotFound`, :class:`InvalidInput` for the current one."""

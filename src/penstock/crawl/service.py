@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import uuid4
 
-from penstock.catalog.paging import Page, decode_token, encode_token
 from penstock.catalog.service import CatalogService
 from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
 from penstock.crawl.globs import exclusion
@@ -18,6 +17,7 @@ from penstock.crawl.run import crawl
 from penstock.crawl.store import Change, CrawlStore
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.paging import Page, page
 
 __all__ = ["CrawlService"]
 
@@ -67,9 +67,11 @@ class CrawlService:
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Crawler]:
         """Up to ``limit`` crawlers by name."""
-        found = self._store.list(after=decode_token("crawlers", token), limit=limit + 1)
-        more = len(found) > limit
-        return Page(items=found[:limit], next_token=encode_token("crawlers", found[limit - 1].name) if more else None)
+
+        def read(after: str | None, count: int) -> Sequence[Crawler]:
+            return self._store.list(after=after, limit=count)
+
+        return page("crawlers", token, limit, read, lambda each: each.name, kind=str)
 
     def all(self) -> Sequence[Crawler]:
         """All crawlers by name."""

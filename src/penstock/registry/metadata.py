@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from penstock.errors import InvalidInput
+from penstock.paging import Page, page
 from penstock.registry.errors import MetadataNotFound
 from penstock.registry.model import Metadata, RegistryLimits, Version
-from penstock.registry.paging import Page, page
 from penstock.registry.store import RegistryStore
 
 __all__ = ["INCOMPATIBILITY_KEY", "VersionMetadata"]
@@ -62,7 +62,7 @@ class VersionMetadata:
         def read(after: str | None, count: int) -> Sequence[tuple[str, Sequence[Metadata]]]:
             return _behind(kept, after)[:count]
 
-        return page(f"metadata:{version.id}", token, size, read, lambda item: item[0])
+        return page(f"metadata:{version.id}", token, size, read, lambda item: item[0], kind=str)
 
 
 def _behind(kept: Mapping[str, Sequence[Metadata]], after: str | None) -> list[tuple[str, Sequence[Metadata]]]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from penstock.paging import Page, page
 from penstock.registry.errors import RegistryNotFound
 from penstock.registry.model import Registry, RegistryLimits
-from penstock.registry.paging import Page, page
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import check_tags
 
@@ -37,7 +37,7 @@ class Registries:
 
     def list(self, *, token: str | None = None, size: int = 25) -> Page[Registry]:
         """A page of registries, by name."""
-        return page("registries", token, size, self._store.list_registries, lambda registry: registry.name)
+        return page("registries", token, size, self._store.list_registries, lambda registry: registry.name, kind=str)
 
     def update(self, name: str, *, description: str) -> None:
         """Replace the description; :class:`RegistryNotFound`."""

@@ -1,16 +1,16 @@
 """Schemas: create with a first version, read, list, change policy, delete."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
 from penstock.errors import InvalidInput
+from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import RegistryExists, RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.model import AVAILABLE, Registry, RegistryLimits, Schema, SchemaKey, Version
-from penstock.registry.paging import Page, page
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import check_tags
 from penstock.schema.compatibility import CompatibilityMode
@@ -82,10 +82,12 @@ class Schemas:
         if registry is not None and self._store.get_registry(registry) is None:
             raise RegistryNotFound(registry)
 
-        def read(after: list[str] | None, count: int) -> list[Schema]:
-            return list(self._store.list_schemas(registry, SchemaKey(*after) if after else None, count))
+        def read(after: str | None, count: int) -> Sequence[Schema]:
+            # Names hold no slash.
+            last = None if after is None else SchemaKey(*(after.partition("/")[::2]))
+            return self._store.list_schemas(registry, last, count)
 
-        return page(f"schemas:{registry or ''}", token, size, read, lambda schema: list(schema.key))
+        return page(f"schemas:{registry or ''}", token, size, read, lambda schema: "/".join(schema.key), kind=str)
 
     def update(
         self,

@@ -8,6 +8,7 @@ from threading import Lock
 from uuid import uuid4
 
 from penstock.errors import InvalidInput
+from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import (
     ProtectedVersion,
@@ -18,7 +19,6 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.model import AVAILABLE, FAILURE, RegistryLimits, Schema, SchemaKey, Version, VersionHead
-from penstock.registry.paging import Page, page
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, check, relevant
 from penstock.schema.errors import InvalidSchema
@@ -164,7 +164,7 @@ class Versions:
         def read(after: int | None, count: int) -> Sequence[VersionHead]:
             return self._store.list_versions(key, after, count)
 
-        return page(f"versions:{key.registry}/{key.name}", token, size, read, lambda version: version.number)
+        return page(f"versions:{key.registry}/{key.name}", token, size, read, lambda version: version.number, kind=int)
 
     def delete(self, key: SchemaKey, numbers: range) -> Deletion:
         """Delete up to 25 versions.

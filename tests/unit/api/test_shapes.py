@@ -10,7 +10,7 @@ from botocore.loaders import Loader
 from botocore.model import OperationModel, ServiceModel
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.api.aws.endpoints import Endpoint, EndpointTable
@@ -184,6 +184,7 @@ CHECKED = [
 
 
 @pytest.mark.parametrize(("service", "operation"), CHECKED)
+@settings(deadline=None)
 @given(data=st.data())
 def test_reads_what_botocore_sends(service: str, operation: str, data: st.DataObject) -> None:
     model = load_model(service)
@@ -205,6 +206,7 @@ RENDERED = [
 
 
 @pytest.mark.parametrize(("service", "operation"), RENDERED)
+@settings(deadline=None)
 @given(data=st.data())
 def test_writes_what_botocore_reads(service: str, operation: str, data: st.DataObject) -> None:
     model = load_model(service)

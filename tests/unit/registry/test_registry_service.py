@@ -258,9 +258,9 @@ def test_lists_survive_writes_between_pages(service):
     create(service, name="a")
     create(service, name="e")
     service.schemas.delete(SchemaKey("r", "d"))
-    rest = service.schemas.list("r", token=page.token, size=2)
+    rest = service.schemas.list("r", token=page.next_token, size=2)
     assert [schema.key.name for schema in rest.items] == ["e", "f"]
-    assert rest.token is None
+    assert rest.next_token is None
 
 
 @pytest.mark.parametrize("token", ["nonsense", "W10=", "WyJyZWdpc3RyaWVzIiwgImEiXQ==", "x" * 5_000])
@@ -298,7 +298,7 @@ def test_metadata_shows_why_a_version_was_refused(service):
     ]
     assert [key for key, _ in service.metadata.query(refused, [("team", None)]).items] == ["team"]
     first = service.metadata.query(refused, size=1)
-    assert [key for key, _ in service.metadata.query(refused, token=first.token, size=1).items] == ["team"]
+    assert [key for key, _ in service.metadata.query(refused, token=first.next_token, size=1).items] == ["team"]
     with pytest.raises(InvalidInput, match="keeps for itself"):
         service.metadata.put(refused, INCOMPATIBILITY_KEY, "x")
 

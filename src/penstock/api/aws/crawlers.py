@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
-from penstock.catalog.paging import Page
 from penstock.crawl.errors import CrawlerNotFound
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput, OperationNotServed
+from penstock.paging import Page
 
 __all__ = ["operations"]
 

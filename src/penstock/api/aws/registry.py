@@ -59,7 +59,7 @@ class _Registries:
 
     def list(self, request: Request, _: RequestContext) -> Request:
         page = self._registries.list(token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
-        return present(Registries=[self._shape(registry) for registry in page.items], NextToken=page.token)
+        return present(Registries=[self._shape(registry) for registry in page.items], NextToken=page.next_token)
 
     def update(self, request: Request, _: RequestContext) -> Request:
         name = registry_of(self._service.identity, request["RegistryId"])
@@ -126,7 +126,7 @@ class _Schemas:
         registry = registry_of(self._service.identity, registry_id) if registry_id else None
         page = self._schemas.list(registry, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
         shown = [{**self._shape(schema), "SchemaStatus": AVAILABLE} for schema in page.items]
-        return present(Schemas=shown, NextToken=page.token)
+        return present(Schemas=shown, NextToken=page.next_token)
 
     def update(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])

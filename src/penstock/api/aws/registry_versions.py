@@ -60,7 +60,7 @@ class _Versions:
     def list(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
         page = self._versions.list(key, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
-        return present(Schemas=[self._head(version) for version in page.items], NextToken=page.token)
+        return present(Schemas=[self._head(version) for version in page.items], NextToken=page.next_token)
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
@@ -122,7 +122,7 @@ class _Metadata:
             values = [{"MetadataValue": pair.value, "CreatedTime": timestamp(pair.created)} for pair in pairs]
             # The newest value stands at the front, those before it in a list of their own.
             found[key] = present(**values[-1], OtherMetadataValueList=values[:-1] or None)
-        return present(MetadataInfoMap=found, SchemaVersionId=version.id, NextToken=page.token)
+        return present(MetadataInfoMap=found, SchemaVersionId=version.id, NextToken=page.next_token)
 
     def _pair(self, request: Request) -> tuple[Version, str, str]:
         pair = request["MetadataKeyValue"]

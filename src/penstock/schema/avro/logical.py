@@ -6,7 +6,7 @@ precision, then implementations should ignore the logical type and use the under
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 __all__ = ["without_invalid_logical_types"]
 
@@ -43,5 +43,5 @@ def _is_decimal(node: Mapping[str, Any]) -> bool:
     return node.get("type") == "fixed" and _whole(size) and precision <= math.floor(math.log10(2) * (8 * size - 1))
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
