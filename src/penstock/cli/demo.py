@@ -34,7 +34,11 @@ def command(records: int | None, keep: bool, home: Path | None) -> None:
     folder = _folder(home)
     began = time.monotonic()
     steps = Steps(console, STEPS)
-    outcome = Demo(Home(folder), records, keep, steps).run()
+    try:
+        outcome = Demo(Home(folder), records, keep, steps).run()
+    except BaseException:
+        console.print(f"Everything was stopped. What this run left, its logs among it, is in {folder}.", markup=False)
+        raise
     _report(console, steps, outcome, time.monotonic() - began)
     outcome.account.check()
     if not keep and home is None:

@@ -360,6 +360,7 @@ class Demo:
         )
 
     def _end(self) -> None:
+        self.steps.say("Stopping what still runs.")
         with contextlib.ExitStack() as ends:
             if self._platform is not None:
                 ends.callback(self._platform.stop)
