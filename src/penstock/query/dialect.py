@@ -42,6 +42,8 @@ _SHOWS = {
 _SHOWN = [(name, re.compile(text, re.IGNORECASE)) for name, text in _SHOWS.items()]
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:\(\s*TYPE\s+(?:LOGICAL|DISTRIBUTED|IO)\s*\)\s+)?", re.IGNORECASE)
 _SERVED = "Statements that are served: SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN."
+# awswrangler reads every query through a table of its own unless it is told not to.
+_WITHOUT = {"CREATE TABLE": "In awswrangler, pass ctas_approach=False. "}
 
 # Words that begin statements and are no keywords to the tokenizer.
 _VERBS = frozenset(
@@ -234,7 +236,10 @@ def _query(text: str, tokens: list[Token]) -> exp.Query:
     first = " ".join(token.text.upper() for token in tokens[:2] if token.text.isalpha())
     if tokens[0].token_type not in {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}:
         if tokens[0].text.isalpha() and (tokens[0].token_type is not TokenType.VAR or tokens[0].text.upper() in _VERBS):
-            raise InvalidRequest(f"{_position(tokens[0])}: {first} statements are not served here.", remedy=_SERVED)
+            raise InvalidRequest(
+                f"{_position(tokens[0])}: {first} statements are not served here.",
+                remedy=f"{_WITHOUT.get(first, '')}{_SERVED}",
+            )
         raise InvalidRequest(
             f"{_position(tokens[0])}: mismatched input '{tokens[0].text[:50]}'.",
             remedy=_SERVED,

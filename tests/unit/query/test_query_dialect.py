@@ -68,6 +68,10 @@ def test_what_is_not_served_is_refused_by_name(sql: str, words: str) -> None:
     [
         ("selec 1", "line 1:1: mismatched input 'selec'. Statements that are served: SELECT, WITH,"),
         ("DROP TABLE x", "line 1:1: DROP TABLE statements are not served here. Statements that are served: SELECT, WITH,"),
+        (
+            "CREATE TABLE x AS SELECT 1",
+            "line 1:1: CREATE TABLE statements are not served here. In awswrangler, pass ctas_approach=False. Statements",
+        ),
         ("SELECT FROM", "line 1:8: mismatched input 'FROM': Expected table name but the statement ends."),
         ("SELECT * FROM 1", "line 1:15: mismatched input '1': Expected table name but got '1'."),
     ],
