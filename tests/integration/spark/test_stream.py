@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import DataProblem, EnvironmentProblem
+from penstock.errors import DataProblem, EnvironmentProblem, NotFound
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
+from penstock.schema.version import SchemaVersion
 from penstock.spark.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, RunReport, run
@@ -101,6 +102,8 @@ def test_damaged_records_go_to_the_dead_letters_and_nothing_else_does(job: Job) 
     assert by_value[damaged["SHORT_FRAME"]]["schema_version_id"] is None
     assert {(row["partition"], row["offset"]) for row in dead} == {(n % 2, n // 2) for n in (0, 1, 2, 3, 4, 5, 7)}
     assert job.batches[0].tombstones == 1
+    assert job.batches[0].passes == 2
+    assert job.batches[0].reasons == {**dict.fromkeys(damaged, 1), "SHORT_FRAME": 2, "TOMBSTONE": 1}
     assert report.read > 9  # what tells test_mixed_versions that its count can tell readings apart
 
 
@@ -163,6 +166,15 @@ def test_an_outage_of_the_registry_fails_the_batch_and_dead_letters_nothing(job:
     job.registry.away = False
     assert job.run().rows == 5
     assert rows(job.lake, "dead") == []
+
+
+def test_an_unknown_schema_is_told_before_the_first_record_comes(job: Job) -> None:
+    def unknown(*_: object, **__: object) -> list[SchemaVersion]:
+        raise NotFound("Schema is not found.")
+
+    job.registry.versions = unknown  # type: ignore[method-assign]
+    with pytest.raises(NotFound, match="Schema is not found"):
+        job.run()
 
 
 def test_a_replay_after_losing_sparks_commit_changes_nothing(job: Job) -> None:
@@ -232,6 +244,14 @@ def test_a_pinned_reader_stops_at_a_field_it_would_lose(job: Job) -> None:
     )
     assert report.rows == 1
     assert "seats" in job.batches[0].warnings[0]
+
+
+def test_drift_sees_a_version_none_of_whose_records_can_be_read(job: Job) -> None:
+    job.topic.send([frame(2, {"id": 1, "day": "d", "seats": 3})[:-2], frame(1, {"id": 2, "day": "d"})])
+    pinned = declaration(job.topic, job.lake).replace("schema: flights}", "schema: flights, reader: 1}")
+    with pytest.raises(DriftStop, match=r"field .seats. of schema version 2 "):
+        run(parse_pipeline(pinned, environment={}), job.spark, RunOptions(registry=job.registry, once=True))
+    assert rows(job.lake) == rows(job.lake, "dead") == []
 
 
 def test_a_jump_of_nulls_stops_the_batch(job: Job) -> None:
