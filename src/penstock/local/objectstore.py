@@ -156,7 +156,8 @@ class ObjectStore:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         properties = {
             "s3proxy.endpoint": self.endpoint_url,
-            "s3proxy.authorization": "aws-v4" if self.signed else "none",
+            # boto3 and the AWS CLI presign by version 2 in us-east-1 unless they are told otherwise.
+            "s3proxy.authorization": "aws-v2-or-v4" if self.signed else "none",
             "s3proxy.identity": self.access_key_id,
             "s3proxy.credential": self.secret_access_key,
             "s3proxy.v4-max-non-chunked-request-size": str(_LARGEST_SINGLE_PUT),

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
+import requests
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from penstock.errors import EnvironmentProblem
@@ -100,6 +102,24 @@ def test_a_wrong_secret_and_an_unknown_key_are_refused(store):
             client.put_object(Bucket="lake", Key="x", Body=b"x")
         assert code_of(caught.value) in {"SignatureDoesNotMatch", "InvalidAccessKeyId"}
         client.close()
+
+
+def test_presigned_urls_of_a_plain_client_and_of_the_cli_work(store, s3):
+    s3.put_object(Bucket="lake", Key="presigned/x y.txt", Body=b"hello")
+    for version in (None, "s3v4"):
+        client = boto3.client(
+            "s3",
+            endpoint_url=store.endpoint_url,
+            region_name="us-east-1",
+            aws_access_key_id=store.access_key_id,
+            aws_secret_access_key=store.secret_access_key,
+            config=Config(signature_version=version),
+        )
+        url = client.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": "presigned/x y.txt"})
+        client.close()
+        answer = requests.get(url, timeout=30)
+        assert (answer.status_code, answer.content) == (200, b"hello"), url
+        assert requests.get(url.replace("x%20y", "other"), timeout=30).status_code == 403
 
 
 def test_a_refused_key_is_a_clear_health_error(store):
