@@ -204,7 +204,7 @@ class _Run:
     def _committer(self) -> BatchCommitter:
         options, pipeline = self._options, self._pipeline
         jvm: Any = self._spark._jvm
-        # Two attempts: a registry that hangs delays a batch by a minute at most; known versions then do, or the batch's retries.
+        # Two attempts: a registry that hangs delays a batch by a minute; known versions then do, or the batch's retries.
         book = SchemaBook(options.registry or RegistryClient(attempts=2), pipeline.decode)
         # An unknown schema or reader is told now, not when the first record comes.
         book.refresh()
