@@ -58,10 +58,10 @@ class _Versions:
             for number in (1, 2)
         ]
 
-    def versions(self, _registry: str, _schema: str) -> list[SchemaVersion]:
+    def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:  # noqa: ARG002
         return self.all
 
-    def version(self, version_id: UUID) -> SchemaVersion:
+    def version(self, version_id: UUID | str) -> SchemaVersion:
         return next(version for version in self.all if version.id == version_id)
 
 

@@ -177,7 +177,7 @@ class BatchCommitter:
             self._reach("after-drift", batch)
             # 3. Stage the dead letters, if there are any.
             with metrics.step("dead_letters"):
-                self._stage_dead(staged, batch, ledger, metrics)
+                staged = self._stage_dead(staged, batch, ledger, metrics)
             self._reach("after-dead-letters", batch)
             # 4. Write down what is to be published.
             with metrics.step("prepare"):
@@ -234,9 +234,10 @@ class BatchCommitter:
     def _dead_tombstones(self) -> bool:
         return self._pipeline.decode.tombstones == "dead-letter"
 
-    def _stage_dead(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> None:
-        if staged.dead(tombstones=self._dead_tombstones):
-            self._stager.stage_dead(staged, _staging(batch, ledger), metrics=metrics)
+    def _stage_dead(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> Staged:
+        if not staged.dead(tombstones=self._dead_tombstones):
+            return staged
+        return self._stager.stage_dead(staged, _staging(batch, ledger), metrics=metrics)
 
     def _manifest(self, staged: Staged, batch: Batch, ledger: Ledger) -> Manifest:
         targets = (self._pipeline.sink.location, self._pipeline.dead_letters.location)

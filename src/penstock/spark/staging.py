@@ -5,7 +5,7 @@ files are dropped and the pass runs again with what was learnt; otherwise the so
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -36,6 +36,9 @@ METADATA = {
 
 _MAX_PASSES = 8
 
+_ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE")
+"""Reasons that decide what happens next. Each count costs every record; the others are counted with the dead letters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
@@ -49,12 +52,16 @@ class Staging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """What one pass found and wrote. ``reasons`` and ``versions`` (by number) count records, ``nulls`` rows by column."""
+    """What one pass found and wrote. ``versions`` (by number) counts records, ``nulls`` rows by column.
+
+    ``bad`` counts the records that are no rows, ``reasons`` only some of their reasons until the dead letters are staged.
+    """
 
     frame: DataFrame
     plan: DecodePlan
     rows: int
     records: int
+    bad: int
     reasons: Mapping[str, int]
     versions: Mapping[int, int]
     nulls: Mapping[str, int]
@@ -69,7 +76,7 @@ class Staged:
 
     def dead(self, *, tombstones: bool) -> int:
         """Records that go to the dead letters; null values among them where ``tombstones``."""
-        return sum(count for reason, count in self.reasons.items() if tombstones or reason != "TOMBSTONE")
+        return self.bad if tombstones else self.bad - self.reasons.get("TOMBSTONE", 0)
 
 
 class Stager:
@@ -95,14 +102,14 @@ class Stager:
             plan = self._book.plan(present)
             staged = self._pass(records, plan, at.rows, expected)
             metrics.passes += 1
+            if staged.reasons.get("NEEDS_INFLATE"):
+                self._zlib = True
+                continue
             if staged.reasons.get("UNKNOWN_VERSION"):
                 staged, learnt = self._ask_for_unknown(staged, at, metrics)
                 if learnt:
                     present = None if present is None else [*present, *learnt]
                     continue
-            if staged.reasons.get("NEEDS_INFLATE"):
-                self._zlib = True
-                continue
             break
         metrics.registry_stale = self._book.stale
         return staged
@@ -139,7 +146,8 @@ class Stager:
             plan=plan,
             rows=int(results["rows"]),
             records=int(counts["records"]),
-            reasons={reason: int(counts[reason]) for reason in REASONS if counts[reason]},
+            bad=int(counts["bad"]),
+            reasons=_reasons(counts, _ASKED),
             versions={
                 version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
             },
@@ -162,15 +170,15 @@ class Stager:
         if staged.dead_written:
             return staged
         self._files.delete(at.dead)
-        # Counting keeps Spark from pushing the filter below the decode, which would then run twice.
-        counted = staged.frame.observe(Observation(), F.count(F.lit(1)).alias("records"))
-        bad = counted.filter(F.col("_reason").isNotNull())
+        counts = Observation()
+        # The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
+        bad = staged.frame.observe(counts, *_reason_counts(REASONS)).filter(F.col("_reason").isNotNull())
         if self._pipeline.decode.tombstones == "skip":
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
         rows = bad.select(*self._dead_columns(at)).coalesce(1)
         rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(at.dead)
         metrics.passes += 1
-        return replace(staged, dead_written=True)
+        return replace(staged, dead_written=True, reasons=_reasons(counts.get, REASONS))
 
     def _dead_columns(self, at: Staging) -> list[Column]:
         framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
@@ -215,11 +223,20 @@ def _unknown_ids(spark: SparkSession, folder: str, limit: int = 1000) -> list[UU
     return [UUID(row.schema_version_id) for row in ids.collect()]
 
 
+def _reason_counts(reasons: Sequence[str]) -> list[Column]:
+    return [F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in reasons]
+
+
+def _reasons(counts: Mapping[str, Any], reasons: Sequence[str]) -> dict[str, int]:
+    return {reason: int(counts[reason]) for reason in reasons if counts[reason]}
+
+
 def _read_counts(plan: DecodePlan) -> list[Column]:
     return [
         F.count(F.lit(1)).alias("records"),
         F.min(F.unix_millis("timestamp")).alias("oldest"),
-        *(F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in REASONS),
+        F.count("_reason").alias("bad"),
+        *_reason_counts(_ASKED),
         *(F.count(F.when(F.col("_version") == each.number, 1)).alias(f"v{each.number}") for each in plan.writers),
     ]
 

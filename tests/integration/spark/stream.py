@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import fastavro
 import pyarrow as pa
 import pyarrow.dataset as ds
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.errors import EnvironmentProblem, NotFound
@@ -93,6 +93,11 @@ class Topic:
             self._producer.produce(self.name, value, key=b"k", partition=self._sent % self._partitions)
             self._sent += 1
         assert self._producer.flush(30) == 0
+
+    def delete_before(self, partition: int, offset: int) -> None:
+        """Remove the records of a partition before ``offset`` from the broker."""
+        where = TopicPartition(self.name, partition, offset)
+        AdminClient(self.broker.client_settings).delete_records([where])[where].result(30)
 
 
 def declaration(topic: Topic, lake: Path, *, per_trigger: int | None = None, extra: str = "", transform: str = "") -> str:

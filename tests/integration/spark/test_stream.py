@@ -264,6 +264,25 @@ def test_a_jump_of_nulls_stops_the_batch(job: Job) -> None:
     assert ids(job.lake) == list(range(30))
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_records_that_are_gone_fail_the_stream_or_are_counted(job: Job, strict: bool) -> None:
+    job.topic.send(frame(1, each) for each in records(0, 10))
+    job.run()
+    job.topic.send(frame(1, each) for each in records(10, 10))
+    job.topic.delete_before(0, 8)  # partition 0 has been read up to offset 5
+    text = declaration(job.topic, job.lake).replace("    username:", f"    failOnDataLoss: {strict}\n    username:")
+    options = RunOptions(registry=job.registry, once=True, on_batch=job.batches.append)
+    if strict:
+        with pytest.raises(DataProblem, match=rf"Records of topic {job.topic.name} .* are gone") as caught:
+            run(parse_pipeline(text, environment={}), job.spark, options)
+        assert "failOnDataLoss: false" in str(caught.value)
+        assert ids(job.lake) == list(range(10))
+    else:
+        assert run(parse_pipeline(text, environment={}), job.spark, options).rows == 7
+        assert [warning.split(" ")[0] for warning in job.batches[-1].warnings] == ["3"]
+        assert ids(job.lake) == [number for number in range(20) if number not in {10, 12, 14}]
+
+
 def test_metrics_are_one_json_line_a_batch(job: Job, tmp_path: Path) -> None:
     job.topic.send(frame(1, each) for each in records(0, 10))
     text = declaration(job.topic, job.lake, per_trigger=4)
