@@ -109,7 +109,7 @@ async def _measure(endpoint: str, requests: Sequence[bytes], seconds: float, con
         done = loop.create_future()
         futures.append(done)
         _, client = await loop.create_connection(
-            lambda: _Client(source, started + seconds, done), where.hostname, where.port
+            lambda: _Client(source, started + seconds, done), where.hostname or "127.0.0.1", where.port or 80
         )
         clients.append(client)
 

@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import boto3
 import psutil
@@ -120,7 +121,7 @@ def _await_ready(endpoint: str) -> None:
 
 
 def _rates(endpoint: str, key: tuple[str, str]) -> tuple[Rate, Rate]:
-    glue = boto3.client(
+    glue: Any = boto3.client(
         "glue", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id=key[0], aws_secret_access_key=key[1]
     )
     step = max(1, SCHEMAS // _SAMPLE)
