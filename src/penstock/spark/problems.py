@@ -38,7 +38,7 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         r"data.?loss|topics? (?:may be|was|were) deleted|Partitions.*(?:gone|missing)",
         DataProblem,
         "Records of topic {topic} that are not read yet are gone from the broker (expired, or the topic was made anew)",
-        "Restore them, or accept the loss with failOnDataLoss: false.",
+        "Accept the loss with failOnDataLoss: false; for a topic made anew give the pipeline a new name and checkpoint.",
     ),
     (
         r"Timed out waiting for a node assignment|TimeoutException|No resolvable bootstrap|DisconnectException|"
