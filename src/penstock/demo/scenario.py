@@ -360,7 +360,8 @@ class Demo:
         )
 
     def _end(self) -> None:
-        self.steps.say("Stopping what still runs.")
+        if self._platform is not None:
+            self.steps.say("Stopping what still runs.")
         with contextlib.ExitStack() as ends:
             if self._platform is not None:
                 ends.callback(self._platform.stop)
