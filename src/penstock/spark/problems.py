@@ -75,9 +75,9 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
 
 
 def is_of_the_data(error: BaseException) -> bool:
-    """Whether a record cannot go through, so that trying the same batch again cannot help."""
+    """Whether a record cannot go through, or is gone, so that trying the same batch again cannot help."""
     text = str(error)
-    return bool(_DATA.search(text) or _TOO_LONG.search(text))
+    return bool(_DATA.search(text) or _TOO_LONG.search(text) or "KAFKA_DATA_LOSS" in text)
 
 
 def _cause(text: str) -> str:

@@ -97,7 +97,8 @@ class Topic:
     def delete_before(self, partition: int, offset: int) -> None:
         """Remove the records of a partition before ``offset`` from the broker."""
         where = TopicPartition(self.name, partition, offset)
-        AdminClient(self.broker.client_settings).delete_records([where])[where].result(30)
+        admin = AdminClient(self.broker.client_settings)  # has to outlive its futures
+        admin.delete_records([where])[where].result(30)
 
 
 def declaration(topic: Topic, lake: Path, *, per_trigger: int | None = None, extra: str = "", transform: str = "") -> str:
