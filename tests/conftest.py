@@ -1,5 +1,6 @@
 """Fixtures that every suite shares. Real parts are started once a session, as child processes, on free ports."""
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,12 @@ import pytest
 
 if TYPE_CHECKING:
     from penstock.testing.server import RunningServer
+
+# A runner in the background ignores these, and every child would inherit that; tests that press Ctrl-C need them as a
+# terminal leaves them. Children get the default action of a signal that is handled here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(_number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
