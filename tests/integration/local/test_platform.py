@@ -124,7 +124,7 @@ def test_a_shell_that_evaluates_env_reaches_the_platform(running):
 def test_the_brokers_credentials_are_in_secrets_manager_and_work(running):
     secret = json.loads(running.client("secretsmanager").get_secret_value(SecretId="AmazonMSK_penstock")["SecretString"])
     assert set(secret) == {"username", "password"}
-    producer = Producer(client_settings(f"127.0.0.1:{running.ports[2]}", **secret))
+    producer = Producer({**client_settings(f"127.0.0.1:{running.ports[2]}", **secret), "log_level": 0})
     failures: list[object] = []
     producer.produce("flights", b"one", on_delivery=lambda error, _: failures.append(error))
     assert producer.flush(60) == 0

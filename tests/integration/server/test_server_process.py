@@ -126,27 +126,27 @@ def test_serves_the_aws_cli(penstock_server: RunningServer) -> None:
 
 def test_keeps_secrets_as_secrets_manager_does(penstock_server: RunningServer) -> None:
     client = penstock_server.client("secretsmanager")
-    made = client.create_secret(Name="AmazonMSK_a", SecretString="one", Tags=[{"Key": "team", "Value": "data"}])
-    client.put_secret_value(SecretId="AmazonMSK_a", SecretBinary=b"\x00two")
+    made = client.create_secret(Name="AmazonMSK_kept_a", SecretString="one", Tags=[{"Key": "team", "Value": "data"}])
+    client.put_secret_value(SecretId="AmazonMSK_kept_a", SecretBinary=b"\x00two")
     assert client.get_secret_value(SecretId=made["ARN"][:-7])["SecretBinary"] == b"\x00two"
-    assert client.get_secret_value(SecretId="AmazonMSK_a", VersionStage="AWSPREVIOUS")["SecretString"] == "one"
-    described = client.describe_secret(SecretId="AmazonMSK_a")
+    assert client.get_secret_value(SecretId="AmazonMSK_kept_a", VersionStage="AWSPREVIOUS")["SecretString"] == "one"
+    described = client.describe_secret(SecretId="AmazonMSK_kept_a")
     assert described["VersionIdsToStages"][made["VersionId"]] == ["AWSPREVIOUS"]
     assert abs(described["CreatedDate"] - datetime.now(UTC)) < timedelta(minutes=5)
-    listed = client.list_secrets(Filters=[{"Key": "name", "Values": ["AmazonMSK_"]}])["SecretList"]
-    assert [secret["Name"] for secret in listed] == ["AmazonMSK_a"]
+    listed = client.list_secrets(Filters=[{"Key": "name", "Values": ["AmazonMSK_kept_"]}])["SecretList"]
+    assert [secret["Name"] for secret in listed] == ["AmazonMSK_kept_a"]
     assert (
-        client.list_secrets(Filters=[{"Key": "tag-key", "Values": ["!team"]}, {"Key": "name", "Values": ["AmazonMSK_"]}])[
+        client.list_secrets(Filters=[{"Key": "tag-key", "Values": ["!team"]}, {"Key": "name", "Values": ["AmazonMSK_kept_"]}])[
             "SecretList"
         ]
         == []
     )
-    assert refusal(lambda: client.create_secret(Name="AmazonMSK_a", SecretString="x"))[0] == "ResourceExistsException"
-    client.delete_secret(SecretId="AmazonMSK_a")
-    assert refusal(lambda: client.get_secret_value(SecretId="AmazonMSK_a"))[0] == "InvalidRequestException"
-    client.restore_secret(SecretId="AmazonMSK_a")
-    client.delete_secret(SecretId="AmazonMSK_a", ForceDeleteWithoutRecovery=True)
-    assert refusal(lambda: client.describe_secret(SecretId="AmazonMSK_a"))[0] == "ResourceNotFoundException"
+    assert refusal(lambda: client.create_secret(Name="AmazonMSK_kept_a", SecretString="x"))[0] == "ResourceExistsException"
+    client.delete_secret(SecretId="AmazonMSK_kept_a")
+    assert refusal(lambda: client.get_secret_value(SecretId="AmazonMSK_kept_a"))[0] == "InvalidRequestException"
+    client.restore_secret(SecretId="AmazonMSK_kept_a")
+    client.delete_secret(SecretId="AmazonMSK_kept_a", ForceDeleteWithoutRecovery=True)
+    assert refusal(lambda: client.describe_secret(SecretId="AmazonMSK_kept_a"))[0] == "ResourceNotFoundException"
 
 
 def test_pages_through_secrets_in_both_orders(penstock_server: RunningServer) -> None:
