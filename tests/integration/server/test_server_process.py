@@ -136,9 +136,9 @@ def test_keeps_secrets_as_secrets_manager_does(penstock_server: RunningServer) -
     listed = client.list_secrets(Filters=[{"Key": "name", "Values": ["AmazonMSK_kept_"]}])["SecretList"]
     assert [secret["Name"] for secret in listed] == ["AmazonMSK_kept_a"]
     assert (
-        client.list_secrets(Filters=[{"Key": "tag-key", "Values": ["!team"]}, {"Key": "name", "Values": ["AmazonMSK_kept_"]}])[
-            "SecretList"
-        ]
+        client.list_secrets(
+            Filters=[{"Key": "tag-key", "Values": ["!team"]}, {"Key": "name", "Values": ["AmazonMSK_kept_"]}]
+        )["SecretList"]
         == []
     )
     assert refusal(lambda: client.create_secret(Name="AmazonMSK_kept_a", SecretString="x"))[0] == "ResourceExistsException"
