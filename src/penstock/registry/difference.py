@@ -1,11 +1,11 @@
 """The difference of two versions as text that one can read, and why a refused one was refused."""
 
-import json
 from collections.abc import Iterator
 from difflib import unified_diff
 
 from penstock.registry.definitions import Definitions
 from penstock.registry.model import Version
+from penstock.schema.formats import format_of
 
 __all__ = ["syntax_diff"]
 
@@ -30,8 +30,8 @@ def syntax_diff(definitions: Definitions, first: Version, second: Version) -> st
 
 
 def _pretty(definitions: Definitions, version: Version) -> list[str]:
-    canonical = definitions.parse(version.data_format, version.definition).canonical
-    return json.dumps(json.loads(canonical), indent=2, ensure_ascii=False).splitlines()
+    parsed = definitions.parse(version.data_format, version.definition)
+    return format_of(version.data_format).pretty(parsed).splitlines()
 
 
 def _bounded(lines: list[str]) -> Iterator[str]:

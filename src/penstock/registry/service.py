@@ -16,7 +16,8 @@ from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import Tags
 from penstock.registry.versions import Versions
-from penstock.schema.hive import HiveColumn, columns
+from penstock.schema.formats import format_of
+from penstock.schema.hive import HiveColumn
 
 __all__ = ["RegistryService", "SchemaReferenceLike"]
 
@@ -90,4 +91,5 @@ class RegistryService:
                 f"Version {version.number} of schema {version.key.name} is {version.status} and gives no columns.",
                 remedy="Refer to an AVAILABLE version.",
             )
-        return columns(self._definitions.parse(version.data_format, version.definition))
+        parsed = self._definitions.parse(version.data_format, version.definition)
+        return format_of(version.data_format).columns(parsed)

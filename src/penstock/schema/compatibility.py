@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from penstock.schema.format import ParsedSchema, SchemaFormat
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.rules import GLUE_RULES, CompatibilityRules
 
 __all__ = ["CompatibilityMode", "CompatibilityVerdict", "Conflict", "check", "relevant"]
 
@@ -94,14 +95,18 @@ def relevant(mode: CompatibilityMode, numbers: Sequence[int]) -> Sequence[int]:
 
 
 def check(
-    rules: SchemaFormat, mode: CompatibilityMode, new: ParsedSchema, earlier: Sequence[tuple[int, ParsedSchema]]
+    data_format: SchemaFormat,
+    mode: CompatibilityMode,
+    new: ParsedSchema,
+    earlier: Sequence[tuple[int, ParsedSchema]],
+    rules: CompatibilityRules = GLUE_RULES,
 ) -> CompatibilityVerdict:
     """Hold ``new`` against ``earlier`` (version number and schema, ascending), of which the mode picks."""
     picked = set(relevant(mode, [number for number, _ in earlier]))
     compared = [(number, schema) for number, schema in earlier if number in picked]
     conflicts: list[Conflict] = []
     for number, direction, reader, writer in _pairs(mode, new, compared):
-        found = rules.readable(reader, writer)
+        found = data_format.readable(reader, writer, rules)
         conflicts.extend(Conflict(version=number, direction=direction, incompatibility=item) for item in found)
         if len(conflicts) >= _MAX_CONFLICTS:
             break

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
 
+from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.rules import CompatibilityRules
 
-__all__ = ["MAX_DEFINITION_CHARS", "Field", "ParsedSchema", "SchemaFormat", "fingerprint"]
+__all__ = ["MAX_DEFINITION_CHARS", "Field", "ParsedSchema", "ReferencedText", "SchemaFormat", "fingerprint"]
 
 MAX_DEFINITION_CHARS = 170_000  # SchemaDefinitionString in the Glue API model
 
@@ -23,11 +25,22 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReferencedText:
+    """Another registered definition that a definition builds on.
+
+    ``name`` is how the definition calls it: an Avro full name, the URI of a JSON ``$ref``, the path of a Protobuf import.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedSchema:
     """A definition that passed its format's rules.
 
-    ``canonical`` is the same text for all spellings of one schema; ``fingerprint`` is its SHA-256 in hexadecimal (64
-    characters); ``tree`` belongs to the format.
+    ``canonical`` is the same text for all spellings of one schema; ``fingerprint`` is the SHA-256 in hexadecimal (64
+    characters) of that text and of all it builds on; ``tree`` belongs to the format.
     """
 
     data_format: str
@@ -44,14 +57,24 @@ class SchemaFormat(Protocol):
     def name(self) -> str:
         """Glue's DataFormat: AVRO, JSON or PROTOBUF."""
 
-    def parse(self, text: str) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where."""
+    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
-    def readable(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Incompatibility]:
+        ``references`` holds all that ``text`` builds on, directly or not, each behind what it builds on itself. Nothing else
+        is ever looked up: no file, no URL.
+        """
+
+    def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
         """Why ``reader`` cannot read data of ``writer``; empty when it can."""
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
         """The fields at the top; empty for a schema that has none."""
+
+    def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
+        """The table columns of ``schema``; :class:`~penstock.schema.errors.NoColumns` where it has no such counterpart."""
+
+    def pretty(self, schema: ParsedSchema) -> str:
+        """The canonical form over many lines, for people and for diffs."""
 
 
 def fingerprint(canonical: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.formats import format_of
-from penstock.schema.hive import columns
+from penstock.schema.rules import GLUE_RULES
 
 AVRO = format_of("AVRO")
 
@@ -57,9 +57,9 @@ def fields_of(kind: st.SearchStrategy) -> st.SearchStrategy:
 def use(text: str) -> None:
     schema = AVRO.parse(text)
     assert AVRO.parse(schema.canonical).fingerprint == schema.fingerprint
-    assert AVRO.readable(schema, schema) == []
+    assert AVRO.readable(schema, schema, GLUE_RULES) == []
     with contextlib.suppress(NoColumns):
-        columns(schema)
+        AVRO.columns(schema)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

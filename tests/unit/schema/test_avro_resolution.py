@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
+from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 
 AVRO = format_of("AVRO")
 
@@ -25,7 +26,9 @@ def field(name, kind, **more):
 
 def found(reader, writer):
     parse = AVRO.parse
-    return [(item.rule, item.path) for item in AVRO.readable(parse(json.dumps(reader)), parse(json.dumps(writer)))]
+    return [
+        (item.rule, item.path) for item in AVRO.readable(parse(json.dumps(reader)), parse(json.dumps(writer)), GLUE_RULES)
+    ]
 
 
 def enum(*symbols, name="E", **more):
@@ -105,7 +108,7 @@ def test_each_rule_names_its_place(reader, writer, expected):
 def test_findings_carry_both_sides_and_a_way_out():
     parse = AVRO.parse
     reader = parse(json.dumps(record(field("a", "int"), field("tail", "string"))))
-    (finding,) = AVRO.readable(reader, parse(json.dumps(record(field("a", "int")))))
+    (finding,) = AVRO.readable(reader, parse(json.dumps(record(field("a", "int")))), GLUE_RULES)
     assert finding.path == "/tail"
     assert "tail" in finding.reader
     assert "R" in finding.writer
@@ -166,3 +169,9 @@ def test_agrees_with_fastavro(writer, reader):
 @given(schema=schemas())
 def test_every_schema_reads_itself(schema):
     assert found(schema, schema) == []
+
+
+def test_the_face_decides_whether_the_outermost_record_may_be_renamed():
+    reader, writer = (AVRO.parse(json.dumps(record(name=name))) for name in ("New", "Old"))
+    assert AVRO.readable(reader, writer, GLUE_RULES) == []
+    assert [item.rule for item in AVRO.readable(reader, writer, CONFLUENT_RULES)] == ["NAME_MISMATCH"]

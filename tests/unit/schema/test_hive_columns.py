@@ -7,14 +7,14 @@ import pytest
 
 from penstock.schema.errors import NoColumns
 from penstock.schema.formats import format_of
-from penstock.schema.hive import HiveColumn, columns
+from penstock.schema.hive import HiveColumn
 
 AVRO = format_of("AVRO")
 
 
 def hive(kind, *, also=()):
     fields = [*also, {"name": "c", "type": kind}]
-    return columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))[-1].type
+    return AVRO.columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))[-1].type
 
 
 def logical(kind, logical_type, /, **more):
@@ -81,7 +81,7 @@ def test_names_order_and_comments():
             "fields": [{"name": "B", "type": "int", "doc": "bees"}, {"name": "a", "type": "int"}],
         }
     )
-    assert columns(AVRO.parse(text)) == (
+    assert AVRO.columns(AVRO.parse(text)) == (
         HiveColumn(name="B", type="int", comment="bees"),
         HiveColumn(name="a", type="int", comment=None),
     )
@@ -101,7 +101,7 @@ def test_no_columns(kind, reason):
 
 def test_the_top_is_a_record():
     with pytest.raises(NoColumns, match="not array of int"):
-        columns(AVRO.parse('{"type": "array", "items": "int"}'))
+        AVRO.columns(AVRO.parse('{"type": "array", "items": "int"}'))
 
 
 def test_types_that_double_at_each_level_are_refused_before_they_are_built():
@@ -110,7 +110,7 @@ def test_types_that_double_at_each_level_are_refused_before_they_are_built():
         pair = [{"name": side, "type": f"N{level - 1}"} for side in "lr"]
         fields.append({"name": f"n{level}", "type": {"type": "record", "name": f"N{level}", "fields": pair}})
     with pytest.raises(NoColumns, match="131072"):
-        columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))
+        AVRO.columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))
 
 
 def test_long_chains_of_names_are_refused():
@@ -124,4 +124,4 @@ def test_long_chains_of_names_are_refused():
     tree = schema.tree
     root = replace(tree.root, fields=tree.root.fields[-1:])
     with pytest.raises(NoColumns, match="64 levels"):
-        columns(replace(schema, tree=replace(tree, root=root)))
+        AVRO.columns(replace(schema, tree=replace(tree, root=root)))

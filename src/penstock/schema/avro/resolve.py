@@ -26,6 +26,7 @@ from penstock.schema.avro.model import (
 )
 from penstock.schema.errors import TooComplex
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.rules import AvroRules
 
 __all__ = ["incompatibilities"]
 
@@ -46,13 +47,13 @@ _Rule = Generator[_Pair, _Findings, list[Incompatibility]]
 _Resolved = PrimitiveType | ArrayType | MapType | UnionType | NamedType
 
 
-def incompatibilities(reader: AvroSchema, writer: AvroSchema) -> list[Incompatibility]:
+def incompatibilities(reader: AvroSchema, writer: AvroSchema, rules: AvroRules) -> list[Incompatibility]:
     """Why ``reader`` cannot read what ``writer`` wrote; empty when it can.
 
-    The outermost records may have different names: AWS accepts that, and the wire format has none. Raises
+    The wire format holds no names, so that ``rules`` may let the outermost records have different ones. Raises
     :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
     """
-    comparison = _Comparison(reader, writer)
+    comparison = _Comparison(reader, writer, rules)
     while True:
         found = comparison.run()
         if not comparison.guessed_wrong:
@@ -65,6 +66,7 @@ class _Comparison:
 
     reader: AvroSchema
     writer: AvroSchema
+    rules: AvroRules
     broken: dict[tuple[str, str], _Findings] = field(default_factory=dict)
     sound: set[tuple[str, str]] = field(default_factory=set)
     guessed: set[tuple[str, str]] = field(default_factory=set)
@@ -188,7 +190,7 @@ class _Comparison:
 
     def _records(self, reader: RecordType, writer: RecordType, path: str, *, top: bool) -> _Rule:
         found: list[Incompatibility] = []
-        if not top and not _same_name(reader, writer):
+        if (self.rules.top_level_names or not top) and not _same_name(reader, writer):
             found.append(_name_mismatch(reader, writer, path))
         written = {item.name: item for item in writer.fields}
         for item in reader.fields:

@@ -1,13 +1,18 @@
 """Avro as a :class:`~penstock.schema.format.SchemaFormat`."""
 
+import json
 from collections.abc import Sequence
 
 from penstock.schema.avro.canonical import canonical_text
+from penstock.schema.avro.hive import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
 from penstock.schema.avro.parse import parse_avro
 from penstock.schema.avro.resolve import incompatibilities
-from penstock.schema.format import Field, ParsedSchema, fingerprint
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
+from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.rules import CompatibilityRules
 
 __all__ = ["AvroFormat"]
 
@@ -20,17 +25,27 @@ class AvroFormat:
         """Glue's DataFormat."""
         return "AVRO"
 
-    def parse(self, text: str) -> ParsedSchema:
+    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where."""
+        if references:
+            raise InvalidSchema("References between AVRO schemas are not read yet.", remedy="Put the types in one text.")
         tree = parse_avro(text)
         canonical = canonical_text(tree)
         return ParsedSchema(
             data_format=self.name, text=text, canonical=canonical, fingerprint=fingerprint(canonical), tree=tree
         )
 
-    def readable(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Incompatibility]:
+    def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
         """Why ``reader`` cannot read data of ``writer``; empty when it can."""
-        return incompatibilities(reader.tree, writer.tree)
+        return incompatibilities(reader.tree, writer.tree, rules.avro)
+
+    def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
+        """The table columns of a record; :class:`~penstock.schema.errors.NoColumns` for other types."""
+        return columns(schema.tree)
+
+    def pretty(self, schema: ParsedSchema) -> str:
+        """The canonical form, one attribute a line."""
+        return json.dumps(json.loads(schema.canonical), indent=2, ensure_ascii=False)
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
         """The fields of a record at the top; none for any other type."""
