@@ -1,23 +1,20 @@
-"""What our parser accepts, fastavro accepts: the serdes can use every definition that the registry keeps.
+"""fastavro decides what a schema is, in the form in which it takes what Avro's Java takes; Avro's own Python agrees."""
 
-Two places where Avro's Java, which AWS runs, is followed and fastavro is not: an invalid logical type is ignored (as the
-specification asks), and a bare name means the null namespace where the enclosing one has no such type (as Java writes it).
-"""
-
-import copy
+import contextlib
 import json
+import warnings
 from typing import Any
 
+import avro.schema
 import fastavro
 import pytest
+from avro.errors import AvroException, IgnoredLogicalType
 from avro_schemas import schemas
-from fastavro.schema import UnknownType
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_avro_hostile import VALUES, fields_of
 
-from penstock.schema.avro.logical import without_invalid_logical_types
-from penstock.schema.avro.model import AvroSchema
+from penstock.schema.avro.library import library_form
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats import format_of
 
@@ -33,13 +30,14 @@ DECIMALS = st.one_of(
         optional={"precision": NUMBERS, "scale": NUMBERS},
     ),
 )
+OBJECTS = st.fixed_dictionaries({"type": st.sampled_from(["double", "float", "int", "bytes", "A", "n.A", "B"])})
 NAMES = st.sampled_from(["A", "B", "n.A", "n.B", "m.n.A"])
-NAMESPACES = st.sampled_from(["", "n", "m.n"])
+NAMESPACES = st.sampled_from(["", "n", "m.n", None])
 
 
 def named(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Records in and out of namespaces, of fields that refer to each other by short and full names."""
-    kinds = st.one_of(NAMES, DECIMALS, inner, st.lists(st.one_of(NAMES, inner), max_size=3))
+    kinds = st.one_of(NAMES, DECIMALS, OBJECTS, inner, st.lists(st.one_of(NAMES, inner), max_size=3))
     fields = st.lists(st.fixed_dictionaries({"name": st.sampled_from("abc"), "type": kinds}), max_size=3)
     return st.fixed_dictionaries(
         {"type": st.just("record"), "name": NAMES, "fields": fields}, optional={"namespace": NAMESPACES}
@@ -49,24 +47,86 @@ def named(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 RELATED = st.recursive(st.sampled_from(["int", "string"]), named, max_leaves=12)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(
-    definition=st.one_of(VALUES, fields_of(VALUES), fields_of(DECIMALS), fields_of(schemas()), RELATED, fields_of(RELATED))
+DEFINITIONS = st.one_of(VALUES, fields_of(VALUES), fields_of(DECIMALS), fields_of(schemas()), fields_of(OBJECTS), RELATED)
+SETTINGS = settings(
+    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
-def test_what_is_accepted_fastavro_accepts(definition: Any) -> None:
+
+
+@SETTINGS
+@given(definition=st.one_of(DEFINITIONS, fields_of(RELATED)))
+def test_fastavro_refuses_nothing_that_the_walk_has_no_reason_for(definition: Any) -> None:
+    with contextlib.suppress(InvalidSchema):
+        refusal = None
+        try:
+            AVRO.parse(json.dumps(definition))
+        except InvalidSchema as error:
+            refusal = str(error)
+        assert "The definition is no Avro schema" not in (refusal or "")
+
+
+# Names that Java looks up in the empty namespace too, or that Avro's Python does not know as an object.
+_LOOKED_UP_OTHERWISE = ("Unknown", "not a valid Avro schema", "Undefined type")
+
+
+@SETTINGS
+@given(definition=st.one_of(DEFINITIONS, fields_of(RELATED)))
+def test_what_is_accepted_avros_own_python_accepts(definition: Any) -> None:
+    text = json.dumps(definition)
     try:
-        tree: AvroSchema = AVRO.parse(json.dumps(definition)).tree
+        AVRO.parse(text)
     except InvalidSchema:
         return
-    unknown = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IgnoredLogicalType)
+        refusal = _avros_refusal(text)
+    assert refusal is None or any(words in refusal for words in _LOOKED_UP_OTHERWISE), refusal
+
+
+def _avros_refusal(text: str) -> str | None:
     try:
-        fastavro.parse_schema(without_invalid_logical_types(copy.deepcopy(definition)))
-    except UnknownType as error:
-        unknown = error.name
-    if unknown is not None:
-        namespace, _, name = unknown.rpartition(".")
-        assert namespace
-        assert name in tree.names
+        avro.schema.parse(text)
+    except AvroException as error:
+        return str(error)
+    return None
+
+
+FIXED = {"type": "fixed", "name": "F", "size": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"),
+    [
+        pytest.param({"type": "double"}, 1, id="a whole number for a double as an object"),
+        pytest.param({"type": "float", "x": 1}, "NaN", id="text for a float as an object"),
+        pytest.param({"type": "record", "name": "S", "namespace": None, "fields": []}, {}, id="namespace null"),
+        pytest.param({"type": "array", "items": {"type": "n.R"}}, [], id="a name as an object"),
+        pytest.param({**FIXED, "logicalType": "decimal", "precision": 9}, "x", id="a decimal too large"),
+        pytest.param({**FIXED, "size": 10, "logicalType": "decimal", "precision": 10**400}, "x" * 10, id="a huge precision"),
+    ],
+)
+def test_what_java_accepts_and_fastavro_alone_does_not(kind: Any, default: Any) -> None:
+    later = [{"name": "b", "type": "n.S"}] if isinstance(kind, dict) and kind.get("name") == "S" else []
+    record = {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": kind, "default": default}, *later]}
+    with pytest.raises((fastavro.schema.SchemaParseException, ValueError, ArithmeticError)):
+        fastavro.parse_schema(record)
+    AVRO.parse(json.dumps(record))
+    fastavro.parse_schema(library_form(record))
+
+
+def test_a_bare_name_is_looked_up_in_the_empty_namespace_too() -> None:
+    inner = {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": "F"}]}
+    AVRO.parse(json.dumps([FIXED, inner]))
+    with pytest.raises(InvalidSchema, match="'G' is neither"):
+        AVRO.parse(json.dumps([FIXED, inner, {**inner, "name": "n.S", "fields": [{"name": "a", "type": "G"}]}]))
+
+
+def test_what_fastavro_marks_as_checked_is_checked() -> None:
+    marked = {"__fastavro_parsed": True, "__named_schemas": {}, "type": "record", "name": "R"}
+    assert fastavro.parse_schema(dict(marked)) == marked
+    with pytest.raises(InvalidSchema, match="no 'fields'"):
+        AVRO.parse(json.dumps(marked))
+    assert not {"__fastavro_parsed", "__named_schemas"} & set(library_form([marked])[0])
 
 
 @pytest.mark.parametrize(
@@ -90,7 +150,7 @@ def test_decimals_that_are_none_lose_their_logical_type_alone(kind: dict[str, An
     field = {"name": "a", "type": {"type": "array", "items": ["null", given]}, "default": default}
     record = {"type": "record", "name": "R", "fields": [field]}
     wanted = given if kept else kind
-    assert without_invalid_logical_types(record) == {
+    assert library_form(record) == {
         **record, "fields": [{**field, "type": {"type": "array", "items": ["null", wanted]}}]
     }  # fmt: skip
     assert field["type"]["items"][1] is given  # type: ignore[index]

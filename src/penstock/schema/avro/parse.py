@@ -1,14 +1,19 @@
 """Avro definitions into typed values, by the rules of the Avro specification's 'Schema Declaration'.
 
-The rules are those of Avro 1.11, which AWS runs: names are defined before they are used, and the default of a union
-belongs to its first branch. A logicalType is kept and never refused, as the specification asks.
+fastavro decides first (:mod:`penstock.schema.avro.library`). The walk here makes the values, says at which path a refused
+definition is wrong, and adds what Avro 1.11's Java refuses and fastavro lets pass: names and namespaces that are none,
+fields or branches that occur twice, types defined twice over the branches of a union, defaults that do not fit (that of a
+union belongs to its first branch; numbers have a range), orders, sizes, docs and aliases of the wrong kind.
+A logicalType is kept and never refused, as the specification asks.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from penstock.schema.avro.canonical import canonical_text
 from penstock.schema.avro.defaults import check_default
+from penstock.schema.avro.library import library_refusal
 from penstock.schema.avro.model import (
     PRIMITIVES,
     ArrayType,
@@ -26,6 +31,7 @@ from penstock.schema.avro.model import (
     describe,
 )
 from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import ReferencedText
 from penstock.schema.json_text import read_json
 
 __all__ = ["MAX_TYPE_DEPTH", "parse_avro"]
@@ -45,21 +51,45 @@ _FIELD_ATTRIBUTES = frozenset({"type", "name", "doc", "aliases", "default", "ord
 _ORDERS = ("ascending", "descending", "ignore")
 
 
-def parse_avro(text: str) -> AvroSchema:
-    """The schema in ``text``; :class:`InvalidSchema` says what is wrong and where."""
+def parse_avro(text: str, references: Sequence[ReferencedText] = ()) -> AvroSchema:
+    """The schema in ``text``; :class:`InvalidSchema` says what is wrong and where.
+
+    The named types of ``references`` (each behind what it builds on) are known to ``text``, used or not. A type may be
+    defined in several of the texts if it is the same each time.
+    """
     parser = _Parser()
-    root = parser.type(read_json(text), namespace="", path="", depth=0)
-    parser.check_defaults()
+    for reference in references:
+        try:
+            parser.read(reference.text)
+        except InvalidSchema as error:
+            raise InvalidSchema(f"The referenced schema '{reference.name[:200]}' cannot be used: {error}") from None
+    root = parser.read(text)
     return AvroSchema(root=root, names=parser.names)
 
 
 class _Parser:
-    """One walk over one definition; ``names`` grows as named types are met, which is what orders definition and use."""
+    """One walk a text; ``names`` grows as named types are met, which is what orders definition and use."""
 
     def __init__(self) -> None:
         self.names: dict[str, NamedType] = {}
+        self.library: dict[str, Any] = {}  # the same types, as fastavro keeps them
+        self.fell_back = False  # a bare name was found in the empty namespace, where fastavro does not look
+        self.here: set[str] = set()  # names that this text defines
         self.open: set[str] = set()  # records whose fields are being read: usable already, not complete yet
         self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be of a record that is still open
+        self.again: list[tuple[NamedType, str]] = []  # earlier texts' types that this text defines too
+
+    def read(self, text: str) -> AvroType:
+        """The type that ``text`` defines; what it names is known to later texts."""
+        node = read_json(text)
+        refusal = library_refusal(node, self.library)
+        self.here, self.open, self.defaults, self.again = set(), set(), [], []
+        root = self.type(node, namespace="", path="", depth=0)
+        self.check_defaults()
+        self.check_repeated()
+        if refusal is not None and not self.fell_back:
+            raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
+        return root
 
     def type(self, node: Any, *, namespace: str, path: str, depth: int) -> AvroType:
         if depth > MAX_TYPE_DEPTH:
@@ -83,6 +113,19 @@ class _Parser:
             if problem is not None:
                 what = f"the default of field '{field.name}' does not fit its type {describe(field.type)}: {problem}"
                 _refuse(f"{path}/default", what)
+
+    def check_repeated(self) -> None:
+        """Check that what several texts define is the same everywhere."""
+        for earlier, path in self.again:
+            ours, theirs = (
+                canonical_text(AvroSchema(root=kind, names=self.names)) for kind in (self.names[earlier.name], earlier)
+            )
+            if ours != theirs:
+                _refuse(
+                    path,
+                    f"the type '{earlier.name}' is defined otherwise in a referenced schema.",
+                    "Use the referenced type by its name, or give this one another name.",
+                )
 
     def _object(self, node: Mapping[str, Any], namespace: str, path: str, depth: int) -> AvroType:
         if "type" not in node:
@@ -114,6 +157,7 @@ class _Parser:
             return PrimitiveType(name=name, props=props)
         for full in dict.fromkeys((_qualify(name, namespace), name)):
             if full in self.names or full in self.open:
+                self.fell_back |= full != _qualify(name, namespace)
                 return Reference(name=full)
         where = f" in namespace '{namespace}'" if namespace and "." not in name else ""
         return _refuse(
@@ -170,7 +214,7 @@ class _Parser:
             kind=node["type"],
             props=props,
         )
-        self.names[name] = record
+        self._keep(record, path)
         return record
 
     def _field(self, node: Any, namespace: str, path: str, depth: int) -> AvroField:
@@ -222,7 +266,7 @@ class _Parser:
             aliases=_aliases(node, name.rpartition(".")[0], path),
             props=props,
         )
-        self.names[name] = enum
+        self._keep(enum, path)
         return enum
 
     def _fixed(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> FixedType:
@@ -234,7 +278,7 @@ class _Parser:
             )
         aliases = _aliases(node, name.rpartition(".")[0], path)
         fixed = FixedType(name=name, size=size, doc=_doc(node, path), aliases=aliases, props=props)
-        self.names[name] = fixed
+        self._keep(fixed, path)
         return fixed
 
     def _define(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
@@ -252,9 +296,15 @@ class _Parser:
             _refuse(
                 f"{path}/name", f"'{full}' is the name of one of Avro's own types.", "Choose another, or add a namespace."
             )
-        if full in self.names or full in self.open:
+        if full in self.here:
             _refuse(f"{path}/name", f"the type '{full}' is defined twice.", "Define it once and refer to it by name.")
+        self.here.add(full)
         return full
+
+    def _keep(self, kind: NamedType, path: str) -> None:
+        if kind.name in self.names:
+            self.again.append((self.names[kind.name], path))
+        self.names[kind.name] = kind
 
 
 def _qualify(name: str, namespace: str) -> str:
@@ -288,9 +338,7 @@ def _doc(node: Mapping[str, Any], path: str) -> str | None:
 
 
 def _alias_list(node: Mapping[str, Any], path: str) -> Sequence[str]:
-    aliases = node.get("aliases")
-    if aliases is None:
-        return ()
+    aliases = node.get("aliases", [])
     if not isinstance(aliases, list) or not all(isinstance(alias, str) and _FULL_NAME.fullmatch(alias) for alias in aliases):
         _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
     return aliases

@@ -8,7 +8,6 @@ from penstock.schema.avro.hive import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
 from penstock.schema.avro.parse import parse_avro
 from penstock.schema.avro.resolve import incompatibilities
-from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
@@ -26,10 +25,11 @@ class AvroFormat:
         return "AVRO"
 
     def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where."""
-        if references:
-            raise InvalidSchema("References between AVRO schemas are not read yet.", remedy="Put the types in one text.")
-        tree = parse_avro(text)
+        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+
+        ``references`` are definitions whose named types ``text`` may use; the canonical text has the used ones in it.
+        """
+        tree = parse_avro(text, references)
         canonical = canonical_text(tree)
         return ParsedSchema(
             data_format=self.name, text=text, canonical=canonical, fingerprint=fingerprint(canonical), tree=tree
