@@ -22,9 +22,19 @@ class JsonRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtobufRules:
-    """Rules of Protobuf. ``services``: a method that a reader does not have is an incompatibility."""
+    """What counts as an incompatibility of Protobuf definitions.
+
+    ``services``: a method that the reader does not have. ``reserved``: a number or name that the writer reserves and the
+    reader uses. ``required_made``: a field that is optional in the writer and required in the reader. ``required_removed``:
+    a required field that the reader does not have. ``written_labels``: labels of numbers compare as the text has them, so
+    that proto3's plain fields, which have none, may become repeated, and optional numbers may not become required.
+    """
 
     services: bool = True
+    reserved: bool = True
+    required_made: bool = True
+    required_removed: bool = False
+    written_labels: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,5 +49,8 @@ class CompatibilityRules:
 GLUE_RULES = CompatibilityRules()
 """AWS Glue Schema Registry's documented behaviour."""
 
-CONFLUENT_RULES = CompatibilityRules(avro=AvroRules(top_level_names=True), protobuf=ProtobufRules(services=False))
+CONFLUENT_RULES = CompatibilityRules(
+    avro=AvroRules(top_level_names=True),
+    protobuf=ProtobufRules(services=False, reserved=False, required_made=False, required_removed=True, written_labels=True),
+)
 """Confluent Schema Registry's published behaviour."""

@@ -3,14 +3,15 @@
 from penstock.schema.errors import FormatNotServed
 from penstock.schema.format import SchemaFormat
 from penstock.schema.formats.avro import AvroFormat
+from penstock.schema.formats.protobuf import ProtobufFormat
 
 __all__ = ["FORMATS", "format_of"]
 
-FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat()}
+FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat(), "PROTOBUF": ProtobufFormat()}
 
 
 def format_of(data_format: str) -> SchemaFormat:
-    """The rules of ``data_format``; :class:`FormatNotServed` for JSON and PROTOBUF, which are not read yet."""
+    """The rules of ``data_format``; :class:`FormatNotServed` for any other."""
     try:
         return FORMATS[data_format]
     except KeyError:

@@ -1,0 +1,191 @@
+"""Google's protocol compiler, run where it can do no harm.
+
+The compiler is C++, ends the process it runs in on some inputs (option values that nest ten thousand levels), and holds
+the interpreter while it works. It therefore lives in child processes that are started when first needed, kept, bounded in
+memory and time, and replaced when they die; see :mod:`penstock.schema.protobuf.worker`.
+"""
+
+import atexit
+import json
+import os
+import selectors
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["MAX_SECONDS", "CompileError", "CompilerGaveUp", "CompilerPool", "compile_files", "shipped_files"]
+
+MAX_SECONDS = 5.0  # of one compilation
+_MAX_WORKERS = 2
+_WORKER = Path(__file__).with_name("worker.py")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileError:
+    """One complaint of the compiler; ``line`` and ``column`` count from 1 and are 0 where it names none."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+
+class CompilerGaveUp(Exception):
+    """The compiler died or took too long: the input is too large for it, not wrong in any way that it names."""
+
+
+class CompilerPool:
+    """At most ``size`` compilers; threads wait for a free one."""
+
+    def __init__(self, size: int = _MAX_WORKERS) -> None:
+        self._size = size
+        self._reset()
+
+    def compile(self, files: Mapping[str, str], main: str) -> bytes | list[CompileError]:
+        """The FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
+
+        ``files`` are texts by import path, beside which only Google's own ``google/protobuf/*.proto`` are known. Raises
+        :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed.
+        """
+        request = json.dumps({"files": dict(files), "main": main}).encode()
+        with self._free:
+            worker = self._take()
+            try:
+                kind, body = worker.ask(request, time.monotonic() + MAX_SECONDS)
+            except BaseException:
+                worker.close()
+                raise
+            with self._lock:
+                self._idle.append(worker)
+        return body if kind == b"D" else [CompileError(*error) for error in json.loads(body)]
+
+    def close(self) -> None:
+        """End the idle compilers; a later call starts new ones."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def after_fork(self) -> None:
+        """Leave the parent's compilers to the parent."""
+        for worker in self._idle:
+            worker.abandon()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._free = threading.BoundedSemaphore(self._size)
+        self._idle: list[_Worker] = []
+
+    def _take(self) -> "_Worker":
+        with self._lock:
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.alive:
+                    return worker
+                worker.close()
+        return _Worker()
+
+
+class _Worker:
+    """One child process and the folder it works in."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="penstock-protoc-")
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_WORKER), _library_folder(), self._folder],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # Of its own, so that a Ctrl-C at the server lets running requests finish.
+                start_new_session=True,
+            )
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: bytes, deadline: float) -> tuple[bytes, bytes]:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(struct.pack(">I", len(request)) + request)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise CompilerGaveUp("the compiler ended") from None
+        head = self._read(5, deadline)
+        return head[:1], self._read(struct.unpack(">I", head[1:])[0], deadline)
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        parts = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while len(parts) < size:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise CompilerGaveUp(f"the compiler took longer than {MAX_SECONDS:g} s")
+                chunk = os.read(descriptor, size - len(parts))
+                if not chunk:
+                    raise CompilerGaveUp("the compiler ended")
+                parts += chunk
+        return bytes(parts)
+
+    def close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):  # unsent bytes of a request to a dead child
+                    stream.close()
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """In a forked child: the process and its folder are the parent's."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        self._process.returncode = 0
+
+
+def _library_folder() -> str:
+    spec = find_spec("grpc_tools")
+    if spec is None or not spec.submodule_search_locations:
+        raise EnvironmentProblem(
+            "Protobuf schemas need Google's protocol compiler, which is not installed.",
+            remedy="Run: pip install 'penstock[protobuf]'",
+        )
+    return str(Path(spec.submodule_search_locations[0]).parent)
+
+
+@cache
+def shipped_files() -> frozenset[str]:
+    """The import paths that come with the compiler: Google's well-known types and ``descriptor.proto``."""
+    folder = Path(_library_folder()) / "grpc_tools" / "_proto"
+    return frozenset(path.relative_to(folder).as_posix() for path in folder.rglob("*.proto"))
+
+
+_POOL = CompilerPool()
+atexit.register(_POOL.close)
+os.register_at_fork(after_in_child=_POOL.after_fork)
+
+
+def compile_files(files: Mapping[str, str], main: str) -> bytes | list[CompileError]:
+    """:meth:`CompilerPool.compile` on this process's own compilers."""
+    return _POOL.compile(files, main)

@@ -1,0 +1,35 @@
+"""Google's protobuf library, imported when first needed."""
+
+from types import ModuleType
+from typing import Any
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["descriptors", "parse_descriptor_set", "parse_file_descriptor"]
+
+
+def descriptors() -> ModuleType:
+    """``google.protobuf.descriptor_pb2``; :class:`~penstock.errors.EnvironmentProblem` where it is not installed."""
+    try:
+        from google.protobuf import descriptor_pb2  # noqa: PLC0415 - an extra's library, needed for this format only
+    except ImportError:
+        raise EnvironmentProblem(
+            "Protobuf schemas need Google's protobuf library, which is not installed.",
+            remedy="Run: pip install 'penstock[protobuf]'",
+        ) from None
+    return descriptor_pb2
+
+
+def parse_descriptor_set(data: bytes) -> Any:
+    """The FileDescriptorSet in ``data``."""
+    return descriptors().FileDescriptorSet.FromString(data)
+
+
+def parse_file_descriptor(data: bytes) -> Any | None:
+    """The FileDescriptorProto in ``data``; ``None`` where it is not one."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    try:
+        return descriptors().FileDescriptorProto.FromString(data)
+    except DecodeError:
+        return None

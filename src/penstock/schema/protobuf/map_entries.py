@@ -1,0 +1,68 @@
+"""Messages that a text marks as map entries, made into real ones.
+
+What ``map<K, V> name = 1;`` stands for is a nested message ``NameEntry`` with ``key = 1`` and ``value = 2`` and a repeated
+field of it. Java's clients render that message itself, with ``option map_entry = true``.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.protobuf.model import REPEATED, REQUIRED, TYPE_GROUP
+
+__all__ = ["restore_map_entries"]
+
+_KEYS = frozenset({3, 4, 5, 6, 7, 8, 9, 13, 15, 16, 17, 18})  # integers, bool and string
+
+
+def restore_map_entries(file: Any, marker: str) -> None:
+    """Turn each message of ``file`` that reserves the name ``marker`` into the entry of a map field, in place."""
+    prefix = f".{file.package}." if file.package else "."
+    for around, message, full_name in _walk(file.message_type, prefix, None):
+        if marker not in message.reserved_name:
+            continue
+        users = [item for item in around.field if item.type_name == full_name] if around is not None else []
+        wrong = _wrong(message, users, marker)
+        if wrong:
+            raise InvalidSchema(
+                f"The message {full_name[1:]} is marked as a map entry, but {wrong}.",
+                remedy="Write the field as map<key, value>, or drop the option map_entry.",
+            )
+        message.ClearField("reserved_name")
+        # proto3's "optional" on a part: a presence that entries have anyway.
+        message.ClearField("oneof_decl")
+        for item in message.field:
+            item.ClearField("oneof_index")
+            item.ClearField("proto3_optional")
+        message.options.map_entry = True
+
+
+def _walk(messages: Any, prefix: str, around: Any) -> Iterator[tuple[Any, Any, str]]:
+    for message in messages:
+        full_name = prefix + message.name
+        yield around, message, full_name
+        yield from _walk(message.nested_type, f"{full_name}.", message)
+
+
+def _wrong(message: Any, users: list[Any], marker: str) -> str | None:
+    """Why ``message`` is no map entry (descriptor.cc's ValidateMapEntry), or nothing."""
+    parts = {item.number: item for item in message.field}
+    key, value = parts.get(1), parts.get(2)
+    if len(users) != 1 or users[0].label != REPEATED:
+        return "not exactly one repeated field beside it is of that type"
+    if len(message.field) != 2 or key is None or value is None or (key.name, value.name) != ("key", "value"):
+        return "its fields are not key = 1 and value = 2"
+    name = "".join(part[:1].upper() + part[1:] for part in users[0].name.split("_")) + "Entry"
+    extra = (message.nested_type, message.enum_type, message.extension, message.extension_range, message.reserved_range)
+    rules = (
+        (message.name == name, f"its name is not {name}, after the field {users[0].name}"),
+        (key.type in _KEYS, "its key is not an integer, a bool or a string"),
+        (value.type != TYPE_GROUP, "its value is a group"),
+        (not {REQUIRED, REPEATED} & {key.label, value.label}, "its key or its value is required or repeated"),
+        (not any(extra) and list(message.reserved_name) == [marker], "it declares more than its two fields"),
+        (
+            not any(item.HasField("default_value") or item.HasField("options") for item in (key, value)),
+            "its fields have options",
+        ),
+    )
+    return next((text for holds, text in rules if not holds), None)

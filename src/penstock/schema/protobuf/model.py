@@ -1,0 +1,227 @@
+"""A compiled definition: its descriptors, its types by name, and what the two wire formats need of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from penstock.schema.errors import InvalidSchema
+
+__all__ = [
+    "EDITIONS",
+    "MAIN_FILE",
+    "REPEATED",
+    "REQUIRED",
+    "TYPE_BYTES",
+    "TYPE_ENUM",
+    "TYPE_GROUP",
+    "TYPE_MESSAGE",
+    "TYPE_STRING",
+    "EnumType",
+    "MessageType",
+    "ProtoTree",
+    "default_json_name",
+    "is_group",
+    "is_required",
+    "real_oneof",
+    "type_name",
+    "type_text",
+]
+
+MAIN_FILE = "penstock-definition.proto"
+"""The registered text's own name among the files: registered texts have none."""
+
+REQUIRED, REPEATED = 2, 3  # FieldDescriptorProto.Label
+TYPE_STRING, TYPE_GROUP, TYPE_MESSAGE, TYPE_BYTES, TYPE_ENUM = 9, 10, 11, 12, 14
+EDITIONS = {998: "proto2", 999: "proto3", 1000: "2023", 1001: "2024"}  # descriptor.proto's Edition
+
+_LEGACY_REQUIRED = 3  # FeatureSet.FieldPresence
+_SCALARS = {
+    1: "double",
+    2: "float",
+    3: "int64",
+    4: "uint64",
+    5: "int32",
+    6: "fixed64",
+    7: "fixed32",
+    8: "bool",
+    9: "string",
+    12: "bytes",
+    13: "uint32",
+    15: "sfixed32",
+    16: "sfixed64",
+    17: "sint32",
+    18: "sint64",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageType:
+    """A message type: ``proto`` is its DescriptorProto, ``file`` the FileDescriptorProto around it.
+
+    ``full_name`` has the package and no leading dot, ``local_name`` is without the package. ``path`` are the positions that
+    lead to it: in the file, then in each message around it. ``delimited`` says that an edition's features make sub-messages
+    groups on the wire where the field itself does not say.
+    """
+
+    full_name: str
+    local_name: str
+    proto: Any
+    file: Any
+    path: tuple[int, ...]
+    delimited: bool = False
+
+    @property
+    def is_map_entry(self) -> bool:
+        """Whether it is the message behind a ``map<K, V>`` field."""
+        return bool(self.proto.options.map_entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnumType:
+    """An enum type, named as a :class:`MessageType` is."""
+
+    full_name: str
+    local_name: str
+    proto: Any
+    file: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtoTree:
+    """A definition and all it imports.
+
+    ``files`` are FileDescriptorProtos, each behind what it imports, the definition itself last: the order in which a
+    ``google.protobuf.descriptor_pool.DescriptorPool`` takes them. ``comments`` are those of the definition's messages and
+    fields by full name.
+    """
+
+    files: Sequence[Any]
+    comments: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def file(self) -> Any:
+        """The FileDescriptorProto of the definition itself."""
+        return self.files[-1]
+
+    @cached_property
+    def messages(self) -> Mapping[str, MessageType]:
+        """All message types, those of imports too, by full name."""
+        return {item.full_name: item for file in self.files for item in _messages(file)}
+
+    @cached_property
+    def enums(self) -> Mapping[str, EnumType]:
+        """All enum types, those of imports too, by full name."""
+        return {item.full_name: item for file in self.files for item in _enums(file)}
+
+    @cached_property
+    def own_messages(self) -> Sequence[MessageType]:
+        """The definition's own message types in the order of the text, each before those inside it."""
+        return tuple(_messages(self.file))
+
+    @property
+    def first_message(self) -> MessageType | None:
+        """The first message of the file: what a table, or a client that names none, takes for the record's type."""
+        return self.own_messages[0] if self.own_messages else None
+
+    def message_index_glue(self, full_name: str) -> int:
+        """The varint before a message in AWS's frames: the rank of its name among the file's in Java's string order.
+
+        Nested types and map entries count. Raises :class:`~penstock.schema.errors.InvalidSchema` for a name that the
+        definition does not have.
+        """
+        names = self.names_glue()
+        if full_name not in names:
+            raise self._missing(full_name)
+        return names.index(full_name)
+
+    def names_glue(self) -> list[str]:
+        """The full names of the definition's message types by :meth:`message_index_glue`."""
+        return sorted((item.full_name for item in self.own_messages), key=lambda name: name.encode("utf-16-be"))
+
+    def message_indexes_confluent(self, full_name: str) -> tuple[int, ...]:
+        """The message indexes of Confluent's frames: positions in the file, then in each message around it.
+
+        Positions are those of the descriptor, in which the entry of a ``map<K, V>`` field is a nested message too.
+        """
+        for item in self.own_messages:
+            if item.full_name == full_name:
+                return item.path
+        raise self._missing(full_name)
+
+    def _missing(self, full_name: str) -> InvalidSchema:
+        return InvalidSchema(
+            f"The definition has no message {full_name[:200]}.", remedy="Name one of its messages with its package."
+        )
+
+
+def _messages(file: Any) -> Iterator[MessageType]:
+    prefix = f"{file.package}." if file.package else ""
+
+    def walk(protos: Sequence[Any], around: str, path: tuple[int, ...], delimited: bool) -> Iterator[MessageType]:
+        for position, proto in enumerate(protos):
+            local_name, own_path = f"{around}{proto.name}", (*path, position)
+            inside = _delimited(proto.options, delimited)
+            yield MessageType(
+                full_name=prefix + local_name,
+                local_name=local_name,
+                proto=proto,
+                file=file,
+                path=own_path,
+                delimited=inside,
+            )
+            yield from walk(proto.nested_type, f"{local_name}.", own_path, inside)
+
+    return walk(file.message_type, "", (), _delimited(file.options, inherited=False))
+
+
+def _enums(file: Any) -> Iterator[EnumType]:
+    prefix = f"{file.package}." if file.package else ""
+    for proto in file.enum_type:
+        yield EnumType(full_name=prefix + proto.name, local_name=proto.name, proto=proto, file=file)
+    for message in _messages(file):
+        for proto in message.proto.enum_type:
+            local_name = f"{message.local_name}.{proto.name}"
+            yield EnumType(full_name=prefix + local_name, local_name=local_name, proto=proto, file=file)
+
+
+def _delimited(options: Any, inherited: bool) -> bool:
+    encoding = options.features.message_encoding if options.HasField("features") else 0
+    return encoding == 2 if encoding else inherited  # FeatureSet.MessageEncoding: 1 LENGTH_PREFIXED, 2 DELIMITED
+
+
+def is_required(item: Any) -> bool:
+    """Whether a FieldDescriptorProto has to be present: proto2's ``required``, or an edition's feature for it."""
+    return bool(item.label == REQUIRED or item.options.features.field_presence == _LEGACY_REQUIRED)
+
+
+def is_group(item: Any, message: MessageType) -> bool:
+    """Whether a field's sub-message is delimited by tags on the wire."""
+    return bool(item.type == TYPE_GROUP or (item.type == TYPE_MESSAGE and _delimited(item.options, message.delimited)))
+
+
+def real_oneof(item: Any) -> int | None:
+    """The position of the oneof that a field was written in; ``optional`` of proto3 makes one that was not written."""
+    return item.oneof_index if item.HasField("oneof_index") and not item.proto3_optional else None
+
+
+def type_name(item: Any) -> str:
+    """The field's type without label: a scalar's name, or a full name with its leading dot."""
+    return _SCALARS.get(item.type) or str(item.type_name)
+
+
+def type_text(item: Any, tree: ProtoTree) -> str:
+    """The field's type as people write it: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
+    if item.type == TYPE_MESSAGE and item.label == REPEATED:
+        entry = tree.messages[item.type_name[1:]]
+        if entry.is_map_entry:
+            key, value = sorted(entry.proto.field, key=lambda part: part.number)
+            return f"map<{type_name(key)}, {type_name(value).lstrip('.')}>"
+    label = "required " if is_required(item) else "repeated " if item.label == REPEATED else ""
+    return label + type_name(item).lstrip(".")
+
+
+def default_json_name(name: str) -> str:
+    """The JSON name that the compiler gives a field without one (descriptor.cc's ToJsonName)."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)

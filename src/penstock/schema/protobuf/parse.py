@@ -1,0 +1,175 @@
+"""Protobuf definitions into :class:`~penstock.schema.protobuf.model.ProtoTree`, by Google's compiler."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import ReferencedText
+from penstock.schema.protobuf.compiler import CompileError, CompilerGaveUp, compile_files, shipped_files
+from penstock.schema.protobuf.library import parse_descriptor_set, parse_file_descriptor
+from penstock.schema.protobuf.map_entries import restore_map_entries
+from penstock.schema.protobuf.model import MAIN_FILE, ProtoTree
+from penstock.schema.protobuf.render import render_file
+from penstock.schema.protobuf.source import check_text, mark_map_entries
+
+__all__ = ["MAX_REFERENCED_CHARS", "MAX_REFERENCES", "parse_protobuf"]
+
+MAX_REFERENCES = 1_000
+MAX_REFERENCED_CHARS = 4_000_000
+_MAX_PATH = 255  # bytes of one step of an import path, as file systems have it
+_MARKER = "penstock_map_entry"
+
+
+def parse_protobuf(text: str, references: Sequence[ReferencedText] = ()) -> tuple[str, ProtoTree]:
+    """The definition's text and its compiled form; :class:`InvalidSchema` says what is wrong where.
+
+    ``text`` is .proto source or, as some clients of Confluent's register it, a FileDescriptorProto in base64, of which the
+    text is rendered. ``references`` are named by import path; Google's well-known types are there without.
+    """
+    files = _files(references)
+    descriptor = _descriptor(text)
+    if descriptor is None:
+        check_text(text, "The definition")
+        if not text.strip():
+            raise InvalidSchema("The definition is empty.", remedy="Declare at least one message.")
+        return text, _compile({**files, MAIN_FILE: text})
+    if len(text) > 2 * MAX_REFERENCED_CHARS:
+        raise InvalidSchema("The descriptor is too large.")
+    # Rendered and compiled again, so that the compiler's rules hold for what comes as bytes too.
+    source = _rendered(descriptor, files)
+    check_text(source, "The descriptor's text")
+    tree = _compile({**files, MAIN_FILE: source})
+    return source, tree
+
+
+def _files(references: Sequence[ReferencedText]) -> dict[str, str]:
+    if len(references) > MAX_REFERENCES or sum(len(item.text) for item in references) > MAX_REFERENCED_CHARS:
+        raise InvalidSchema(
+            f"The definition builds on {len(references)} others; the limits are {MAX_REFERENCES} and "
+            f"{MAX_REFERENCED_CHARS} characters of text.",
+            remedy="Import fewer files.",
+        )
+    files: dict[str, str] = {}
+    for item in references:
+        _check_path(item.name)
+        # The compiler's own copies win: clients register renderings of them that may lack what newer files need.
+        if item.name in shipped_files():
+            continue
+        if files.get(item.name, item.text) != item.text:
+            raise InvalidSchema(
+                f"Two different texts are referred to as '{item.name}'.",
+                remedy="Let all imports of a path mean one version.",
+            )
+        files[item.name] = item.text
+    pending = {name: descriptor for name, text in files.items() if (descriptor := _descriptor(text)) is not None}
+    for name, descriptor in pending.items():
+        files[name] = _rendered(descriptor, files)
+    for name, text in files.items():
+        check_text(text, f"The import '{name}'")
+    return files
+
+
+def _check_path(name: str) -> None:
+    steps = name.split("/")
+    if (
+        not name
+        or name == MAIN_FILE
+        or len(name) > 4 * _MAX_PATH
+        or any(step in {"", ".", ".."} or len(step.encode(errors="replace")) > _MAX_PATH for step in steps)
+        or any(character in "\\\0" or not character.isprintable() for character in name)
+    ):
+        raise InvalidSchema(
+            f"'{name[:200]}' cannot be the path of an import.",
+            remedy="Name a reference exactly as the import statement does: a relative path with '/' between its steps.",
+        )
+
+
+def _descriptor(text: str) -> Any | None:
+    """The FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
+    if not text.strip() or any(character in text[:2000] for character in '{};"'):
+        return None
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return parse_file_descriptor(data)
+
+
+def _rendered(descriptor: Any, files: Mapping[str, str]) -> str:
+    """The text of a descriptor; its custom options are read by compiling what it imports."""
+    imports = [name for name in descriptor.dependency if name in files or name in shipped_files()]
+    around: list[Any] = []
+    if imports:
+        stub = "".join(f'import "{name}";\n' for name in imports)
+        around = list(_compile({**files, MAIN_FILE: 'syntax = "proto3";\n' + stub}).files[:-1])
+    copy = type(descriptor)()
+    copy.CopyFrom(descriptor)
+    copy.name = MAIN_FILE
+    return render_file(ProtoTree(files=[*around, copy]))
+
+
+def _compile(files: dict[str, str]) -> ProtoTree:
+    marker = _MARKER
+    while any(marker in text for text in files.values()):
+        marker += "_"
+    marked = {name: mark_map_entries(text, marker) for name, text in files.items()}
+    try:
+        result = compile_files(marked, MAIN_FILE)
+    except CompilerGaveUp as error:
+        raise InvalidSchema(
+            f"The definition is too complex for Google's protocol compiler: {error}.",
+            remedy="Split it into smaller files that import each other.",
+        ) from None
+    if not isinstance(result, bytes):
+        raise _refusal(result)
+    compiled = list(parse_descriptor_set(result).file)
+    comments = dict(_comments(compiled[-1]))
+    for file in compiled:
+        file.ClearField("source_code_info")
+        if marked.get(file.name) != files.get(file.name):
+            restore_map_entries(file, marker)
+    return ProtoTree(files=compiled, comments=comments)
+
+
+def _refusal(errors: Sequence[CompileError]) -> InvalidSchema:
+    missing = [error.file for error in errors if error.message == "File not found."]
+    if missing:
+        return InvalidSchema(
+            f"The import '{missing[0]}' is not known.",
+            remedy="Register that file as a schema of its own and name it among the references of this one, under exactly "
+            "the path of the import.",
+        )
+    # What is wrong in an import comes before what is wrong because of it.
+    first = next((error for error in errors if not error.message.startswith("Import ")), errors[0])
+    where = [] if first.file == MAIN_FILE else [f"in the import '{first.file}'"]
+    if first.line:
+        where.append(f"line {first.line}, column {first.column}")
+    more = f" ({len(errors) - 1} more follow)" if len(errors) > 1 else ""
+    message = _plain(first.message)
+    place = f"{', '.join(where)}: " if where else ""
+    return InvalidSchema(f"The definition is not valid Protobuf: {place}{message}{more}")
+
+
+def _plain(message: str) -> str:
+    return " ".join(message.replace(f"{MAIN_FILE}:", "").split())
+
+
+def _comments(file: Any) -> Iterator[tuple[str, str]]:
+    """Comments of messages and their fields by full name, from the locations of descriptor.proto's SourceCodeInfo."""
+    for location in file.source_code_info.location:
+        path = list(location.path)
+        text = " ".join((location.leading_comments or location.trailing_comments).replace("*", " ").split())
+        if not text or path[:1] != [4] or len(path) % 2:
+            continue
+        name, scope = file.package, file.message_type
+        for kind, position in zip(path[::2], path[1::2], strict=True):
+            # 4 message_type of a file; 3 nested_type and 2 field of a message
+            if kind not in {2, 3, 4} or scope is None:
+                break
+            found = scope.field[position] if kind == 2 else (scope if kind == 4 else scope.nested_type)[position]
+            name = f"{name}.{found.name}" if name else found.name
+            scope = None if kind == 2 else found
+        else:
+            yield name, text

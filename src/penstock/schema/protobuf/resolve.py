@@ -1,0 +1,329 @@
+"""Whether a reader's definition can read what a writer's wrote: the published rules of Confluent's registry and of Glue.
+
+Messages are matched by name without the package, fields by number. What both faces agree on is here without a flag:
+messages, the kinds of fields, oneofs. An imported message is compared where a field uses it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.protobuf.model import (
+    REPEATED,
+    TYPE_BYTES,
+    TYPE_ENUM,
+    TYPE_GROUP,
+    TYPE_MESSAGE,
+    TYPE_STRING,
+    MessageType,
+    ProtoTree,
+    is_group,
+    is_required,
+    real_oneof,
+    type_text,
+)
+from penstock.schema.protobuf.services import service_conflicts
+from penstock.schema.rules import ProtobufRules
+
+__all__ = ["MAX_FOUND", "incompatibilities"]
+
+MAX_FOUND = 100
+
+# Scalars that share an encoding (Protobuf's language guide, "Updating a message type"), by FieldDescriptorProto.Type.
+_VARINT, _ZIGZAG, _TEXT = "int32, int64, uint32, uint64, bool or an enum", "sint32 or sint64", "string or bytes"
+_FIXED32, _FIXED64 = "fixed32 or sfixed32", "fixed64 or sfixed64"
+_GROUPS = {
+    **dict.fromkeys((3, 4, 5, 8, 13, TYPE_ENUM), _VARINT),
+    **dict.fromkeys((17, 18), _ZIGZAG),
+    **dict.fromkeys((TYPE_STRING, TYPE_BYTES), _TEXT),
+    **dict.fromkeys((7, 15), _FIXED32),
+    **dict.fromkeys((6, 16), _FIXED64),
+    2: "float",
+    1: "double",
+}
+
+
+def incompatibilities(reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> list[Incompatibility]:
+    """Why ``reader`` cannot read data of ``writer``, at most :data:`MAX_FOUND`; empty when it can."""
+    found: list[Incompatibility] = []
+    for item in _Comparison(reader, writer, rules).run():
+        found.append(item)
+        if len(found) == MAX_FOUND:
+            break
+    return found
+
+
+class _Comparison:
+    """One reader held against one writer. Pairs of messages wait in a list, so that no chain of types is too long."""
+
+    def __init__(self, reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> None:
+        self._reader, self._writer, self._rules = reader, writer, rules
+        self._pending: list[tuple[MessageType, MessageType]] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def run(self) -> Iterator[Incompatibility]:
+        if self._reader.file.package != self._writer.file.package:
+            yield Incompatibility(
+                path="/",
+                rule="PACKAGE_CHANGED",
+                reader=self._reader.file.package or "(none)",
+                writer=self._writer.file.package or "(none)",
+                message="The package is not the same, so every message has another full name. "
+                f"Keep the package '{self._writer.file.package}'.",
+            )
+        yield from self._messages()
+        # Imported pairs join while earlier ones are compared.
+        for reader, writer in self._pending:
+            yield from self._message(reader, writer)
+        yield from self._enums()
+        if self._rules.services:
+            yield from service_conflicts(self._reader, self._writer)
+
+    def _messages(self) -> Iterator[Incompatibility]:
+        own = {item.local_name: item for item in self._reader.own_messages}
+        removed: set[str] = set()
+        for writer in self._writer.own_messages:
+            reader = own.get(writer.local_name)
+            if writer.is_map_entry:
+                continue
+            if reader is not None and not reader.is_map_entry:
+                self._add(reader, writer)
+                continue
+            removed.add(writer.local_name)
+            if writer.local_name.rpartition(".")[0] in removed:
+                continue
+            yield Incompatibility(
+                path=_path(writer),
+                rule="MESSAGE_REMOVED",
+                reader="(missing)",
+                writer=f"message {writer.local_name}",
+                message=f"The reader has no message {writer.local_name}. Keep it, even if nothing uses it.",
+            )
+
+    def _add(self, reader: MessageType, writer: MessageType) -> None:
+        pair = (reader.full_name, writer.full_name)
+        if pair not in self._seen:
+            self._seen.add(pair)
+            self._pending.append((reader, writer))
+
+    def _message(self, reader: MessageType, writer: MessageType) -> Iterator[Incompatibility]:
+        read = {item.number: item for item in reader.proto.field}
+        written = {item.number: item for item in writer.proto.field}
+        path = _path(reader)
+        yield from self._joined(reader, writer, written, path)
+        for number in sorted(read.keys() | written.keys()):
+            new, old = read.get(number), written.get(number)
+            if old is None:
+                yield from self._added(new, reader, writer, path)
+            elif new is None:
+                yield from self._removed(old, reader, writer, read, path)
+            else:
+                yield from self._field((new, reader), (old, writer), f"{path}/{new.name}")
+
+    def _added(self, item: Any, reader: MessageType, writer: MessageType, path: str) -> Iterator[Incompatibility]:
+        text = _text(item, reader, self._reader)
+        if is_required(item):
+            yield Incompatibility(
+                path=f"{path}/{item.name}",
+                rule="REQUIRED_FIELD_ADDED",
+                reader=text,
+                writer="(missing)",
+                message=f"The reader requires field {item.number}, which the writer does not have. Make it optional.",
+            )
+        if self._rules.reserved:
+            ranges = writer.proto.reserved_range
+            number = any(span.start <= item.number < span.end for span in ranges)
+            if number or item.name in writer.proto.reserved_name:
+                taken = f"number {item.number}" if number else f"name {item.name}"
+                yield Incompatibility(
+                    path=f"{path}/{item.name}",
+                    rule="RESERVED_FIELD_REUSED",
+                    reader=text,
+                    writer=f"reserved {item.number if number else item.name}",
+                    message=f"The {taken} is reserved in the writer, because older data has it with another meaning. "
+                    "Give the field a number and a name that were never used.",
+                )
+
+    def _removed(
+        self, item: Any, reader: MessageType, writer: MessageType, read: Mapping[int, Any], path: str
+    ) -> Iterator[Incompatibility]:
+        text = _text(item, writer, self._writer)
+        oneof = real_oneof(item)
+        if oneof is not None:
+            members = [other for other in writer.proto.field if real_oneof(other) == oneof]
+            names = {reader.proto.oneof_decl[index].name for index in map(real_oneof, read.values()) if index is not None}
+            name = writer.proto.oneof_decl[oneof].name
+            # A oneof that is gone with all its fields leaves nothing behind that could be half read.
+            if name in names or any(other.number in read for other in members):
+                yield Incompatibility(
+                    path=f"{path}/{name}/{item.name}",
+                    rule="ONEOF_FIELD_REMOVED",
+                    reader="(missing)",
+                    writer=text,
+                    message=f"The reader's oneof has no field {item.number}, so it cannot tell that choice from none. "
+                    "Keep the field, or remove the whole oneof.",
+                )
+        elif is_required(item) and self._rules.required_removed:
+            yield Incompatibility(
+                path=f"{path}/{item.name}",
+                rule="REQUIRED_FIELD_REMOVED",
+                reader="(missing)",
+                writer=text,
+                message=f"The writer's required field {item.number} is missing in the reader. "
+                "Keep it, or make it optional first.",
+            )
+
+    def _joined(
+        self, reader: MessageType, writer: MessageType, written: Mapping[int, Any], path: str
+    ) -> Iterator[Incompatibility]:
+        """Fields that could be set together before and exclude each other now."""
+        members: dict[int, list[Any]] = {}
+        for item in reader.proto.field:
+            oneof = real_oneof(item)
+            if oneof is not None and item.number in written:
+                members.setdefault(oneof, []).append(item)
+        for index, items in sorted(members.items()):
+            name = reader.proto.oneof_decl[index].name
+            origins = {_origin(written[item.number]) for item in items}
+            if len(origins) < 2:
+                continue
+            moved = [item.name for item in items if real_oneof(written[item.number]) is None]
+            several = len(moved) > 1
+            yield Incompatibility(
+                path=f"{path}/{name}",
+                rule="MULTIPLE_FIELDS_MOVED_TO_ONEOF" if several else "FIELD_MOVED_TO_EXISTING_ONEOF",
+                reader=f"oneof {name} {{{', '.join(item.name for item in items)}}}",
+                writer=", ".join(_text(written[item.number], writer, self._writer) for item in items),
+                message="The writer can set these fields together, and the reader keeps only the last of them. "
+                f"Leave {'all but one of them' if several else 'the field that joined'} outside of the oneof.",
+            )
+
+    def _field(
+        self, new: tuple[Any, MessageType], old: tuple[Any, MessageType], path: str, *, labels: bool = True
+    ) -> Iterator[Incompatibility]:
+        (read, reader), (written, writer) = new, old
+        sides = {
+            "path": path,
+            "reader": _text(read, reader, self._reader),
+            "writer": _text(written, writer, self._writer),
+        }
+        if labels and self._rules.required_made and is_required(read) and not is_required(written):
+            yield Incompatibility(
+                **sides,
+                rule="REQUIRED_FIELD_ADDED",
+                message=f"The reader requires field {read.number}, which is optional in the writer. Make it optional.",
+            )
+        kind = _kind(read, reader, self._reader)
+        if kind != _kind(written, writer, self._writer):
+            yield Incompatibility(
+                **sides,
+                rule="FIELD_KIND_CHANGED",
+                message=f"Field {read.number} has another kind, and other bytes. Give the new field a number of its own.",
+            )
+        elif kind == "scalar":
+            yield from self._scalar(read, written, sides, self._labels(new, old) if labels else False)
+        elif kind == "map":
+            entry_read, entry_written = (
+                self._reader.messages[read.type_name[1:]],
+                self._writer.messages[written.type_name[1:]],
+            )
+            for part_read, part_written in zip(_parts(entry_read), _parts(entry_written), strict=True):
+                place = f"{path}/{part_read.name}"
+                yield from self._field((part_read, entry_read), (part_written, entry_written), place, labels=False)
+        else:
+            yield from self._named(
+                self._reader.messages[read.type_name[1:]], self._writer.messages[written.type_name[1:]], sides
+            )
+
+    def _scalar(self, read: Any, written: Any, sides: dict[str, str], relabelled: bool) -> Iterator[Incompatibility]:
+        group = _GROUPS[written.type]
+        if _GROUPS[read.type] != group:
+            yield Incompatibility(
+                **sides,
+                rule="FIELD_SCALAR_KIND_CHANGED",
+                message=f"Field {read.number} is encoded in another way. Use {group}, or a new field number.",
+            )
+        elif relabelled and group != _TEXT:
+            yield Incompatibility(
+                **sides,
+                rule="FIELD_NUMERIC_LABEL_CHANGED",
+                message=f"Repeated numbers are packed, single ones are not: field {read.number} cannot change its label. "
+                "Keep it, or use a new field number.",
+            )
+
+    def _named(self, reader: MessageType, writer: MessageType, sides: dict[str, str]) -> Iterator[Incompatibility]:
+        if reader.local_name != writer.local_name:
+            yield Incompatibility(
+                **sides,
+                rule="FIELD_NAMED_TYPE_CHANGED",
+                message=f"The field's message is another one. Keep {writer.local_name}, or use a new field number.",
+            )
+        elif reader.file is not self._reader.file or writer.file is not self._writer.file:
+            self._add(reader, writer)
+
+    def _labels(self, new: tuple[Any, MessageType], old: tuple[Any, MessageType]) -> bool:
+        """Whether the label changed, in the sense of the called face."""
+        (read, reader), (written, writer) = new, old
+        if not self._rules.written_labels:
+            return bool((read.label == REPEATED) != (written.label == REPEATED))
+        labels = _written_label(read, reader), _written_label(written, writer)
+        return "" not in labels and labels[0] != labels[1]
+
+    def _enums(self) -> Iterator[Incompatibility]:
+        if not self._rules.reserved:
+            return
+        written = {item.local_name: item for item in self._writer.enums.values() if item.file is self._writer.file}
+        for enum in self._reader.enums.values():
+            old = written.get(enum.local_name) if enum.file is self._reader.file else None
+            if old is None:
+                continue
+            for value in enum.proto.value:
+                if _reserves(old.proto, value):
+                    yield Incompatibility(
+                        path=f"/{enum.local_name.replace('.', '/')}/{value.name}",
+                        rule="RESERVED_VALUE_REUSED",
+                        reader=f"{value.name} = {value.number}",
+                        writer="reserved",
+                        message="The writer reserves this name or number, because older data has it with another meaning. "
+                        "Use one that was never used.",
+                    )
+
+
+def _path(message: MessageType) -> str:
+    return f"/{message.local_name.replace('.', '/')}"
+
+
+def _origin(item: Any) -> tuple[str, int]:
+    """What a field belonged to: fields of one oneof exclude each other already."""
+    oneof = real_oneof(item)
+    return ("field", item.number) if oneof is None else ("oneof", oneof)
+
+
+def _kind(item: Any, message: MessageType, tree: ProtoTree) -> str:
+    if item.type not in {TYPE_GROUP, TYPE_MESSAGE}:
+        return "scalar"
+    if is_group(item, message):
+        return "group"
+    return "map" if item.label == REPEATED and tree.messages[item.type_name[1:]].is_map_entry else "message"
+
+
+def _parts(entry: MessageType) -> Sequence[Any]:
+    return sorted(entry.proto.field, key=lambda item: item.number)
+
+
+def _written_label(item: Any, message: MessageType) -> str:
+    """The label in the text, empty where there is none: proto3's plain fields, members of oneofs, editions."""
+    if item.label == REPEATED:
+        return "repeated"
+    if message.file.syntax in {"proto3", "editions"} or real_oneof(item) is not None:
+        return "optional" if item.proto3_optional else ""
+    return "required" if is_required(item) else "optional"
+
+
+def _text(item: Any, message: MessageType, tree: ProtoTree) -> str:
+    optional = "optional " if _written_label(item, message) == "optional" else ""
+    return f"{optional}{type_text(item, tree)} {item.name} = {item.number}"
+
+
+def _reserves(enum: Any, value: Any) -> bool:
+    return value.name in enum.reserved_name or any(span.start <= value.number <= span.end for span in enum.reserved_range)

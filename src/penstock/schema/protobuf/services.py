@@ -1,0 +1,60 @@
+"""Services of two definitions: methods that a caller relies on and that are gone or mean something else."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.protobuf.model import ProtoTree
+
+__all__ = ["service_conflicts"]
+
+
+def service_conflicts(reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompatibility]:
+    """What the writer's services offer and the reader's do not."""
+    services = _by_name(reader.file.service)
+    for old in writer.file.service:
+        new = services.get(old.name)
+        if new is None:
+            yield Incompatibility(
+                path=f"/{old.name}",
+                rule="SERVICE_REMOVED",
+                reader="(missing)",
+                writer=f"service {old.name}",
+                message=f"The reader has no service {old.name}. Keep it; methods may be added to it.",
+            )
+            continue
+        methods = _by_name(new.method)
+        for method in old.method:
+            yield from _method(methods.get(method.name), method, f"/{old.name}/{method.name}", reader, writer)
+
+
+def _method(new: Any | None, old: Any, path: str, reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompatibility]:
+    written = _signature(old, writer)
+    if new is None:
+        yield Incompatibility(
+            path=path,
+            rule="RPC_REMOVED",
+            reader="(missing)",
+            writer=written,
+            message=f"The reader's service has no method {old.name}. Keep it; methods may be added.",
+        )
+    elif (read := _signature(new, reader)) != written:
+        yield Incompatibility(
+            path=path,
+            rule="RPC_SIGNATURE_CHANGED",
+            reader=read,
+            writer=written,
+            message=f"The method {old.name} takes or returns something else. Add a method of another name instead.",
+        )
+
+
+def _signature(method: Any, tree: ProtoTree) -> str:
+    taken, given = (tree.messages[name[1:]].local_name for name in (method.input_type, method.output_type))
+    return (
+        f"rpc {method.name} ({'stream ' if method.client_streaming else ''}{taken}) "
+        f"returns ({'stream ' if method.server_streaming else ''}{given})"
+    )
+
+
+def _by_name(items: Any) -> Mapping[str, Any]:
+    return {item.name: item for item in items}

@@ -1,0 +1,71 @@
+"""Definition texts made ready for the compiler: bounds on size and nesting, and map entries as Java writes them.
+
+The compiler refuses ``option map_entry = true``, which texts that Java renders from descriptors carry in place of
+``map<K, V>``. The statement is exchanged for a reserved name of the same message, by which the compiled message is known.
+"""
+
+import re
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import MAX_DEFINITION_CHARS
+
+__all__ = ["MAX_DEPTH", "check_text", "mark_map_entries"]
+
+MAX_DEPTH = 50
+"""Brackets of all kinds. Messages nest 31 levels at most by the compiler's own rule; the rest is for option values."""
+
+_MAX_PARTS = 32  # names joined by dots: each part of an option's name is one more level of its value
+
+_SKIPPED = r"//[^\n]*|/\*.*?(?:\*/|\Z)|" r'"(?:[^"\\\n]|\\.)*"?|' r"'(?:[^'\\\n]|\\.)*'?"
+_HIDDEN = re.compile(_SKIPPED, re.DOTALL)
+_TOKENS = re.compile(rf"{_SKIPPED}|[\[\]{{}}()<>.;=,]", re.DOTALL)
+_MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
+_EDITION = re.compile(r"\s*edition\b")
+
+
+def check_text(text: str, what: str) -> None:
+    """Refuse text that is too long, no text at all, or nested too deeply; ``what`` names it in the error."""
+    if len(text) > MAX_DEFINITION_CHARS:
+        raise InvalidSchema(
+            f"{what} has {len(text)} characters; the limit is {MAX_DEFINITION_CHARS}.",
+            remedy="Split it into files that import each other, and register each.",
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidSchema(f"{what} has a lone surrogate at character {error.start}, which is not text.") from None
+    depth = dots = round_depth = 0
+    for match in _TOKENS.finditer(text):
+        token = match.group()
+        if token == ".":
+            dots += not round_depth
+        elif token in "[{(<":
+            depth += 1
+            round_depth += token == "("
+        elif token in "]})>":
+            depth = max(0, depth - 1)
+            round_depth = max(0, round_depth - (token == ")"))
+        if token in "{};=,[]<>":
+            dots = 0
+        if depth > MAX_DEPTH or dots > _MAX_PARTS:
+            line = text.count("\n", 0, match.start()) + 1
+            found = (
+                f"brackets nest more than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"a name has over {_MAX_PARTS} parts"
+            )
+            raise InvalidSchema(
+                f"{what}, line {line}: {found}.", remedy="Flatten it: give inner messages names of their own."
+            )
+
+
+def mark_map_entries(text: str, marker: str) -> str:
+    """``text`` in which each ``option map_entry = true;`` is the reserved name ``marker``."""
+    if "map_entry" not in text:
+        return text
+    visible = _HIDDEN.sub(lambda match: " " * len(match.group()), text)
+    reserved = f"reserved {marker};" if _EDITION.match(visible) else f'reserved "{marker}";'
+    parts: list[str] = []
+    end = 0
+    for match in _MAP_ENTRY.finditer(visible):
+        parts += text[end : match.start()], reserved
+        end = match.end()
+    return "".join([*parts, text[end:]])

@@ -1,0 +1,102 @@
+"""The child process in which Google's protocol compiler runs; a program of its own that imports nothing of Penstock.
+
+Arguments: the folder that holds ``grpc_tools``, and a folder to work in. Standard input carries requests, standard output
+answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, and ``main``,
+the path to compile. An answer is one byte, a length (4 bytes) and a body: ``D`` with a FileDescriptorSet, or ``E`` with
+JSON, a list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where there is none.
+"""
+
+import json
+import os
+import resource
+import shutil
+import struct
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["MAX_ERRORS", "MAX_MEMORY", "main"]
+
+MAX_MEMORY = 1 << 30  # address space of the child, bytes
+MAX_ERRORS = 20
+_MAX_MESSAGE = 500
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    # The compiler writes warnings to both, and they are nobody's.
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    library, folder = sys.argv[1], Path(sys.argv[2])
+    sys.path.append(library)
+    from grpc_tools import _protoc_compiler as protoc  # noqa: PLC0415 - its folder is known only now
+
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    well_known = str(Path(protoc.__file__).parent / "_proto")
+    while (request := _read(requests)) is not None:
+        kind, body = _compile(protoc, json.loads(request), folder, well_known)
+        answers.write(kind + struct.pack(">I", len(body)) + body)
+        answers.flush()
+
+
+def _read(stream: BinaryIO) -> bytes | None:
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    (size,) = struct.unpack(">I", head)
+    return stream.read(size)
+
+
+def _compile(protoc: Any, request: dict[str, Any], folder: Path, well_known: str) -> tuple[bytes, bytes]:
+    sources, target = folder / "src", folder / "out"
+    shutil.rmtree(sources, ignore_errors=True)
+    target.unlink(missing_ok=True)
+    main_path = request["main"]
+    try:
+        for name, text in request["files"].items():
+            path = sources / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        return _refused([[name, 0, 0, f"The path cannot be a file: {error.strerror}."]])
+    arguments = [
+        "protoc",
+        f"-I{sources}",
+        f"-I{well_known}",
+        f"--descriptor_set_out={target}",
+        "--include_source_info",
+        "--include_imports",
+        "--retain_options",
+        main_path,
+    ]
+    if protoc.run_main([argument.encode() for argument in arguments]) == 0:
+        return b"D", target.read_bytes()
+    try:
+        # Only this entry gives errors as values; it comes second because it also generates code where it succeeds.
+        protoc.get_protos(main_path.encode(), [str(sources).encode(), well_known.encode()])
+    except protoc.ProtocErrors as errors:
+        return _refused([_error(error) for error in errors.errors()[:MAX_ERRORS]])
+    return _refused([[main_path, 0, 0, "The compiler gives no reason."]])
+
+
+def _error(error: Any) -> list[Any]:
+    filename, message = (_text(value) for value in (error.filename, error.message))
+    return [filename, error.line + 1, error.column + 1 if error.line >= 0 else 0, message[:_MAX_MESSAGE]]
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _refused(errors: list[list[Any]]) -> tuple[bytes, bytes]:
+    return b"E", json.dumps(errors).encode()
+
+
+if __name__ == "__main__":
+    main()
