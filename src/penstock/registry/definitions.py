@@ -1,7 +1,12 @@
 """Definitions parsed once: the registry's parse cache."""
 
+from collections.abc import Sequence
+
 from penstock.registry.cache import WeightedCache
-from penstock.schema.format import ParsedSchema
+from penstock.registry.model import Reference, Version
+from penstock.registry.references import References
+from penstock.registry.store import RegistryStore
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 
 __all__ = ["Definitions"]
@@ -12,14 +17,29 @@ _CAPACITY_CHARS = 1_000_000
 class Definitions:
     """Parses definitions and remembers the recent ones, up to a million characters of text."""
 
-    def __init__(self) -> None:
-        self._parsed: WeightedCache[tuple[str, str], ParsedSchema] = WeightedCache(_CAPACITY_CHARS)
+    def __init__(self, store: RegistryStore) -> None:
+        self._references = References(store)
+        self._parsed: WeightedCache[tuple[str, str, tuple[ReferencedText, ...]], ParsedSchema] = WeightedCache(
+            _CAPACITY_CHARS
+        )
 
-    def parse(self, data_format: str, text: str) -> ParsedSchema:
-        """The schema; :class:`~penstock.schema.errors.InvalidSchema`, :class:`~penstock.schema.errors.FormatNotServed`."""
-        key = (data_format, text)
+    def parse(self, data_format: str, text: str, references: Sequence[Reference] = ()) -> ParsedSchema:
+        """A new definition, of whose references each has to be usable.
+
+        :class:`~penstock.schema.errors.InvalidSchema`, :class:`~penstock.schema.errors.FormatNotServed`,
+        :class:`~penstock.registry.errors.BadReference`.
+        """
+        return self._parse(data_format, text, self._references.texts(data_format, references, new=True))
+
+    def of(self, version: Version) -> ParsedSchema:
+        """The definition of a stored version."""
+        texts = self._references.texts(version.data_format, version.references) if version.references else ()
+        return self._parse(version.data_format, version.definition, texts)
+
+    def _parse(self, data_format: str, text: str, referenced: tuple[ReferencedText, ...]) -> ParsedSchema:
+        key = (data_format, text, referenced)
         parsed = self._parsed.get(key)
         if parsed is None:
-            parsed = format_of(data_format).parse(text)
-            self._parsed.put(key, parsed, len(text))
+            parsed = format_of(data_format).parse(text, referenced)
+            self._parsed.put(key, parsed, len(text) + sum(len(item.text) for item in referenced))
         return parsed

@@ -30,8 +30,7 @@ def syntax_diff(definitions: Definitions, first: Version, second: Version) -> st
 
 
 def _pretty(definitions: Definitions, version: Version) -> list[str]:
-    parsed = definitions.parse(version.data_format, version.definition)
-    return format_of(version.data_format).pretty(parsed).splitlines()
+    return format_of(version.data_format).pretty(definitions.of(version)).splitlines()
 
 
 def _bounded(lines: list[str]) -> Iterator[str]:

@@ -3,22 +3,31 @@
 ::
 
     PenstockError
-    ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound
-    ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists
+    ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound, SoftDeleted
+    ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken, SerialTaken
     ├── LimitExceeded  ── RegistryFull
     ├── ConcurrentModification ── TooMuchContention
-    └── InvalidInput   ── VersioningDisabled, ProtectedVersion, BadReference
+    └── InvalidInput   ── VersioningDisabled, ProtectedVersion, IncompatibleSchema, VersionReferenced, NotSoftDeleted
+        └── BadReference ── MissingReference
 
 AWS's Java serde picks its next call by substrings of two of the messages: ``Schema is not found.`` makes it create the
 schema, ``Schema version is not found.`` makes it register a version.
 """
 
+from collections.abc import Sequence
+
 from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, LimitExceeded, NotFound
+from penstock.registry.model import SchemaKey, VersionHead
+from penstock.schema.compatibility import CompatibilityVerdict
 
 __all__ = [
     "BadReference",
+    "IncompatibleSchema",
     "MetadataExists",
     "MetadataNotFound",
+    "MissingReference",
+    "NotSoftDeleted",
+    "NumberTaken",
     "ProtectedVersion",
     "RegistryExists",
     "RegistryFull",
@@ -26,8 +35,11 @@ __all__ = [
     "ResourceNotFound",
     "SchemaExists",
     "SchemaNotFound",
+    "SerialTaken",
+    "SoftDeleted",
     "TooMuchContention",
     "VersionNotFound",
+    "VersionReferenced",
     "VersioningDisabled",
 ]
 
@@ -128,3 +140,70 @@ class ProtectedVersion(InvalidInput):
 
 class BadReference(InvalidInput):
     """A RegistryId, SchemaId or version that names nothing, two things, or something of another kind."""
+
+
+class MissingReference(BadReference):
+    """A reference of a definition names no version that can be built on."""
+
+    def __init__(self, name: str, key: SchemaKey, number: int, *, why: str = "there is no such version") -> None:
+        super().__init__(
+            f"The reference '{name[:200]}' names version {number} of schema {key.name} in registry {key.registry}: {why}.",
+            remedy="Register the referenced schema first, and give the number of its version.",
+        )
+
+
+class IncompatibleSchema(InvalidInput):
+    """A definition that was refused without becoming a version. ``verdict`` has the list of why."""
+
+    def __init__(self, verdict: CompatibilityVerdict) -> None:
+        super().__init__(str(verdict))
+        self.verdict = verdict
+
+
+class SerialTaken(AlreadyExists):
+    """An import gives an id that is another definition's, or a definition that has another id."""
+
+    def __init__(self, registry: str, serial: int, other: int | None = None) -> None:
+        what = f"Id {serial} is another schema's" if other is None else f"The schema has id {other}, not {serial},"
+        super().__init__(
+            f"{what} in registry {registry}.", remedy="Import into a registry (context) that is empty, or leave the id out."
+        )
+
+
+class NumberTaken(AlreadyExists):
+    """An import gives a version number that the schema has, or a definition that it has under another number."""
+
+    def __init__(self, key: SchemaKey, number: int, other: int | None = None) -> None:
+        what = "is another definition" if other is None else f"cannot be it: it is version {other} already"
+        subject = f"Version {number} of" if other is None else f"The definition to be version {number} of"
+        super().__init__(
+            f"{subject} schema {key.name} in registry {key.registry} {what}.",
+            remedy="Import into an empty registry (context), or leave the number out.",
+        )
+
+
+class VersionReferenced(InvalidInput):
+    """A deletion of what other versions build on. ``referrers`` are some of them."""
+
+    def __init__(self, what: str, referrers: Sequence[VersionHead]) -> None:
+        shown = ", ".join(f"{head.key.registry}/{head.key.name} version {head.number}" for head in referrers[:5])
+        super().__init__(
+            f"{what} is referenced by {shown} and cannot be deleted.", remedy="Delete the referring ones first."
+        )
+        self.referrers = referrers
+
+
+class NotSoftDeleted(InvalidInput):
+    """A permanent deletion of what was not deleted softly before."""
+
+    def __init__(self, key: SchemaKey, number: int | None = None) -> None:
+        what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")
+        super().__init__(f"{what} was not deleted first before being permanently deleted.", remedy="Delete it first.")
+
+
+class SoftDeleted(NotFound):
+    """A soft deletion of what is deleted softly already."""
+
+    def __init__(self, key: SchemaKey, number: int | None = None) -> None:
+        what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")
+        super().__init__(f"{what} was soft deleted.", remedy="Set permanent=true to delete it for good.")

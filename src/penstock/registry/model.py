@@ -9,8 +9,12 @@ from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdic
 __all__ = [
     "AVAILABLE",
     "FAILURE",
+    "GLOBAL_SCOPE",
+    "MAX_SERIAL",
     "MAX_VERSION",
     "Metadata",
+    "Policy",
+    "Reference",
     "Registry",
     "RegistryLimits",
     "Schema",
@@ -22,6 +26,8 @@ __all__ = [
 AVAILABLE = "AVAILABLE"
 FAILURE = "FAILURE"
 MAX_VERSION = 100_000  # VersionLongNumber in the Glue API model
+MAX_SERIAL = 2**31 - 1  # Confluent's ids are 32-bit integers
+GLOBAL_SCOPE = ""
 
 
 class SchemaKey(NamedTuple):
@@ -48,11 +54,12 @@ class Schema:
     ``latest`` is the highest AVAILABLE version number, None before the first; ``next_number`` is one more than any number
     given so far, refused versions included. ``checkpoint`` is the version that compatibility checks reach back to.
     ``revision`` changes with every write, so that a writer can tell whether it decided on what is still stored.
+    ``compatibility`` None is inherited: from the policies of the schema's name, its registry, the whole store.
     """
 
     key: SchemaKey
     data_format: str
-    compatibility: CompatibilityMode
+    compatibility: CompatibilityMode | None
     description: str | None
     checkpoint: int = 1
     latest: int | None = None
@@ -63,8 +70,27 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A version that a definition builds on; ``name`` is what the definition calls it."""
+
+    name: str
+    registry: str
+    schema: str
+    number: int
+
+    @property
+    def key(self) -> SchemaKey:
+        """The schema it is a version of."""
+        return SchemaKey(self.registry, self.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VersionHead:
-    """A version without its text. ``status`` is AVAILABLE, or FAILURE for a definition that was refused."""
+    """A version without its text. ``status`` is AVAILABLE, or FAILURE for a definition that was refused.
+
+    ``serial`` is Confluent's id: one number for one definition (format and fingerprint) in one registry, whichever schemas
+    hold it; 0 before the store gave one. ``deleted`` is when it was deleted softly.
+    """
 
     id: str
     key: SchemaKey
@@ -72,6 +98,8 @@ class VersionHead:
     status: str
     data_format: str
     created: datetime
+    serial: int = 0
+    deleted: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +113,21 @@ class Version(VersionHead):
     definition: str
     fingerprint: str
     verdict: CompatibilityVerdict | None = None
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a scope says for all in it that says nothing itself; None: the scope says nothing.
+
+    ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY or
+    IMPORT.
+    """
+
+    scope: str
+    compatibility: CompatibilityMode | None = None
+    mode: str | None = None
+    normalize: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,18 @@
 """Registries: create, read, list, describe, delete."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from penstock.paging import Page, page
-from penstock.registry.errors import RegistryNotFound
+from penstock.registry.errors import RegistryExists, RegistryNotFound
 from penstock.registry.model import Registry, RegistryLimits
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import check_tags
 
 __all__ = ["Registries"]
+
+_ATTEMPTS = 10
 
 
 class Registries:
@@ -34,6 +37,16 @@ class Registries:
         if registry is None:
             raise RegistryNotFound(name)
         return registry
+
+    def ensure(self, name: str, description: str) -> Registry:
+        """The registry, made with ``description`` where there is none; :class:`RegistryFull`."""
+        for _ in range(_ATTEMPTS):
+            registry = self._store.get_registry(name)
+            if registry is not None:
+                return registry
+            with contextlib.suppress(RegistryExists):
+                return self.create(name, description=description)
+        raise RegistryNotFound(name)
 
     def list(self, *, token: str | None = None, size: int = 25) -> Page[Registry]:
         """A page of registries, by name."""

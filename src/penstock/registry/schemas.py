@@ -8,9 +8,12 @@ from uuid import uuid4
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
-from penstock.registry.errors import RegistryExists, RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
+from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY
-from penstock.registry.model import AVAILABLE, Registry, RegistryLimits, Schema, SchemaKey, Version
+from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
+from penstock.registry.policies import Policies
+from penstock.registry.references import declared_references
+from penstock.registry.registries import Registries
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import check_tags
 from penstock.schema.compatibility import CompatibilityMode
@@ -23,32 +26,50 @@ _ATTEMPTS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchema:
-    """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use."""
+    """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use.
+
+    ``compatibility`` None is inherited. ``references`` None are those that the tags declare
+    (:func:`penstock.registry.references.declared_references`). ``serial`` and ``number`` are for imports: the first
+    version's.
+    """
 
     name: str
     data_format: str
     registry: str | None = None
-    compatibility: CompatibilityMode = CompatibilityMode.NONE
+    compatibility: CompatibilityMode | None = CompatibilityMode.NONE
     description: str | None = None
     definition: str | None = None
     tags: Mapping[str, str] | None = None
+    references: Sequence[Reference] | None = None
+    serial: int | None = None
+    number: int | None = None
 
 
 class Schemas:
     """Schemas by :class:`SchemaKey`. Deleting one deletes its versions, at once."""
 
     def __init__(
-        self, store: RegistryStore, definitions: Definitions, *, now: Callable[[], datetime], limits: RegistryLimits
+        self,
+        store: RegistryStore,
+        definitions: Definitions,
+        registries: Registries,
+        policies: Policies,
+        *,
+        now: Callable[[], datetime],
+        limits: RegistryLimits,
     ) -> None:
         self._store = store
         self._definitions = definitions
+        self._registries = registries
+        self._policies = policies
         self._now = now
         self._limits = limits
 
     def create(self, wanted: NewSchema) -> tuple[Schema, Version | None]:
-        """Add a schema, with version 1 where there is a definition.
+        """Add a schema, with its first version where there is a definition.
 
-        :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is none.
+        :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is none, or whose
+        references name nothing usable; :class:`SerialTaken` for an import's id.
         """
         format_of(wanted.data_format)
         check_tags(wanted.tags or {}, self._limits)
@@ -60,15 +81,14 @@ class Schemas:
             data_format=wanted.data_format,
             compatibility=wanted.compatibility,
             description=wanted.description,
-            latest=1 if first else None,
-            next_number=2 if first else 1,
+            latest=first.number if first else None,
+            next_number=first.number + 1 if first else 1,
             created=now,
             updated=now,
         )
         if wanted.registry is None:
-            self._make_default_registry(now)
-        self._store.add_schema(schema, first, wanted.tags or {})
-        return schema, first
+            self._registries.ensure(DEFAULT_REGISTRY, "Made for schemas without a registry.")
+        return schema, self._store.add_schema(schema, first, wanted.tags or {})
 
     def get(self, key: SchemaKey) -> Schema:
         """The schema; :class:`SchemaNotFound`."""
@@ -76,6 +96,27 @@ class Schemas:
         if schema is None:
             raise SchemaNotFound(*key)
         return schema
+
+    def effective(self, schema: Schema) -> CompatibilityMode:
+        """The compatibility that holds for ``schema``: its own, or the one it inherits."""
+        return self._policies.compatibility(schema)
+
+    def set_compatibility(self, key: SchemaKey, compatibility: CompatibilityMode | None) -> None:
+        """Replace the compatibility, None inherits it; the checkpoint stays. :class:`SchemaNotFound`."""
+        self._change(key, lambda schema: replace(schema, compatibility=compatibility, updated=self._now()))
+
+    def subjects(
+        self,
+        registry: str | None,
+        *,
+        prefix: str = "",
+        live: bool = True,
+        deleted: bool = False,
+        after: SchemaKey | None = None,
+        count: int = 1_000,
+    ) -> Sequence[SchemaKey]:
+        """Keys of schemas, by registry and name, that hold something: see :meth:`RegistryStore.list_subjects`."""
+        return self._store.list_subjects(registry, prefix, after, count, live=live, deleted=deleted)
 
     def list(self, registry: str | None = None, *, token: str | None = None, size: int = 25) -> Page[Schema]:
         """A page of schemas by registry and name, of one registry or of all; :class:`RegistryNotFound`."""
@@ -113,28 +154,33 @@ class Schemas:
             raise InvalidInput(
                 "The update changes nothing.", remedy="Give Compatibility, SchemaVersionNumber or Description."
             )
-        for _ in range(_ATTEMPTS):
-            schema = self.get(key)
-            changed = replace(
+
+        def changed(schema: Schema) -> Schema:
+            return replace(
                 schema,
                 compatibility=compatibility or schema.compatibility,
                 checkpoint=self._checkpoint(schema, checkpoint) if pointed else schema.checkpoint,
                 description=schema.description if description is None else description,
                 updated=self._now(),
             )
-            if self._store.update_schema(changed):
-                return
-        raise TooMuchContention(*key)
+
+        self._change(key, changed)
 
     def delete(self, key: SchemaKey) -> None:
         """Delete a schema with its versions; :class:`SchemaNotFound`."""
         if not self._store.delete_schema(key):
             raise SchemaNotFound(*key)
 
+    def _change(self, key: SchemaKey, changed: Callable[[Schema], Schema]) -> None:
+        for _ in range(_ATTEMPTS):
+            if self._store.update_schema(changed(self.get(key))):
+                return
+        raise TooMuchContention(*key)
+
     def _checkpoint(self, schema: Schema, number: int | None) -> int:
         wanted = schema.latest if number is None else number
         version = None if wanted is None else self._store.get_version_numbered(schema.key, wanted)
-        if version is None:
+        if version is None or version.deleted is not None:
             raise VersionNotFound(f"SchemaName: {schema.key.name}, VersionNumber: {wanted or 'latest'}")
         if version.status != AVAILABLE:
             raise InvalidInput(
@@ -146,25 +192,19 @@ class Schemas:
     def _first_version(self, key: SchemaKey, wanted: NewSchema, now: datetime) -> Version | None:
         if wanted.definition is None:
             return None
-        parsed = self._definitions.parse(wanted.data_format, wanted.definition)
+        references = wanted.references
+        if references is None:
+            references = declared_references(wanted.tags or {}, key.registry)
+        parsed = self._definitions.parse(wanted.data_format, wanted.definition, references)
         return Version(
             id=str(uuid4()),
             key=key,
-            number=1,
+            number=wanted.number or 1,
             status=AVAILABLE,
             data_format=wanted.data_format,
             created=now,
+            serial=wanted.serial or 0,
             definition=wanted.definition,
             fingerprint=parsed.fingerprint,
+            references=tuple(references),
         )
-
-    def _make_default_registry(self, now: datetime) -> None:
-        if self._store.get_registry(DEFAULT_REGISTRY) is not None:
-            return
-        registry = Registry(
-            name=DEFAULT_REGISTRY, description="Made for schemas without a registry.", created=now, updated=now
-        )
-        try:
-            self._store.add_registry(registry, {}, limit=self._limits.registries)
-        except RegistryExists:
-            return  # another caller was faster

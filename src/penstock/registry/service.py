@@ -5,12 +5,15 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.registry.audit import AuditLog
 from penstock.registry.definitions import Definitions
+from penstock.registry.deletion import Deletions
 from penstock.registry.difference import syntax_diff
 from penstock.registry.errors import BadReference
 from penstock.registry.identity import Identity
 from penstock.registry.metadata import VersionMetadata
 from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Version
+from penstock.registry.policies import Policies
 from penstock.registry.registries import Registries
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
@@ -44,7 +47,8 @@ def _utcnow() -> datetime:
 class RegistryService:
     """The semantics of Glue's registry operations, free of their wire shapes.
 
-    ``registries``, ``schemas``, ``versions``, ``metadata`` and ``tags`` hold one noun each; ``identity`` is for ARNs.
+    ``registries``, ``schemas``, ``versions``, ``policies``, ``metadata`` and ``tags`` hold one noun each, ``deletion`` the
+    deletion in two steps, ``audit`` the record of changes; ``identity`` is for ARNs.
     """
 
     def __init__(
@@ -57,12 +61,15 @@ class RegistryService:
         now: Callable[[], datetime] = _utcnow,
     ) -> None:
         limits = limits or RegistryLimits()
-        self._definitions = Definitions()
+        self._definitions = Definitions(store)
         self.identity = Identity(region=region, account=account)
+        self.policies = Policies(store)
         self.registries = Registries(store, now=now, limits=limits)
-        self.schemas = Schemas(store, self._definitions, now=now, limits=limits)
-        self.versions = Versions(store, self._definitions, now=now, limits=limits)
+        self.schemas = Schemas(store, self._definitions, self.registries, self.policies, now=now, limits=limits)
+        self.versions = Versions(store, self._definitions, self.policies, now=now, limits=limits)
+        self.deletion = Deletions(store, self.versions, now=now)
         self.metadata = VersionMetadata(store, now=now, limits=limits)
+        self.audit = AuditLog(store)
         self.tags = Tags(store, self.identity, limits=limits)
 
     def diff(self, key: SchemaKey, first: int | None, second: int | None) -> str:
@@ -91,5 +98,4 @@ class RegistryService:
                 f"Version {version.number} of schema {version.key.name} is {version.status} and gives no columns.",
                 remedy="Refer to an AVAILABLE version.",
             )
-        parsed = self._definitions.parse(version.data_format, version.definition)
-        return format_of(version.data_format).columns(parsed)
+        return format_of(version.data_format).columns(self._definitions.of(version))

@@ -1,19 +1,24 @@
-"""The port that keeps registries, schemas, versions, metadata and tags.
+"""The port that keeps registries, schemas, versions, policies, metadata and tags.
 
-Every write is one atomic step that checks its own preconditions. Rows come back in the order of their keys.
+Every write is one atomic step that checks its own preconditions. Rows come back in the order of their keys. Where a method
+does not say otherwise, versions that were deleted softly are versions like all others.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from penstock.registry.model import Metadata, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.audit import AuditTrail
+from penstock.registry.model import Metadata, Policy, Registry, Schema, SchemaKey, Version, VersionHead
 
 __all__ = ["RegistryStore"]
 
 
-class RegistryStore(Protocol):
-    """Implementations run the behaviour suite in ``tests/unit/store/test_registry_store.py``."""
+class RegistryStore(AuditTrail, Protocol):
+    """Every change is recorded, with its actor.
+
+    Implementations run the behaviour suite in ``tests/unit/store/test_registry_store.py``.
+    """
 
     def add_registry(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
         """Raise :class:`RegistryExists`, or :class:`RegistryFull` where there are ``limit`` already."""
@@ -28,10 +33,16 @@ class RegistryStore(Protocol):
         """Whether there was such a registry."""
 
     def delete_registry(self, name: str) -> bool:
-        """Delete a registry with all it holds; whether there was one."""
+        """Delete a registry with all it holds; whether there was one.
 
-    def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> None:
-        """Add a schema with its first version; :class:`RegistryNotFound`, :class:`SchemaExists`."""
+        :class:`VersionReferenced`, and nothing deleted, where another registry's versions refer to some of it.
+        """
+
+    def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> Version | None:
+        """Add a schema with its first version, given back with its serial, as :meth:`add_version` does.
+
+        :class:`RegistryNotFound`, :class:`SchemaExists`, :class:`SerialTaken`, :class:`MissingReference`.
+        """
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
         """The schema, or None."""
@@ -39,16 +50,30 @@ class RegistryStore(Protocol):
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
         """Up to ``count`` schemas behind ``after``, of one registry or of all."""
 
+    def list_subjects(
+        self, registry: str | None, prefix: str, after: SchemaKey | None, count: int, *, live: bool, deleted: bool
+    ) -> Sequence[SchemaKey]:
+        """Up to ``count`` schemas behind ``after`` whose names begin with ``prefix``.
+
+        Those that have an AVAILABLE version (``live``), or one that was deleted softly (``deleted``).
+        """
+
     def update_schema(self, schema: Schema) -> bool:
         """Replace description, compatibility, checkpoint; False where ``schema.revision`` is not the stored one any more."""
 
     def delete_schema(self, key: SchemaKey) -> bool:
-        """Delete a schema with its versions; whether there was one."""
+        """Delete a schema with its versions and its policy; whether there was one.
 
-    def add_version(self, version: Version, *, revision: int, replaces: str | None) -> bool:
-        """Add a version, numbered by the schema's ``next_number``, in place of version id ``replaces`` where given.
+        :class:`VersionReferenced`, and nothing deleted, where versions of other schemas refer to some of it.
+        """
 
-        False, and nothing written, where the schema's revision is not ``revision`` or its definition is there already.
+    def add_version(self, version: Version, *, revision: int, replaces: str | None) -> Version | None:
+        """Add a version, in place of version id ``replaces`` where given, which may be its own.
+
+        Its serial is the one that its registry has for the definition, or the next; a serial that is not 0 is taken as it
+        is. Gives the version as stored. None, and nothing written, where the schema's revision is not ``revision`` or its
+        number or definition is there already. :class:`SerialTaken` where the serial is another definition's, or the
+        definition has another; :class:`MissingReference` where one of its references is gone.
         """
 
     def get_version(self, version_id: str) -> Version | None:
@@ -60,14 +85,52 @@ class RegistryStore(Protocol):
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
         """By the fingerprint of its canonical text."""
 
-    def list_versions(self, key: SchemaKey, after: int | None, count: int) -> Sequence[VersionHead]:
-        """Up to ``count`` versions numbered above ``after``."""
+    def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
+        """An AVAILABLE one of the versions with this serial, rather one that is not deleted softly."""
+
+    def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
+        """All with this serial, by schema and number."""
+
+    def list_versions(
+        self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False
+    ) -> Sequence[VersionHead]:
+        """Up to ``count`` versions numbered above ``after``; those deleted softly only where ``deleted`` says so."""
+
+    def scan_versions(
+        self, registry: str | None, prefix: str, after: tuple[SchemaKey, int] | None, count: int, *, deleted: bool
+    ) -> Sequence[Version]:
+        """Up to ``count`` AVAILABLE versions, by schema and number, of schemas whose names begin with ``prefix``."""
 
     def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        """All AVAILABLE versions numbered ``first`` and up."""
+        """All AVAILABLE versions numbered ``first`` and up that are not deleted softly."""
 
-    def delete_versions(self, key: SchemaKey, numbers: range, now: datetime, *, revision: int) -> Sequence[int] | None:
-        """Delete what there is of ``numbers``: those deleted; None, and nothing done, where the revision is another."""
+    def referencing(self, version_id: str) -> Sequence[VersionHead]:
+        """The versions that refer to this one, by schema and number."""
+
+    def delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
+        """Delete what there is of ``numbers``: those deleted; None, and nothing done, where the revision is another.
+
+        :class:`VersionReferenced`, and nothing deleted, where versions that stay refer to one of them.
+        """
+
+    def soft_delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
+        """Mark what there is of ``numbers`` as deleted, as :meth:`delete_versions` deletes it.
+
+        :class:`VersionReferenced` only where a version that refers to one of them is not deleted softly itself.
+        """
+
+    def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
+        """Those of ``scopes`` that have a policy."""
+
+    def put_policy(self, policy: Policy) -> None:
+        """Add or replace the policy of its scope."""
+
+    def delete_policy(self, scope: str) -> Policy | None:
+        """Delete a policy, given back; None where there was none."""
 
     def put_metadata(self, version_id: str, pair: Metadata, *, limit: int) -> None:
         """Raise :class:`VersionNotFound`, :class:`MetadataExists`, :class:`RegistryFull`."""

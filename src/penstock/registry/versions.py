@@ -5,24 +5,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
+from typing import NamedTuple
 from uuid import uuid4
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import (
+    IncompatibleSchema,
+    NumberTaken,
     ProtectedVersion,
     RegistryFull,
     SchemaNotFound,
+    SerialTaken,
     TooMuchContention,
     VersioningDisabled,
     VersionNotFound,
 )
-from penstock.registry.model import AVAILABLE, FAILURE, RegistryLimits, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.identity import schema_resource
+from penstock.registry.model import AVAILABLE, FAILURE, Reference, RegistryLimits, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.policies import Policies
+from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, check, relevant
 from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
+from penstock.schema.rules import GLUE_RULES, CompatibilityRules
 
 __all__ = ["Deletion", "Versions"]
 
@@ -32,6 +41,8 @@ _log = logging.getLogger("penstock.registry")
 _ATTEMPTS = 200
 _LOCKS = 64
 _MAX_DELETED = 25
+_MAX_CONFLICTS = 100
+_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +51,18 @@ class Deletion:
 
     deleted: Sequence[int]
     missing: Sequence[int]
+
+
+class _Wanted(NamedTuple):
+    """The arguments of one registration."""
+
+    definition: str
+    references: Sequence[Reference] | None
+    rules: CompatibilityRules
+    keep_refused: bool
+    serial: int | None
+    number: int | None
+    checked: bool
 
 
 class Versions:
@@ -51,76 +74,149 @@ class Versions:
     """
 
     def __init__(
-        self, store: RegistryStore, definitions: Definitions, *, now: Callable[[], datetime], limits: RegistryLimits
+        self,
+        store: RegistryStore,
+        definitions: Definitions,
+        policies: Policies,
+        *,
+        now: Callable[[], datetime],
+        limits: RegistryLimits,
     ) -> None:
         self._store = store
         self._definitions = definitions
+        self._policies = policies
         self._now = now
         self._limits = limits
         self._locks = [Lock() for _ in range(_LOCKS)]
 
-    def register(self, key: SchemaKey, definition: str) -> Version:
+    def register(
+        self,
+        key: SchemaKey,
+        definition: str,
+        *,
+        references: Sequence[Reference] | None = None,
+        rules: CompatibilityRules = GLUE_RULES,
+        keep_refused: bool = True,
+        serial: int | None = None,
+        number: int | None = None,
+        checked: bool = True,
+    ) -> Version:
         """The version of ``definition``, new or the one it has already.
 
-        An incompatible definition becomes a version with status FAILURE, which keeps the verdict; registered again after the
-        policy changed so that it fits, it gets a new id and number. Raises :class:`SchemaNotFound`,
-        :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`, :class:`RegistryFull`.
+        ``references`` None are those that the schema's tags declare. An incompatible definition becomes a version with
+        status FAILURE, which keeps the verdict; registered again after the policy changed so that it fits, it gets a new id
+        and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A version
+        that was deleted softly comes back with its ids and a new number. Imports give ``serial`` and ``number``, and leave
+        out the compatibility check (``checked``).
+
+        Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
+        :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`.
         """
+        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked)
         with self._locks[hash(key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
-                version = self._try_register(key, definition)
+                version = self._try_register(key, wanted)
                 if version is not None:
                     return version
         raise TooMuchContention(*key)
 
-    def _try_register(self, key: SchemaKey, definition: str) -> Version | None:
+    def _try_register(self, key: SchemaKey, wanted: _Wanted) -> Version | None:
         schema = self._schema(key)
-        parsed = self._definitions.parse(schema.data_format, definition)
+        references = self._declared(key) if wanted.references is None else tuple(wanted.references)
+        parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
         known = self._store.find_version(key, parsed.fingerprint)
-        if known is not None and known.status == AVAILABLE:
-            return known
-        if schema.compatibility is CompatibilityMode.DISABLED and schema.latest is not None:
-            raise VersioningDisabled(*key)
-        if schema.next_number > self._limits.versions_per_schema:
-            raise RegistryFull(f"{self._limits.versions_per_schema} versions of schema {key.name}")
-        verdict = self._judge(schema, definition)
-        if known is not None and not verdict.compatible:
-            return known
+        if known is not None and known.status == AVAILABLE and known.deleted is None:
+            return _as_imported(known, wanted)
+        number = self._number(schema, known, wanted.number)
+        verdict = None
+        if wanted.checked:
+            mode = self._policies.compatibility(schema)
+            if mode is CompatibilityMode.DISABLED and schema.latest is not None:
+                raise VersioningDisabled(*key)
+            verdict = self._judge(schema, mode, parsed, wanted.rules)
+        refused = verdict is not None and not verdict.compatible
+        if verdict is not None and refused:
+            # A refused text cannot take the place of one that was deleted softly: that one stays readable by its ids.
+            if not wanted.keep_refused or (known is not None and known.status == AVAILABLE):
+                raise IncompatibleSchema(verdict)
+            if known is not None:
+                return known
         version = Version(
-            id=str(uuid4()),
+            id=known.id if known is not None and known.status == AVAILABLE else str(uuid4()),
             key=key,
-            number=schema.next_number,
-            status=AVAILABLE if verdict.compatible else FAILURE,
+            number=number,
+            status=FAILURE if refused else AVAILABLE,
             data_format=schema.data_format,
             created=self._now(),
-            definition=definition,
+            serial=wanted.serial or 0,
+            definition=wanted.definition,
             fingerprint=parsed.fingerprint,
-            verdict=None if verdict.compatible else verdict,
+            verdict=verdict if refused else None,
+            references=references,
         )
         added = self._store.add_version(version, revision=schema.revision, replaces=known.id if known else None)
-        if not added:
-            return None
-        if not verdict.compatible:
+        if added is not None and refused:
             _log.warning("schema %s/%s: version %d refused. %s", key.registry, key.name, version.number, verdict)
-        return version
+        return added
 
-    def judge(self, key: SchemaKey, definition: str) -> CompatibilityVerdict:
-        """What registering ``definition`` would find, without registering it."""
-        return self._judge(self._schema(key), definition)
+    def _number(self, schema: Schema, known: Version | None, wanted: int | None) -> int:
+        number = schema.next_number if wanted is None else wanted
+        if number > self._limits.versions_per_schema:
+            raise RegistryFull(f"{self._limits.versions_per_schema} versions of schema {schema.key.name}")
+        if wanted is not None:
+            holder = self._store.get_version_numbered(schema.key, wanted)
+            if holder is not None and (known is None or holder.id != known.id):
+                raise NumberTaken(schema.key, wanted)
+        return number
 
-    def _judge(self, schema: Schema, definition: str) -> CompatibilityVerdict:
-        mode = schema.compatibility
+    def judge(
+        self,
+        key: SchemaKey,
+        definition: str,
+        *,
+        references: Sequence[Reference] | None = None,
+        rules: CompatibilityRules = GLUE_RULES,
+        mode: CompatibilityMode | None = None,
+        against: Sequence[int] | None = None,
+    ) -> CompatibilityVerdict:
+        """What registering ``definition`` would find, without registering it.
+
+        ``mode`` None is the schema's. ``against`` holds it against these version numbers instead of those that the mode
+        picks; :class:`VersionNotFound` for one that is not there. Otherwise raises what :meth:`register` does.
+        """
+        schema = self._schema(key)
+        references = self._declared(key) if references is None else references
+        parsed = self._definitions.parse(schema.data_format, definition, references)
+        mode = self._policies.compatibility(schema) if mode is None else mode
+        if against is None:
+            return self._judge(schema, mode, parsed, rules)
+        verdicts = [self._hold(mode, parsed, [self.get_numbered(key, number)], rules) for number in sorted(against)]
+        conflicts = [conflict for verdict in reversed(verdicts) for conflict in verdict.conflicts]
+        checked = [number for verdict in verdicts for number in verdict.checked]
+        return CompatibilityVerdict(mode=mode, checked=tuple(checked), conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
+
+    def _judge(
+        self, schema: Schema, mode: CompatibilityMode, new: ParsedSchema, rules: CompatibilityRules
+    ) -> CompatibilityVerdict:
         earlier: Sequence[Version] = ()
         if schema.latest is not None and relevant(mode, [schema.latest]):
             first = schema.checkpoint if mode.checks_all else schema.latest
             earlier = self._store.usable_versions(schema.key, first)
-        parse = self._definitions.parse
-        return check(
-            format_of(schema.data_format),
-            mode,
-            parse(schema.data_format, definition),
-            [(version.number, parse(version.data_format, version.definition)) for version in earlier],
-        )
+        return self._hold(mode, new, earlier, rules)
+
+    def _hold(
+        self, mode: CompatibilityMode, new: ParsedSchema, earlier: Sequence[Version], rules: CompatibilityRules
+    ) -> CompatibilityVerdict:
+        compared = [(version.number, self._definitions.of(version)) for version in earlier]
+        return check(format_of(new.data_format), mode, new, compared, rules)
+
+    def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
+        """A definition of no schema in particular; :class:`InvalidSchema`, :class:`BadReference` for its references."""
+        return self._definitions.parse(data_format, definition, references)
+
+    def parsed(self, version: Version) -> ParsedSchema:
+        """What a stored version means."""
+        return self._definitions.of(version)
 
     def check(self, data_format: str, definition: str) -> str | None:
         """What makes ``definition`` invalid, or None; no schema's policy is asked."""
@@ -138,24 +234,75 @@ class Versions:
             raise VersionNotFound(f"SchemaVersionId: {version_id}")
         return version
 
-    def get_numbered(self, key: SchemaKey, number: int | None) -> Version:
-        """By number, None being the latest; :class:`SchemaNotFound`, :class:`VersionNotFound`."""
+    def get_numbered(self, key: SchemaKey, number: int | None, *, deleted: bool = False) -> Version:
+        """By number, None being the latest; ``deleted`` gives one that was deleted softly, too.
+
+        :class:`SchemaNotFound`, :class:`VersionNotFound`.
+        """
         wanted = self._schema(key).latest if number is None else number
         version = None if wanted is None else self._store.get_version_numbered(key, wanted)
-        if version is None:
+        if version is None or (version.deleted is not None and not deleted):
             self._schema(key)
             raise VersionNotFound(
                 f"RegistryName: {key.registry}, SchemaName: {key.name}, VersionNumber: {wanted or 'latest'}"
             )
         return version
 
-    def find(self, key: SchemaKey, definition: str) -> Version:
-        """By definition, in any spelling; :class:`SchemaNotFound`, :class:`VersionNotFound`."""
-        parsed = self._definitions.parse(self._schema(key).data_format, definition)
-        version = self._store.find_version(key, parsed.fingerprint)
-        if version is None:
+    def find(
+        self,
+        key: SchemaKey,
+        definition: str,
+        *,
+        references: Sequence[Reference] | None = None,
+        deleted: bool = False,
+    ) -> Version:
+        """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
+
+        :class:`SchemaNotFound`, :class:`VersionNotFound`.
+        """
+        data_format = self._schema(key).data_format
+        references = self._declared(key) if references is None else references
+        version = self._store.find_version(key, self._definitions.parse(data_format, definition, references).fingerprint)
+        if version is None or (version.deleted is not None and not deleted):
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}")
         return version
+
+    def with_serial(self, registry: str, serial: int) -> Version:
+        """An AVAILABLE version with this serial, rather one that is not deleted softly; :class:`VersionNotFound`."""
+        version = self._store.get_version_with_serial(registry, serial)
+        if version is None:
+            raise VersionNotFound(f"RegistryName: {registry}, id: {serial}")
+        return version
+
+    def bearing(self, registry: str, serial: int) -> Sequence[VersionHead]:
+        """All AVAILABLE versions with this serial, those deleted softly included, by schema and number."""
+        heads = self._store.list_versions_with_serial(registry, serial)
+        return [head for head in heads if head.status == AVAILABLE]
+
+    def heads(self, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
+        """All AVAILABLE versions by number; none where there is no such schema."""
+        found: list[VersionHead] = []
+        while True:
+            rows = self._store.list_versions(key, found[-1].number if found else None, _PAGE, deleted=deleted)
+            found.extend(rows)
+            if len(rows) < _PAGE:
+                return [head for head in found if head.status == AVAILABLE]
+
+    def scan(
+        self,
+        registry: str | None,
+        *,
+        prefix: str = "",
+        deleted: bool = False,
+        after: tuple[SchemaKey, int] | None = None,
+        count: int = _PAGE,
+    ) -> Sequence[Version]:
+        """Up to ``count`` AVAILABLE versions behind ``after``, by registry, schema and number."""
+        return self._store.scan_versions(registry, prefix, after, count, deleted=deleted)
+
+    def referencing(self, version: VersionHead) -> Sequence[VersionHead]:
+        """The versions whose definitions build on this one directly, by schema and number."""
+        return self._store.referencing(version.id)
 
     def list(self, key: SchemaKey, *, token: str | None = None, size: int = 25) -> Page[VersionHead]:
         """A page of versions by number, refused ones included; :class:`SchemaNotFound`."""
@@ -185,13 +332,31 @@ class Versions:
                 raise ProtectedVersion(
                     f"The first version of schema {key.name} cannot be deleted.", remedy="DeleteSchema deletes all versions."
                 )
-            deleted = self._store.delete_versions(key, numbers, self._now(), revision=schema.revision)
+            present = self._live(key, numbers)
+            deleted = self._store.delete_versions(key, present, self._now(), revision=schema.revision)
             if deleted is not None:
                 return Deletion(deleted=deleted, missing=[number for number in numbers if number not in deleted])
         raise TooMuchContention(*key)
+
+    def _live(self, key: SchemaKey, numbers: range) -> Sequence[int]:
+        heads = self._store.list_versions(key, numbers.start - 1, len(numbers))
+        return [head.number for head in heads if head.number in numbers]
+
+    def _declared(self, key: SchemaKey) -> tuple[Reference, ...]:
+        tags = self._store.get_tags(schema_resource(key))
+        return declared_references(tags, key.registry) if tags else ()
 
     def _schema(self, key: SchemaKey) -> Schema:
         schema = self._store.get_schema(key)
         if schema is None:
             raise SchemaNotFound(*key)
         return schema
+
+
+def _as_imported(known: Version, wanted: _Wanted) -> Version:
+    """``known``, unless an import asks for other ids than it has."""
+    if wanted.serial not in (None, known.serial):
+        raise SerialTaken(known.key.registry, wanted.serial, known.serial)
+    if wanted.number not in (None, known.number):
+        raise NumberTaken(known.key, wanted.number, known.number)
+    return known

@@ -66,9 +66,8 @@ def version(number, key=KEY, **more):
 @pytest.fixture
 def stored(store):
     """The store with registry ``r`` and schema ``s`` of one version, and that version."""
-    first = version(1)
     store.add_registry(registry(), {}, limit=10)
-    store.add_schema(schema(latest=1, next_number=2), first, {})
+    first = store.add_schema(schema(latest=1, next_number=2), version(1), {})
     return store, first
 
 
@@ -155,13 +154,12 @@ def test_versions_are_found_by_id_number_and_fingerprint(stored):
 def test_adding_versions(stored):
     store, first = stored
     before = store.get_schema(KEY)
-    second = version(2)
-    assert store.add_version(second, revision=before.revision, replaces=None)
+    second = store.add_version(version(2), revision=before.revision, replaces=None)
     after = store.get_schema(KEY)
     assert (after.latest, after.next_number) == (2, 3)
     assert after.revision != before.revision
     assert not store.add_version(version(3), revision=before.revision, replaces=None)
-    assert not store.add_version(version(7), revision=after.revision, replaces=None)
+    assert not store.add_version(version(2), revision=after.revision, replaces=None)
     assert not store.add_version(version(3, fingerprint=first.fingerprint), revision=after.revision, replaces=None)
     assert store.get_schema(KEY) == after
     assert [head.number for head in store.list_versions(KEY, None, 10)] == [1, 2]
@@ -171,14 +169,13 @@ def test_adding_versions(stored):
 
 def test_refused_versions_keep_their_verdict_and_can_be_replaced(stored):
     store, first = stored
-    refused = version(2, status="FAILURE", verdict=VERDICT)
-    assert store.add_version(refused, revision=0, replaces=None)
+    refused = store.add_version(version(2, status="FAILURE", verdict=VERDICT), revision=0, replaces=None)
     assert store.get_schema(KEY).latest == 1
     assert store.get_version(refused.id) == refused
     assert store.find_version(KEY, refused.fingerprint).verdict == VERDICT
     assert [item.id for item in store.usable_versions(KEY, 1)] == [first.id]
-    accepted = version(3, fingerprint=refused.fingerprint)
-    assert store.add_version(accepted, revision=1, replaces=refused.id)
+    accepted = store.add_version(version(3, fingerprint=refused.fingerprint), revision=1, replaces=refused.id)
+    assert accepted.serial == refused.serial
     assert store.get_version(refused.id) is None
     assert store.get_version_numbered(KEY, 2) is None
     assert store.find_version(KEY, refused.fingerprint) == accepted
@@ -187,10 +184,10 @@ def test_refused_versions_keep_their_verdict_and_can_be_replaced(stored):
 
 def test_deleting_versions(stored):
     store, first = stored
-    added = [version(number) for number in (2, 3, 4)]
-    for revision, item in enumerate(added):
-        assert store.add_version(item, revision=revision, replaces=None)
-        store.get_version(item.id)
+    added = []
+    for revision, number in enumerate((2, 3, 4)):
+        added.append(store.add_version(version(number), revision=revision, replaces=None))
+        store.get_version(added[-1].id)
     assert store.delete_versions(KEY, range(3, 9), LATER, revision=2) is None
     assert store.delete_versions(KEY, range(3, 9), LATER, revision=3) == [3, 4]
     assert [store.get_version(item.id) for item in added] == [added[0], None, None]
@@ -210,8 +207,7 @@ def test_deleting_a_schema(stored):
     assert store.get_version(first.id) is None
     assert store.list_versions(KEY, None, 10) == []
     assert store.list_metadata(first.id) == []
-    again = version(1, definition='"again"')
-    store.add_schema(schema(latest=1, next_number=2), again, {})
+    again = store.add_schema(schema(latest=1, next_number=2), version(1, definition='"again"'), {})
     assert store.get_version_numbered(KEY, 1) == again
     assert store.find_version(KEY, again.fingerprint) == again
 
@@ -253,7 +249,7 @@ def test_one_of_many_writers_on_one_revision_wins(stored):
     def write(number):
         candidate = version(2, fingerprint=f"{number:064}")
         barrier.wait()
-        won.append(store.add_version(candidate, revision=0, replaces=None))
+        won.append(store.add_version(candidate, revision=0, replaces=None) is not None)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(100, 108)]
     for thread in threads:
@@ -272,8 +268,7 @@ class TestTwoProcesses:
         databases[0].create_all()
         stores = [SqlRegistryStore(database) for database in databases]
         stores[0].add_registry(registry(), {}, limit=10)
-        first = version(1)
-        stores[0].add_schema(schema(latest=1, next_number=2), first, {})
+        first = stores[0].add_schema(schema(latest=1, next_number=2), version(1), {})
         yield stores, first
         for database in databases:
             database.close()

@@ -108,7 +108,7 @@ class _Schemas:
         )
         return present(
             **self._named(schema.key),
-            **_policy(schema),
+            **self._policy(schema),
             RegistryArn=identity.registry_arn(schema.key.registry),
             Description=schema.description,
             Tags=request.get("Tags") or {},
@@ -119,7 +119,7 @@ class _Schemas:
     def get(self, request: Request, _: RequestContext) -> Request:
         schema = self._schemas.get(schema_of(self._service.identity, request["SchemaId"]))
         registry_arn = self._service.identity.registry_arn(schema.key.registry)
-        return present(**self._shape(schema), **_policy(schema), RegistryArn=registry_arn)
+        return present(**self._shape(schema), **self._policy(schema), RegistryArn=registry_arn)
 
     def list(self, request: Request, _: RequestContext) -> Request:
         registry_id = request.get("RegistryId")
@@ -157,13 +157,12 @@ class _Schemas:
             UpdatedTime=timestamp(schema.updated),
         )
 
-
-def _policy(schema: Schema) -> dict[str, Any]:
-    return {
-        "DataFormat": schema.data_format,
-        "Compatibility": schema.compatibility.value,
-        "SchemaCheckpoint": schema.checkpoint,
-        "LatestSchemaVersion": schema.latest,
-        "NextSchemaVersion": schema.next_number,
-        "SchemaStatus": AVAILABLE,
-    }
+    def _policy(self, schema: Schema) -> dict[str, Any]:
+        return {
+            "DataFormat": schema.data_format,
+            "Compatibility": self._schemas.effective(schema).value,
+            "SchemaCheckpoint": schema.checkpoint,
+            "LatestSchemaVersion": schema.latest,
+            "NextSchemaVersion": schema.next_number,
+            "SchemaStatus": AVAILABLE,
+        }

@@ -1,22 +1,27 @@
 """The registry's store in memory, for tests and trials."""
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import RLock
 from typing import TypeVar
 
+from penstock.registry.audit import MAX_AUDIT_ENTRIES, AuditEntry, current_actor
 from penstock.registry.errors import (
     MetadataExists,
+    MissingReference,
     RegistryExists,
     RegistryFull,
     RegistryNotFound,
     SchemaExists,
+    SerialTaken,
     VersionNotFound,
+    VersionReferenced,
 )
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import AVAILABLE, Metadata, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import AVAILABLE, Metadata, Policy, Registry, Schema, SchemaKey, Version, VersionHead
 
 __all__ = ["MemoryRegistryStore"]
 
@@ -36,6 +41,10 @@ class MemoryRegistryStore:
         self._fingerprints: dict[tuple[SchemaKey, str], Version] = {}
         self._metadata: dict[str, list[Metadata]] = {}
         self._tags: dict[str, dict[str, str]] = {}
+        self._policies: dict[str, Policy] = {}
+        self._serials: dict[str, dict[tuple[str, str], int]] = {}
+        self._last_serial = 0
+        self._audit: deque[AuditEntry] = deque(maxlen=MAX_AUDIT_ENTRIES)
 
     def add_registry(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
         with self._lock:
@@ -45,6 +54,7 @@ class MemoryRegistryStore:
                 raise RegistryFull(f"{limit} registries")
             self._registries[registry.name] = registry
             self._set_tags(registry_resource(registry.name), tags)
+            self._record("CreateRegistry", registry_resource(registry.name), "created")
 
     def get_registry(self, name: str) -> Registry | None:
         return self._registries.get(name)
@@ -59,26 +69,41 @@ class MemoryRegistryStore:
             if registry is None:
                 return False
             self._registries[name] = replace(registry, description=description, updated=now)
+            self._record("UpdateRegistry", registry_resource(name), "description")
             return True
 
     def delete_registry(self, name: str) -> bool:
         with self._lock:
+            mine = [version for version in self._ids.values() if version.key.registry == name]
+            self._refuse_referenced(f"A schema of registry {name}", mine)
             for key in [key for key in self._schemas if key.registry == name]:
-                self.delete_schema(key)
+                self._remove_schema(key)
             self._tags.pop(registry_resource(name), None)
-            return self._registries.pop(name, None) is not None
+            gone = [scope for scope in self._policies if scope.startswith(f"schema/{name}/")]
+            for scope in (registry_resource(name), *gone):
+                self._policies.pop(scope, None)
+            self._serials.pop(name, None)
+            if self._registries.pop(name, None) is None:
+                return False
+            self._record("DeleteRegistry", registry_resource(name), "deleted with all it held")
+            return True
 
-    def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> None:
+    def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> Version | None:
         with self._lock:
             if schema.key.registry not in self._registries:
                 raise RegistryNotFound(schema.key.registry)
             if schema.key in self._schemas:
                 raise SchemaExists(*schema.key)
+            stored = None if first is None else self._numbered(first)
             self._schemas[schema.key] = schema
             self._versions[schema.key] = {}
             self._set_tags(schema_resource(schema.key), tags)
-            if first is not None:
-                self._insert(first)
+            outcome = f"{schema.data_format} {schema.compatibility or ''}".strip()
+            self._record("CreateSchema", schema_resource(schema.key), outcome)
+            if stored is not None:
+                self._insert(stored)
+                self._record_version(stored)
+            return stored
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
         return self._schemas.get(key)
@@ -88,39 +113,68 @@ class MemoryRegistryStore:
             found = [schema for schema in self._schemas.values() if registry in (None, schema.key.registry)]
             return _behind(found, after, count, lambda schema: schema.key)
 
+    def list_subjects(
+        self, registry: str | None, prefix: str, after: SchemaKey | None, count: int, *, live: bool, deleted: bool
+    ) -> Sequence[SchemaKey]:
+        with self._lock:
+            found = [
+                key
+                for key, versions in self._versions.items()
+                if registry in (None, key.registry)
+                and key.name.startswith(prefix)
+                and any(
+                    version.status == AVAILABLE and (live if version.deleted is None else deleted)
+                    for version in versions.values()
+                )
+            ]
+            return _behind(found, after, count, lambda key: key)
+
     def update_schema(self, schema: Schema) -> bool:
         with self._lock:
             stored = self._schemas.get(schema.key)
             if stored is None or stored.revision != schema.revision:
                 return False
             self._schemas[schema.key] = replace(schema, revision=schema.revision + 1)
+            outcome = f"compatibility {schema.compatibility or 'inherited'}, checkpoint {schema.checkpoint}"
+            self._record("UpdateSchema", schema_resource(schema.key), outcome)
             return True
 
     def delete_schema(self, key: SchemaKey) -> bool:
         with self._lock:
-            for version in list(self._versions.pop(key, {}).values()):
-                self._forget(version)
-            self._tags.pop(schema_resource(key), None)
-            return self._schemas.pop(key, None) is not None
+            self._refuse_referenced(f"A version of schema {key.name}", list(self._versions.get(key, {}).values()))
+            if not self._remove_schema(key):
+                return False
+            self._record("DeleteSchema", schema_resource(key), "deleted with all versions")
+            return True
 
-    def add_version(self, version: Version, *, revision: int, replaces: str | None) -> bool:
+    def add_version(self, version: Version, *, revision: int, replaces: str | None) -> Version | None:
         with self._lock:
             schema = self._schemas.get(version.key)
-            if schema is None or schema.revision != revision or version.number != schema.next_number:
-                return False
+            if schema is None or schema.revision != revision:
+                return None
             known = self._fingerprints.get((version.key, version.fingerprint))
-            if known is not None and known.id != replaces:
-                return False
+            holder = self._versions[version.key].get(version.number)
+            if any(other is not None and other.id != replaces for other in (known, holder)):
+                return None
+            stored = self._numbered(version)
             replaced = self._ids.get(replaces) if replaces else None
             if replaced is not None:
+                kept = self._metadata.get(replaced.id)
                 del self._versions[version.key][replaced.number]
                 self._forget(replaced)
-            self._insert(version)
-            latest = version.number if version.status == AVAILABLE else schema.latest
+                if kept and replaced.id == version.id:
+                    self._metadata[version.id] = kept
+            self._insert(stored)
+            latest = max(version.number, schema.latest or 0) if version.status == AVAILABLE else schema.latest
             self._schemas[version.key] = replace(
-                schema, latest=latest, next_number=version.number + 1, revision=revision + 1, updated=version.created
+                schema,
+                latest=latest,
+                next_number=max(schema.next_number, version.number + 1),
+                revision=revision + 1,
+                updated=version.created,
             )
-            return True
+            self._record_version(stored)
+            return stored
 
     def get_version(self, version_id: str) -> Version | None:
         return self._ids.get(version_id)
@@ -131,31 +185,106 @@ class MemoryRegistryStore:
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
         return self._fingerprints.get((key, fingerprint))
 
-    def list_versions(self, key: SchemaKey, after: int | None, count: int) -> Sequence[VersionHead]:
+    def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
         with self._lock:
-            found = _behind(list(self._versions.get(key, {}).values()), after, count, lambda version: version.number)
-        return [VersionHead(**{name: getattr(version, name) for name in _HEAD}) for version in found]
+            usable = [version for version in self._bearing(registry, serial) if version.status == AVAILABLE]
+        return min(usable, key=lambda version: (version.deleted is not None, version.key, version.number), default=None)
+
+    def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
+        with self._lock:
+            return [_head(version) for version in sorted(self._bearing(registry, serial), key=_place)]
+
+    def list_versions(
+        self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False
+    ) -> Sequence[VersionHead]:
+        with self._lock:
+            shown = [version for version in self._versions.get(key, {}).values() if deleted or version.deleted is None]
+            return [_head(version) for version in _behind(shown, after, count, lambda version: version.number)]
+
+    def scan_versions(
+        self, registry: str | None, prefix: str, after: tuple[SchemaKey, int] | None, count: int, *, deleted: bool
+    ) -> Sequence[Version]:
+        with self._lock:
+            found = [
+                version
+                for version in self._ids.values()
+                if registry in (None, version.key.registry)
+                and version.key.name.startswith(prefix)
+                and version.status == AVAILABLE
+                and (deleted or version.deleted is None)
+            ]
+            return _behind(found, after, count, _place)
 
     def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
         with self._lock:
             found = self._versions.get(key, {}).values()
             return sorted(
-                (version for version in found if version.status == AVAILABLE and version.number >= first),
+                (version for version in found if _counts(version) and version.number >= first),
                 key=lambda version: version.number,
             )
 
-    def delete_versions(self, key: SchemaKey, numbers: range, now: datetime, *, revision: int) -> Sequence[int] | None:
+    def referencing(self, version_id: str) -> Sequence[VersionHead]:
+        with self._lock:
+            version = self._ids.get(version_id)
+            return [] if version is None else [_head(other) for other in self._referrers([version])]
+
+    def delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
         with self._lock:
             schema = self._schemas.get(key)
             if schema is None or schema.revision != revision:
                 return None
             versions = self._versions[key]
             deleted = [number for number in numbers if number in versions]
+            self._refuse_referenced(f"A version of schema {key.name}", [versions[number] for number in deleted])
             for number in deleted:
                 self._forget(versions.pop(number))
-            usable = [number for number, version in versions.items() if version.status == AVAILABLE]
-            self._schemas[key] = replace(schema, latest=max(usable, default=None), revision=revision + 1, updated=now)
+            self._step_back(schema, now, "DeleteVersions", deleted)
             return deleted
+
+    def soft_delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
+        with self._lock:
+            schema = self._schemas.get(key)
+            if schema is None or schema.revision != revision:
+                return None
+            versions = self._versions[key]
+            marked = [number for number in numbers if number in versions and versions[number].deleted is None]
+            chosen = [versions[number] for number in marked]
+            alive = [version for version in self._referrers(chosen) if version.deleted is None]
+            if alive:
+                raise VersionReferenced(f"A version of schema {key.name}", [_head(version) for version in alive])
+            for version in chosen:
+                self._insert(replace(version, deleted=now))
+            self._step_back(schema, now, "SoftDeleteVersions", marked)
+            return marked
+
+    def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
+        with self._lock:
+            return {scope: self._policies[scope] for scope in scopes if scope in self._policies}
+
+    def put_policy(self, policy: Policy) -> None:
+        with self._lock:
+            self._policies[policy.scope] = policy
+            outcome = f"compatibility {policy.compatibility}, mode {policy.mode}, normalize {policy.normalize}"
+            self._record("PutPolicy", policy.scope, outcome)
+
+    def delete_policy(self, scope: str) -> Policy | None:
+        with self._lock:
+            if scope in self._policies:
+                self._record("DeletePolicy", scope, "deleted")
+            return self._policies.pop(scope, None)
+
+    def list_audit(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
+        with self._lock:
+            found = [
+                entry
+                for entry in reversed(self._audit)
+                if (before is None or entry.number < before) and resource in (None, entry.resource)
+            ]
+        return found[:count]
 
     def put_metadata(self, version_id: str, pair: Metadata, *, limit: int) -> None:
         with self._lock:
@@ -167,6 +296,7 @@ class MemoryRegistryStore:
             if len(pairs) >= limit:
                 raise RegistryFull(f"{limit} metadata pairs a schema version")
             pairs.append(pair)
+            self._record("PutMetadata", f"version/{version_id}", pair.key)
 
     def list_metadata(self, version_id: str) -> Sequence[Metadata]:
         with self._lock:
@@ -177,6 +307,8 @@ class MemoryRegistryStore:
             pairs = self._metadata.get(version_id, [])
             kept = [pair for pair in pairs if (pair.key, pair.value) != (key, value)]
             self._metadata[version_id] = kept
+            if len(kept) < len(pairs):
+                self._record("RemoveMetadata", f"version/{version_id}", key)
             return len(kept) < len(pairs)
 
     def get_tags(self, resource: str) -> Mapping[str, str]:
@@ -189,15 +321,88 @@ class MemoryRegistryStore:
             if len(merged) > limit:
                 raise RegistryFull(f"{limit} tags a resource")
             self._set_tags(resource, merged)
+            self._record("TagResource", resource, ", ".join(sorted(tags)))
 
     def remove_tags(self, resource: str, keys: Sequence[str]) -> None:
         with self._lock:
             for key in keys:
                 self._tags.get(resource, {}).pop(key, None)
+            self._record("UntagResource", resource, ", ".join(sorted(keys)))
 
     def _set_tags(self, resource: str, tags: Mapping[str, str]) -> None:
         if tags:
             self._tags[resource] = dict(tags)
+
+    def _record_version(self, version: Version) -> None:
+        outcome = f"version {version.number} {version.status}, id {version.id}, serial {version.serial}"
+        self._record("RegisterVersion", schema_resource(version.key), outcome)
+
+    def _record(self, operation: str, resource: str, outcome: str) -> None:
+        actor = current_actor()
+        number = self._audit[-1].number + 1 if self._audit else 1
+        entry = AuditEntry(
+            number=number,
+            time=datetime.now(UTC),
+            principal=actor.principal,
+            client=actor.client,
+            operation=operation,
+            resource=resource,
+            outcome=outcome,
+        )
+        self._audit.append(entry)
+
+    def _remove_schema(self, key: SchemaKey) -> bool:
+        for version in list(self._versions.pop(key, {}).values()):
+            self._forget(version)
+        self._tags.pop(schema_resource(key), None)
+        self._policies.pop(schema_resource(key), None)
+        return self._schemas.pop(key, None) is not None
+
+    def _step_back(self, schema: Schema, now: datetime, operation: str, numbers: Sequence[int]) -> None:
+        shown = ", ".join(str(number) for number in numbers[:50]) or "none"
+        self._record(operation, schema_resource(schema.key), f"versions {shown}")
+        usable = [number for number, version in self._versions[schema.key].items() if _counts(version)]
+        latest = max(usable, default=None)
+        self._schemas[schema.key] = replace(schema, latest=latest, revision=schema.revision + 1, updated=now)
+
+    def _numbered(self, version: Version) -> Version:
+        """``version`` with the serial of its definition in its registry."""
+        registry, content = version.key.registry, (version.data_format, version.fingerprint)
+        for reference in version.references:
+            if reference.number not in self._versions.get(reference.key, {}):
+                raise MissingReference(reference.name, reference.key, reference.number)
+        serials = self._serials.setdefault(registry, {})
+        known = serials.get(content)
+        if version.serial:
+            if known not in (None, version.serial) and self._bearing(registry, known):
+                raise SerialTaken(registry, version.serial, known)
+            holder = next((other for other, serial in serials.items() if serial == version.serial), content)
+            if holder != content:
+                if self._bearing(registry, version.serial):
+                    raise SerialTaken(registry, version.serial)
+                del serials[holder]
+        serial = version.serial or known or self._last_serial + 1
+        serials[content] = serial
+        self._last_serial = max(self._last_serial, serial)
+        return replace(version, serial=serial)
+
+    def _bearing(self, registry: str, serial: int) -> list[Version]:
+        return [version for version in self._ids.values() if (version.key.registry, version.serial) == (registry, serial)]
+
+    def _referrers(self, targets: Sequence[Version]) -> list[Version]:
+        places = {(target.key, target.number) for target in targets}
+        found = [
+            version
+            for version in self._ids.values()
+            if any((reference.key, reference.number) in places for reference in version.references)
+        ]
+        return sorted(found, key=_place)
+
+    def _refuse_referenced(self, what: str, targets: Sequence[Version]) -> None:
+        own = {target.id for target in targets}
+        others = [_head(version) for version in self._referrers(targets) if version.id not in own]
+        if others:
+            raise VersionReferenced(what, others)
 
     def _insert(self, version: Version) -> None:
         self._versions[version.key][version.number] = version
@@ -208,6 +413,18 @@ class MemoryRegistryStore:
         del self._ids[version.id]
         del self._fingerprints[version.key, version.fingerprint]
         self._metadata.pop(version.id, None)
+
+
+def _head(version: Version) -> VersionHead:
+    return VersionHead(**{name: getattr(version, name) for name in _HEAD})
+
+
+def _place(version: Version) -> tuple[SchemaKey, int]:
+    return version.key, version.number
+
+
+def _counts(version: Version) -> bool:
+    return version.status == AVAILABLE and version.deleted is None
 
 
 def _behind(rows: list[T], after: object, count: int, key: Callable[[T], object]) -> list[T]:

@@ -1,19 +1,26 @@
 """The one engine that all SQL stores share: connections, transactions and the metadata their tables register in.
 
 A write transaction on SQLite starts with BEGIN IMMEDIATE, so that two writers queue for the lock instead of failing at
-commit (https://www.sqlite.org/lang_transaction.html), and readers go on undisturbed because the journal is WAL.
+commit (https://www.sqlite.org/lang_transaction.html), and readers go on undisturbed because the journal is WAL. On
+PostgreSQL the writers of :meth:`Database.write` queue for an advisory lock, and find what the ones before them committed;
+those that bring their own connection rely on the locks of the rows that they change, and are run again after a deadlock.
 """
 
-from collections.abc import Iterator
+import functools
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import StaticPool
 
-__all__ = ["Database", "metadata"]
+from penstock.errors import InvalidInput
+
+__all__ = ["Database", "metadata", "retried"]
 
 metadata = MetaData(
     naming_convention={
@@ -25,21 +32,35 @@ metadata = MetaData(
 )
 
 _BUSY_MILLISECONDS = 30_000
+_POOL = {"pool_size": 5, "max_overflow": 15}
+# Any fixed number serves: it only has to be the same in every process.
+_WRITERS_LOCK = 7306511
+# Serialization failure, deadlock, and a row gone that another one was to refer to: the transaction may be run again.
+_AGAIN = frozenset({"40001", "40P01", "23503"})
+_ATTEMPTS = 10
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Database:
     """Transactions over one SQL database.
 
-    ``url`` is an SQLAlchemy URL: ``sqlite:///path`` or ``sqlite://`` (in memory, for tests).
+    ``url`` is an SQLAlchemy URL: ``sqlite:///path``, ``sqlite://`` (in memory, for tests), or
+    ``postgresql+pg8000://user:password@host:port/database``. Raises :class:`~penstock.errors.InvalidInput` for any other.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = make_url(url)
+        self.url = _parse(url)
+        self.name = self.url.render_as_string(hide_password=True)
+        """The URL without its password."""
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         in_memory = self.is_sqlite and self.url.database in {None, "", ":memory:"}
         options: dict[str, Any] = {}
         if self.is_sqlite:
             options["connect_args"] = {"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000}
+        else:
+            options |= {**_POOL, "pool_pre_ping": True, "connect_args": {"timeout": None, "application_name": "penstock"}}
         if in_memory:
             options["poolclass"] = StaticPool
         self.engine: Engine = create_engine(self.url, **options)
@@ -53,6 +74,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection in a read transaction: one consistent snapshot."""
         with self.engine.connect() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
 
     @contextmanager
@@ -63,11 +86,21 @@ class Database:
             self.engine.connect().execution_options(penstock_write=True) as connection,
             connection.begin(),
         ):
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
             yield connection
 
     def writing(self) -> AbstractContextManager[Any]:
         """The queue of this process's writers, for one that brings its own connection."""
         return self._writers
+
+    def again(self, error: Exception) -> bool:
+        """Whether the transaction that ended with ``error`` may be run again as it was."""
+        if self.is_sqlite:
+            return False
+        original = error.orig if isinstance(error, DBAPIError) else error
+        details = original.args[0] if original is not None and original.args else None
+        return isinstance(details, dict) and details.get("C") in _AGAIN
 
     def create_all(self) -> None:
         """Create every registered table, for tests; the server migrates with Alembic instead."""
@@ -76,6 +109,43 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+class _Stored(Protocol):
+    @property
+    def _database(self) -> Database: ...
+
+
+S = TypeVar("S", bound=_Stored)
+
+
+def retried(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """For a store's method that is one transaction: run it again where the database gave it up for another one."""
+
+    @functools.wraps(method)
+    def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        for attempt in range(1, _ATTEMPTS):
+            try:
+                return method(self, *args, **kwargs)
+            except Exception as error:
+                if not self._database.again(error):
+                    raise
+                time.sleep(0.005 * attempt)
+        return method(self, *args, **kwargs)
+
+    return run
+
+
+def _parse(url: str) -> Any:
+    remedy = "Write sqlite:///PATH or postgresql+pg8000://USER:PASSWORD@HOST:PORT/DATABASE."
+    try:
+        parsed = make_url(url)
+        known = parsed.drivername in {"sqlite", "sqlite+pysqlite", "postgresql+pg8000"}
+    except (ArgumentError, ValueError):
+        raise InvalidInput("The store's URL cannot be read.", remedy=remedy) from None
+    if not known:
+        raise InvalidInput(f"Stores of kind '{parsed.drivername[:60]}' are not known.", remedy=remedy)
+    return parsed
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

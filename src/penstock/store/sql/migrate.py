@@ -9,7 +9,7 @@ from penstock.store.sql.database import Database
 
 __all__ = ["HEAD", "migrate"]
 
-HEAD = "0001"  # the newest revision in migrations/versions
+HEAD = "0002"  # the newest revision in migrations/versions
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -38,7 +38,7 @@ def migrate(database: Database) -> None:
             command.upgrade(config, "head")
         except CommandError as error:
             raise EnvironmentProblem(
-                f"The database {database.url.render_as_string()} cannot be migrated: {error}.",
+                f"The database {database.name} cannot be migrated: {error}.",
                 remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
             ) from error
 

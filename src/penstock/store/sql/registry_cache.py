@@ -30,7 +30,7 @@ class VersionCache:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._direct = Direct(database)
-        self._deletions = Prepared(database, select(registry_epoch.c.number))
+        self._deletions = Prepared(database, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
         self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
         self._lock = Lock()
         self._watcher: PoolProxiedConnection | None = None

@@ -1,10 +1,37 @@
 """Tables of the registry. Times are microseconds since the epoch, which every backend compares and stores alike."""
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+    insert,
+)
 
 from penstock.store.sql.database import metadata
 
-__all__ = ["registries", "registry_epoch", "registry_tags", "schema_metadata", "schema_versions", "schemas"]
+__all__ = [
+    "audit",
+    "policies",
+    "registries",
+    "registry_epoch",
+    "registry_tags",
+    "resource_policies",
+    "schema_metadata",
+    "schema_references",
+    "schema_serials",
+    "schema_versions",
+    "schemas",
+    "serial_counter",
+]
 
 _ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 
@@ -24,6 +51,7 @@ schemas = Table(
     Column("registry", String(255), ForeignKey("registries.name", ondelete="CASCADE"), nullable=False),
     Column("name", String(255), nullable=False),
     Column("data_format", String(16), nullable=False),
+    # Empty where it is inherited.
     Column("compatibility", String(16), nullable=False),
     Column("description", Text),
     Column("checkpoint", Integer, nullable=False),
@@ -46,8 +74,40 @@ schema_versions = Table(
     Column("definition", Text, nullable=False),
     Column("verdict", Text),
     Column("created", BigInteger, nullable=False),
+    Column("serial", BigInteger, nullable=False, server_default="0"),
+    # JSON, read with the version; schema_references has the same for the way back.
+    Column("refers_to", Text),
+    Column("deleted", BigInteger),
     UniqueConstraint("schema_id", "number"),
     UniqueConstraint("schema_id", "fingerprint"),
+    Index("ix_schema_versions_serial", "serial"),
+)
+
+# Every definition of a registry has one serial, also when all versions with it are gone.
+schema_serials = Table(
+    "schema_serials",
+    metadata,
+    Column("registry", String(255), primary_key=True),
+    Column("serial", BigInteger, primary_key=True, autoincrement=False),
+    Column("data_format", String(16), nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    ForeignKeyConstraint(["registry"], ["registries.name"], ondelete="CASCADE"),
+    UniqueConstraint("registry", "data_format", "fingerprint"),
+)
+
+# One row: the highest serial given in any registry.
+serial_counter = Table(
+    "serial_counter",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+)
+
+schema_references = Table(
+    "schema_references",
+    metadata,
+    Column("version_id", String(36), ForeignKey("schema_versions.id", ondelete="CASCADE"), primary_key=True),
+    Column("target_id", String(36), ForeignKey("schema_versions.id"), primary_key=True, index=True),
 )
 
 schema_metadata = Table(
@@ -69,6 +129,39 @@ registry_tags = Table(
     Column("value", String(256), nullable=False),
 )
 
+policies = Table(
+    "policies",
+    metadata,
+    Column("scope", String(600), primary_key=True),
+    Column("compatibility", String(16)),
+    Column("mode", String(32)),
+    Column("normalize", Integer),
+)
+
+resource_policies = Table(
+    "resource_policies",
+    metadata,
+    Column("resource_arn", String(2048), primary_key=True),
+    Column("policy", Text, nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("time", BigInteger, nullable=False),
+    Column("principal", String(2048), nullable=False),
+    Column("client", String(255), nullable=False),
+    Column("operation", String(64), nullable=False),
+    Column("resource", String(2048), nullable=False),
+    Column("outcome", Text, nullable=False),
+    Index("ix_audit_resource_id", "resource", "id"),
+    sqlite_autoincrement=True,
+)
+
 # One row whose number grows with every deletion: what tells other processes that their cached versions may be gone.
 registry_epoch = Table(
     "registry_epoch",
@@ -76,3 +169,12 @@ registry_epoch = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("number", BigInteger, nullable=False),
 )
+
+
+def _insert_first(table: Table, connection: Connection, **_: object) -> None:
+    connection.execute(insert(table).values(id=1, number=0))
+
+
+# The rows that writers count with are there from the start: two first writers would both insert them.
+for _counter in (serial_counter, registry_epoch):
+    event.listen(_counter, "after_create", _insert_first)

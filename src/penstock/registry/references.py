@@ -1,0 +1,110 @@
+"""What a definition builds on: references resolved into texts, and references declared in a schema's tags."""
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+from penstock.registry.errors import BadReference, MissingReference
+from penstock.registry.model import AVAILABLE, Reference, Version
+from penstock.registry.store import RegistryStore
+from penstock.schema.format import ReferencedText
+
+__all__ = ["REFERENCES_TAG", "References", "declared_references"]
+
+REFERENCES_TAG = "penstock:references"
+"""Tag of a schema, and beginning of more such tags: what its next version refers to.
+
+It reads ``NAME=REGISTRY/SCHEMA@NUMBER``, several with a semicolon between them.
+"""
+
+_MAX_TEXTS = 1_000
+_MAX_CHARS = 4_000_000
+_MAX_DEPTH = 100
+_TARGET = re.compile(r"(?:([^/@;=]+)/)?([^/@;=]+)@([1-9]\d{0,5})", re.ASCII)
+
+
+class References:
+    """Looks referenced versions up, and what they refer to in turn."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._store = store
+
+    def texts(self, data_format: str, references: Sequence[Reference], *, new: bool = False) -> tuple[ReferencedText, ...]:
+        """All that ``references`` lead to, each behind what it builds on itself.
+
+        ``new`` asks that what they name can be built on: AVAILABLE and not deleted. Raises :class:`MissingReference`, and
+        :class:`BadReference` where one name means two texts, the format is another, or there is too much of it.
+        """
+        if not references:
+            return ()
+        found: dict[str, ReferencedText] = {}
+        self._collect(data_format, references, found, set(), new=new, depth=1)
+        return tuple(found.values())
+
+    def _collect(
+        self,
+        data_format: str,
+        references: Sequence[Reference],
+        found: dict[str, ReferencedText],
+        done: set[tuple[str, str]],
+        *,
+        new: bool,
+        depth: int,
+    ) -> None:
+        if depth > _MAX_DEPTH:
+            raise BadReference(f"References lead on over more than {_MAX_DEPTH} schemas.", remedy="Flatten them.")
+        for reference in references:
+            version = self._version(data_format, reference, new=new)
+            if (reference.name, version.id) in done:
+                continue
+            done.add((reference.name, version.id))
+            self._collect(data_format, version.references, found, done, new=False, depth=depth + 1)
+            known = found.get(reference.name)
+            if known is not None and known.text != version.definition:
+                raise BadReference(
+                    f"The reference '{reference.name[:200]}' means two different schemas.",
+                    remedy="Let all that is referenced, directly or not, use one version under one name.",
+                )
+            if known is None:
+                found[reference.name] = ReferencedText(name=reference.name, text=version.definition)
+        if len(found) > _MAX_TEXTS or sum(len(text.text) for text in found.values()) > _MAX_CHARS:
+            raise BadReference(
+                f"The references lead to more than {_MAX_TEXTS} schemas or {_MAX_CHARS:,} characters.",
+                remedy="Refer to fewer, or smaller ones.",
+            )
+
+    def _version(self, data_format: str, reference: Reference, *, new: bool) -> Version:
+        version = self._store.get_version_numbered(reference.key, reference.number)
+        if version is None:
+            raise MissingReference(reference.name, reference.key, reference.number)
+        if new and (version.status != AVAILABLE or version.deleted is not None):
+            why = "it is deleted" if version.deleted is not None else f"it is {version.status}"
+            raise MissingReference(reference.name, reference.key, reference.number, why=why)
+        if version.data_format != data_format:
+            why = f"it is {version.data_format}, not {data_format}"
+            raise MissingReference(reference.name, reference.key, reference.number, why=why)
+        return version
+
+
+def declared_references(tags: Mapping[str, str], registry: str) -> tuple[Reference, ...]:
+    """The references in the tags named :data:`REFERENCES_TAG` and what begins so, in the order of the tags' names.
+
+    A target without a registry is one of ``registry``; a semicolon in a name is written ``%3B``, a percent sign ``%25``.
+    Raises :class:`BadReference`.
+    """
+    texts = [tags[key] for key in sorted(tags) if key.startswith(REFERENCES_TAG)]
+    items = [item.strip() for text in texts for item in text.split(";") if item.strip()]
+    found: list[Reference] = []
+    for item in items:
+        name, equals, target = item.rpartition("=")
+        match = _TARGET.fullmatch(target.strip())
+        if not equals or not name.strip() or match is None:
+            raise BadReference(
+                f"'{item[:200]}' in the tag {REFERENCES_TAG} is no reference.",
+                remedy="Write NAME=REGISTRY/SCHEMA@NUMBER, several with a semicolon between them.",
+            )
+        reference = Reference(
+            name=unquote(name.strip()), registry=match[1] or registry, schema=match[2], number=int(match[3])
+        )
+        found.append(reference)
+    return tuple(found)

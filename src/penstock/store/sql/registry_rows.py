@@ -1,0 +1,170 @@
+"""Rows of the registry's tables from and to its values."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy.engine import RowMapping
+
+from penstock.registry.model import Policy, Reference, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
+from penstock.store.sql.direct import Row
+
+__all__ = [
+    "micros",
+    "policy_row",
+    "schema_row",
+    "time_of",
+    "to_head",
+    "to_policy",
+    "to_registry",
+    "to_schema",
+    "to_version",
+    "version_row",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_INHERITED = ""  # as a schema's compatibility
+
+
+def micros(time: datetime) -> int:
+    """A time as the store keeps it."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def time_of(stored: int) -> datetime:
+    """The time that :func:`micros` wrote."""
+    return _EPOCH + stored * _MICROSECOND
+
+
+def schema_row(schema: Schema) -> dict[str, Any]:
+    """Every column of a schema but its row's id."""
+    return {
+        "registry": schema.key.registry,
+        "name": schema.key.name,
+        "data_format": schema.data_format,
+        "compatibility": schema.compatibility or _INHERITED,
+        "description": schema.description,
+        "checkpoint": schema.checkpoint,
+        "latest": schema.latest,
+        "next_number": schema.next_number,
+        "revision": schema.revision,
+        "created": micros(schema.created),
+        "updated": micros(schema.updated),
+    }
+
+
+def version_row(version: Version) -> dict[str, Any]:
+    """Every column of a version but its schema's row id."""
+    return {
+        "id": version.id,
+        "number": version.number,
+        "status": version.status,
+        "fingerprint": version.fingerprint,
+        "definition": version.definition,
+        "verdict": None if version.verdict is None else _verdict_text(version.verdict),
+        "created": micros(version.created),
+        "serial": version.serial,
+        "refers_to": _references_text(version.references) if version.references else None,
+        "deleted": None if version.deleted is None else micros(version.deleted),
+    }
+
+
+def policy_row(policy: Policy) -> dict[str, Any]:
+    """Every column of a policy."""
+    normalize = None if policy.normalize is None else int(policy.normalize)
+    mode = None if policy.compatibility is None else policy.compatibility.value
+    return {"scope": policy.scope, "compatibility": mode, "mode": policy.mode, "normalize": normalize}
+
+
+def to_registry(row: Row | RowMapping) -> Registry:
+    """A registry."""
+    return Registry(
+        name=row["name"],
+        description=row["description"],
+        created=time_of(row["created"]),
+        updated=time_of(row["updated"]),
+    )
+
+
+def to_schema(row: Row | RowMapping) -> Schema:
+    """A schema."""
+    return Schema(
+        key=SchemaKey(row["registry"], row["name"]),
+        data_format=row["data_format"],
+        compatibility=CompatibilityMode(row["compatibility"]) if row["compatibility"] != _INHERITED else None,
+        description=row["description"],
+        checkpoint=row["checkpoint"],
+        latest=row["latest"],
+        next_number=row["next_number"],
+        revision=row["revision"],
+        created=time_of(row["created"]),
+        updated=time_of(row["updated"]),
+    )
+
+
+def to_head(row: Row | RowMapping) -> VersionHead:
+    """A version without its text, from a row joined with its schema's."""
+    return VersionHead(**_head(row))
+
+
+def to_version(row: Row | RowMapping) -> Version:
+    """A version, from a row joined with its schema's."""
+    return Version(
+        **_head(row),
+        definition=row["definition"],
+        fingerprint=row["fingerprint"],
+        verdict=None if row["verdict"] is None else _read_verdict(row["verdict"]),
+        references=() if row["refers_to"] is None else _read_references(row["refers_to"]),
+    )
+
+
+def to_policy(row: Row | RowMapping) -> Policy:
+    """A policy."""
+    mode, normalize = row["compatibility"], row["normalize"]
+    return Policy(
+        scope=row["scope"],
+        compatibility=None if mode is None else CompatibilityMode(mode),
+        mode=row["mode"],
+        normalize=None if normalize is None else bool(normalize),
+    )
+
+
+def _head(row: Row | RowMapping) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "key": SchemaKey(row["registry"], row["name"]),
+        "number": row["number"],
+        "status": row["status"],
+        "data_format": row["data_format"],
+        "created": time_of(row["created"]),
+        "serial": row["serial"],
+        "deleted": None if row["deleted"] is None else time_of(row["deleted"]),
+    }
+
+
+def _references_text(references: Sequence[Reference]) -> str:
+    return json.dumps([[item.name, item.registry, item.schema, item.number] for item in references])
+
+
+def _read_references(text: str) -> tuple[Reference, ...]:
+    return tuple(
+        Reference(name=name, registry=registry, schema=schema, number=number)
+        for name, registry, schema, number in json.loads(text)
+    )
+
+
+def _verdict_text(verdict: CompatibilityVerdict) -> str:
+    conflicts = [conflict.to_json() for conflict in verdict.conflicts]
+    return json.dumps({"mode": verdict.mode.value, "checked": verdict.checked, "conflicts": conflicts})
+
+
+def _read_verdict(text: str) -> CompatibilityVerdict:
+    value: Mapping[str, Any] = json.loads(text)
+    return CompatibilityVerdict(
+        mode=CompatibilityMode(value["mode"]),
+        checked=tuple(value["checked"]),
+        conflicts=tuple(Conflict.from_json(conflict) for conflict in value["conflicts"]),
+    )
