@@ -1,9 +1,9 @@
-"""The ASGI application of one process: AWS's endpoint at /, health and metrics beside it."""
+"""The ASGI application of one process: AWS's endpoint at /, Confluent's paths, health and metrics beside it."""
 
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,6 +15,7 @@ from penstock import __version__
 from penstock.access.authenticate import Authenticator, KeyCache
 from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.confluent.app import ConfluentApp
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -22,34 +23,44 @@ from penstock.settings.server import ServerSettings
 __all__ = ["build_app"]
 
 _FLUSH_SECONDS = 0.5
+_BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 def build_app(settings: ServerSettings) -> ASGIApp:
     """The application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
     services = wire(settings)
     metrics = Metrics(AccessLog() if settings.access_log else None, folder=settings.metrics_folder)
+    keys = KeyCache(services.access)
     aws = AwsApp(
         EndpointTable(services.operations),
-        authenticator=Authenticator(keys=KeyCache(services.access), region=settings.region)
-        if settings.authenticate
-        else None,
+        authenticator=Authenticator(keys=keys, region=settings.region) if settings.authenticate else None,
         account=settings.account,
         region=settings.region,
         observer=metrics,
     )
-    beside = _beside(services, metrics, aws)
+    confluent = ConfluentApp(
+        services.schemas, keys=keys if settings.authenticate else None, account=settings.account, observer=metrics
+    )
+    beside = _beside(services, metrics, [aws.close, confluent.close])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        # Routing costs more than verifying a signature: AWS's endpoint is picked out before the router.
-        if scope["type"] == "http" and scope["path"] == "/":
+        # Routing costs more than verifying a signature: the two interfaces are picked out before the router.
+        if scope["type"] == "http" and _is_aws(scope):
             await aws(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] not in _BESIDE:
+            await confluent(scope, receive, send)
         else:
             await beside(scope, receive, send)
 
     return app
 
 
-def _beside(services: Services, metrics: Metrics, aws: AwsApp) -> Starlette:
+def _is_aws(scope: Scope) -> bool:
+    # Confluent's root answers a bare GET; a GET with a query may be one that AWS's clients signed.
+    return scope["path"] == "/" and (scope["method"] not in {"GET", "HEAD"} or bool(scope["query_string"]))
+
+
+def _beside(services: Services, metrics: Metrics, closing: Sequence[Callable[[], None]]) -> Starlette:
     async def alive(_request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
 
@@ -73,7 +84,8 @@ def _beside(services: Services, metrics: Metrics, aws: AwsApp) -> Starlette:
             yield
         finally:
             flusher.cancel()
-            await asyncio.to_thread(aws.close)
+            for close in closing:
+                await asyncio.to_thread(close)
             await asyncio.to_thread(services.close)
             metrics.flush()
 

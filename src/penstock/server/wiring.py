@@ -45,6 +45,7 @@ class Services:
 
     database: Database
     access: AccessStore
+    schemas: RegistryService
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     close: Callable[[], None]
@@ -124,6 +125,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
     return Services(
         database=database,
         access=access,
+        schemas=schemas,
         operations=(
             registry.operations(schemas),
             catalog.operations(tables),

@@ -1,0 +1,1 @@
+"""Confluent Schema Registry's REST interface over the registry that AWS's operations serve."""

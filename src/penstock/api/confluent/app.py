@@ -1,0 +1,197 @@
+"""Confluent's interface as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from penstock.access.authenticate import Caller, KeyCache
+from penstock.api.aws.body import ClientGone, parse_json, read_body
+from penstock.api.aws.dispatch import Observer, Served
+from penstock.api.aws.errors import Throttled
+from penstock.api.confluent import policies, schemas, subjects
+from penstock.api.confluent.auth import prove, read_credentials
+from penstock.api.confluent.errors import Rendered, WrongMediaType, render
+from penstock.api.confluent.requests import Query, Request
+from penstock.api.confluent.routes import Match, RawText, Router
+from penstock.api.confluent.shapes import Shapes
+from penstock.registry.audit import Actor, acting
+from penstock.registry.service import RegistryService
+from penstock.registry.subject_ids import SubjectIds
+from penstock.registry.subjects import Subjects
+
+__all__ = ["ConfluentApp"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_SERVICE = "confluent"
+_MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
+_V1 = b"application/vnd.schemaregistry.v1+json"
+_ANSWERED_TYPES = (_V1, b"application/vnd.schemaregistry+json", b"application/json")
+# What a browser sends across sites without asking: never JSON, so never a request of a registry's client.
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+_WITH_BODY = frozenset({"POST", "PUT"})
+
+
+class _Exchange:
+    """What is known of a request as it goes along, so that an error can be rendered at any point."""
+
+    __slots__ = ("caller", "client", "headers", "match", "request_id")
+
+    def __init__(self, scope: Scope) -> None:
+        # The first of each name: none that is read here may come twice.
+        self.headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            self.headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+        client = scope.get("client")
+        self.client: str = client[0] if client else "-"
+        self.request_id = str(uuid4())
+        self.match: Match | None = None
+        self.caller: Caller | None = None
+
+    @property
+    def extras(self) -> bool:
+        """Whether the client can read members that Confluent's answers did not always have.
+
+        Java's client fails on them unless it says otherwise; it is the one whose User-Agent begins so.
+        """
+        if self.headers.get("confluent-accept-unknown-properties", "").lower() == "true":
+            return True
+        return not self.headers.get("user-agent", "").startswith(("Java/", "Apache-HttpClient"))
+
+    @property
+    def error_extras(self) -> bool:
+        """The same for errors, which Java's client reads strictly whatever it says."""
+        return not self.headers.get("user-agent", "").startswith(("Java/", "Apache-HttpClient"))
+
+    @property
+    def answered_type(self) -> bytes:
+        """The first media type of Accept that is served; the current one where it does not say."""
+        for item in self.headers.get("accept", "").split(","):
+            wanted = item.partition(";")[0].strip().lower().encode("latin-1")
+            if wanted in _ANSWERED_TYPES:
+                return wanted
+        return _V1
+
+
+class ConfluentApp:
+    """Answers Confluent's interface over ``service``. ``keys`` None lets everybody in, as ``anonymous`` of ``account``."""
+
+    def __init__(
+        self, service: RegistryService, *, keys: KeyCache | None, account: str, observer: Observer, threads: int = 16
+    ) -> None:
+        under = Subjects(service)
+        shapes = Shapes(service, under)
+        self._router = Router(
+            [
+                *schemas.routes(SubjectIds(service), shapes),
+                *subjects.routes(under, shapes),
+                *policies.routes(under.policies),
+            ]
+        )
+        self._keys = keys
+        self._anonymous = Caller(account=account, principal="anonymous")
+        self._observer = observer
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock-confluent")
+        self._waiting = 0
+
+    def close(self) -> None:
+        """Let running handlers end and start no more."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        exchange = _Exchange(scope)
+        status, code = 499, "ClientGone"
+        self._observer.started()
+        try:
+            try:
+                answer = await self._answer(exchange, scope, receive)
+            except ClientGone:
+                return
+            except Exception as error:  # noqa: BLE001 -- the one place that renders errors
+                answer = render(error, request_id=exchange.request_id, extras=exchange.error_extras)
+            status, code = answer.status, "OK" if answer.code == 200 else str(answer.code)
+            await _send(send, exchange, answer, head=scope["method"] == "HEAD")
+        finally:
+            self._observer.finished(
+                Served(
+                    _SERVICE,
+                    exchange.match.route.name if exchange.match is not None else "unknown",
+                    code,
+                    status,
+                    time.perf_counter() - started,
+                    exchange.caller.principal if exchange.caller is not None else "-",
+                    exchange.request_id,
+                    exchange.client,
+                )
+            )
+
+    async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
+        method = scope["method"]
+        length = exchange.headers.get("content-length", "")
+        # Read first: an answer before the body is read breaks the connection of a client that is still sending.
+        body = await read_body(receive, int(length) if length.isdigit() else None)
+        exchange.caller = await self._caller(exchange)
+        exchange.match = self._router.find(method, scope["raw_path"].decode("latin-1"))
+        if method in _WITH_BODY:
+            _check_media_type(exchange.headers.get("content-type", ""))
+        request = Request(
+            parts=exchange.match.parts,
+            context=exchange.match.context,
+            query=Query(scope["query_string"].decode("latin-1")),
+            raw=parse_json(body) if method in _WITH_BODY else None,
+            extras=exchange.extras,
+        )
+        actor = Actor(principal=exchange.caller.principal, client=exchange.client)
+        answered: bytes = await self._on_thread(_work, exchange.match, request, actor)
+        return Rendered(status=200, code=200, body=answered)
+
+    async def _caller(self, exchange: _Exchange) -> Caller:
+        if self._keys is None:
+            return self._anonymous
+        credentials = read_credentials(exchange.headers.get("authorization", ""))
+        key = self._keys.fresh(credentials[0])
+        if key is None:
+            key = await self._on_thread(self._keys.fetch, credentials[0])
+        return prove(credentials, key)
+
+    async def _on_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        if self._waiting >= _MAX_WAITING:
+            raise Throttled("Rate exceeded", remedy="The server has too many requests in flight: back off and try again.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        finally:
+            self._waiting -= 1
+
+
+def _work(match: Match, request: Request, actor: Actor) -> bytes:
+    with acting(actor):
+        answer = match.route.handler(request)
+    return answer.text.encode() if isinstance(answer, RawText) else orjson.dumps(answer)
+
+
+def _check_media_type(text: str) -> None:
+    if text.partition(";")[0].strip().lower() in _FORM_TYPES:
+        raise WrongMediaType(
+            "HTTP 415 Unsupported Media Type", remedy="Send JSON, as Content-Type: application/vnd.schemaregistry.v1+json."
+        )
+
+
+async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool) -> None:
+    headers = [
+        (b"content-type", exchange.answered_type),
+        (b"content-length", str(len(answer.body)).encode()),
+        (b"x-request-id", exchange.request_id.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        *answer.headers,
+    ]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else answer.body})

@@ -1,0 +1,168 @@
+"""Every error as Confluent's JSON: ``{"error_code": ..., "message": ...}``, rendered in one place.
+
+::
+
+    InvalidInput
+    └── BadRequest       400 a body or parameter of another shape than the interface's
+    NotFound
+    └── UnknownPath      404 no such resource
+    InvalidInput
+    ├── WrongMethod      405 the resource has no such method
+    └── WrongMediaType   415 the body is no JSON by its own words
+    AccessDenied
+    └── Unauthenticated  401 no, or wrong, credentials
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+
+from penstock.api.aws.errors import RequestTooLarge, Throttled, UnreadableRequest
+from penstock.errors import (
+    AccessDenied,
+    AlreadyExists,
+    ConcurrentModification,
+    EnvironmentProblem,
+    InvalidInput,
+    LimitExceeded,
+    NotFound,
+    PenstockError,
+)
+from penstock.registry.errors import (
+    BadReference,
+    NumberTaken,
+    SerialTaken,
+    VersioningDisabled,
+    VersionReferenced,
+)
+from penstock.registry.subject_errors import Incompatible
+from penstock.schema.compatibility import Conflict
+from penstock.schema.errors import FormatNotServed, InvalidSchema, TooComplex
+
+__all__ = [
+    "BadRequest",
+    "Rendered",
+    "Unauthenticated",
+    "UnknownPath",
+    "WrongMediaType",
+    "WrongMethod",
+    "code_of",
+    "conflicts_json",
+    "render",
+]
+
+_log = logging.getLogger("penstock.server")
+
+
+class BadRequest(InvalidInput):
+    """A body or a parameter of another shape than the interface's."""
+
+    confluent_code: ClassVar[int] = 400
+
+
+class UnknownPath(NotFound):
+    """There is no resource at this path."""
+
+    confluent_code: ClassVar[int] = 404
+
+
+class WrongMethod(InvalidInput):
+    """The resource has no such method; ``allowed`` are those it has."""
+
+    confluent_code: ClassVar[int] = 405
+
+    def __init__(self, method: str, allowed: Sequence[str]) -> None:
+        super().__init__("HTTP 405 Method Not Allowed", remedy=f"{method} is none of {', '.join(allowed)}.")
+        self.allowed = allowed
+
+
+class WrongMediaType(InvalidInput):
+    """The body says that it is something else than JSON."""
+
+    confluent_code: ClassVar[int] = 415
+
+
+class Unauthenticated(AccessDenied):
+    """The credentials are missing or wrong; which of the two parts, nobody is told."""
+
+    confluent_code: ClassVar[int] = 401
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Unauthorized", remedy="Send an access key id and its secret by HTTP Basic authentication: see 'penstock env'."
+        )
+
+
+# The codes of errors that know no interface, by class; the nearest in the order of inheritance is taken.
+_CODES: dict[type[BaseException], int] = {
+    InvalidSchema: 42201,
+    BadReference: 42201,
+    FormatNotServed: 42201,
+    TooComplex: 42201,
+    VersioningDisabled: 42205,
+    VersionReferenced: 42206,
+    SerialTaken: 42207,
+    NumberTaken: 42205,
+    UnreadableRequest: 400,
+    RequestTooLarge: 413,
+    Throttled: 429,
+    LimitExceeded: 42205,
+    ConcurrentModification: 50002,
+    AccessDenied: 403,
+    NotFound: 404,
+    AlreadyExists: 409,
+    InvalidInput: 422,
+    EnvironmentProblem: 50001,
+}
+_DEFECT = 50001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What goes over the wire, and the code for logs and metrics."""
+
+    status: int
+    code: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def code_of(error: BaseException) -> int:
+    """Confluent's code: the class's own, or that of its nearest ancestor; 50001 for what is no client's fault."""
+    for ancestor in type(error).__mro__:
+        own = ancestor.__dict__.get("confluent_code", _CODES.get(ancestor))
+        if isinstance(own, int):
+            return own
+    return _DEFECT
+
+
+def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
+    """The answer for ``error``; ``extras`` lets it have members that Confluent's error has not."""
+    code = code_of(error)
+    status = code if code < 1_000 else code // 100
+    if not isinstance(error, PenstockError):
+        _log.error("request %s failed", request_id, exc_info=error)
+        message = f"The server failed on request {request_id}. Its log has the details."
+    else:
+        if status >= 500:
+            _log.error("request %s failed: %s", request_id, error, exc_info=error)
+        message = str(error)
+    body: dict[str, Any] = {"error_code": code, "message": message}
+    if extras and isinstance(error, Incompatible):
+        body["incompatibilities"] = conflicts_json(error.verdict.conflicts)
+    headers: list[tuple[bytes, bytes]] = []
+    if isinstance(error, Unauthenticated):
+        headers.append((b"www-authenticate", b'Basic realm="Penstock", charset="UTF-8"'))
+    if isinstance(error, WrongMethod):
+        headers.append((b"allow", ", ".join(error.allowed).encode()))
+    if status == 429:
+        headers.append((b"retry-after", b"1"))
+    return Rendered(status=status, code=code, body=orjson.dumps(body), headers=tuple(headers))
+
+
+def conflicts_json(conflicts: Sequence[Conflict]) -> list[dict[str, Any]]:
+    """Incompatibilities for machines: version, direction, path, rule, reader, writer, message."""
+    return [conflict.to_json() for conflict in conflicts]

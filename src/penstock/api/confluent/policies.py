@@ -1,0 +1,65 @@
+"""Handlers of /config and /mode: of all contexts, of a context, of a subject."""
+
+from typing import Any
+
+from penstock.api.confluent.errors import BadRequest
+from penstock.api.confluent.requests import Request, config_members
+from penstock.api.confluent.routes import Route
+from penstock.registry.subject_policies import SubjectConfig, SubjectPolicies
+
+__all__ = ["routes"]
+
+
+def routes(policies: SubjectPolicies) -> list[Route]:
+    """The routes of levels and modes."""
+    served = _Policies(policies)
+    found: list[Route] = []
+    for path, noun in (("/config", "config"), ("/mode", "mode")):
+        for scope in (path, f"{path}/{{subject}}"):
+            for method, verb in (("GET", "get"), ("PUT", "set"), ("DELETE", "delete")):
+                name = f"{verb}_{noun}"
+                found.append(Route(method=method, path=scope, name=name, handler=getattr(served, name)))
+    return found
+
+
+class _Policies:
+    def __init__(self, policies: SubjectPolicies) -> None:
+        self._policies = policies
+
+    def get_config(self, request: Request) -> Any:
+        return _config(self._policies.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
+
+    def set_config(self, request: Request) -> Any:
+        level, normalize = config_members(request.body)
+        wanted = SubjectConfig(level=None if level is None else level.upper(), normalize=normalize)
+        self._policies.set_config(request.scope, wanted)
+        answer: dict[str, Any] = {}
+        if wanted.level is not None:
+            answer["compatibility"] = wanted.level
+        if normalize is not None:
+            answer["normalize"] = normalize
+        return answer
+
+    def delete_config(self, request: Request) -> Any:
+        return _config(self._policies.delete_config(request.scope))
+
+    def get_mode(self, request: Request) -> Any:
+        return {"mode": self._policies.mode(request.scope, inherited=request.query.flag("defaultToGlobal"))}
+
+    def set_mode(self, request: Request) -> Any:
+        mode = request.body.get("mode")
+        if not isinstance(mode, str):
+            raise BadRequest('The member "mode" is missing, or no text.')
+        return {"mode": self._policies.set_mode(request.scope, mode, force=request.query.flag("force"))}
+
+    def delete_mode(self, request: Request) -> Any:
+        return {"mode": self._policies.delete_mode(request.scope)}
+
+
+def _config(config: SubjectConfig) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if config.level is not None:
+        answer["compatibilityLevel"] = config.level
+    if config.normalize is not None:
+        answer["normalize"] = config.normalize
+    return answer

@@ -1,0 +1,97 @@
+"""Which path and method calls which handler. Parts are decoded after the path is split, so that a name may hold a slash."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from penstock.api.confluent.errors import BadRequest, UnknownPath, WrongMethod
+from penstock.api.confluent.requests import Request
+
+__all__ = ["Handler", "Match", "RawText", "Route", "Router"]
+
+_MAX_PATH = 4_096
+_MAX_PART = 1_024
+
+Handler = Callable[[Request], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """An answer that is a schema's own text, not wrapped into JSON."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A handler at ``path`` (``/subjects/{subject}/versions``); ``name`` is the operation's in metrics and logs."""
+
+    method: str
+    path: str
+    name: str
+    handler: Handler
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A route with the parts of the path it was called by; ``context`` is that of a ``/contexts/NAME`` before the path."""
+
+    route: Route
+    parts: Mapping[str, str]
+    context: str
+
+
+class Router:
+    """Finds the route of a request."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._by_length: dict[int, list[tuple[tuple[str, ...], dict[str, Route]]]] = {}
+        for route in routes:
+            pattern = tuple(route.path.strip("/").split("/")) if route.path != "/" else ()
+            known = self._by_length.setdefault(len(pattern), [])
+            methods = next((each for shape, each in known if shape == pattern), None)
+            if methods is None:
+                methods = {}
+                known.append((pattern, methods))
+            methods[route.method] = route
+
+    def find(self, method: str, raw_path: str) -> Match:
+        """The route; :class:`UnknownPath`, :class:`WrongMethod`, :class:`BadRequest` for a path that cannot be one."""
+        segments = _segments(raw_path)
+        context = "."
+        if len(segments) > 2 and segments[0] == "contexts":
+            context, segments = segments[1].strip(":") or ".", segments[2:]
+        for pattern, methods in self._by_length.get(len(segments), ()):
+            parts = _match(pattern, segments)
+            if parts is None:
+                continue
+            route = methods.get("GET" if method == "HEAD" else method)
+            if route is None:
+                raise WrongMethod(method, sorted(methods))
+            return Match(route, parts, context)
+        raise UnknownPath("HTTP 404 Not Found", remedy="The paths that are served are in docs/confluent.md.")
+
+
+def _segments(raw_path: str) -> list[str]:
+    if len(raw_path) > _MAX_PATH:
+        raise BadRequest(f"The path has {len(raw_path)} characters; {_MAX_PATH} are read.")
+    parts = raw_path.strip("/").split("/")
+    try:
+        # A plus sign in a path is a plus sign.
+        segments = [unquote_to_bytes(part).decode() for part in parts]
+    except UnicodeDecodeError:
+        raise BadRequest("The path is not UTF-8.") from None
+    if any(len(segment) > _MAX_PART for segment in segments):
+        raise BadRequest(f"A part of the path has more than {_MAX_PART} characters.")
+    return [] if segments == [""] else segments
+
+
+def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
+    parts: dict[str, str] = {}
+    for expected, segment in zip(pattern, segments, strict=True):
+        if expected.startswith("{"):
+            parts[expected[1:-1]] = segment
+        elif expected != segment:
+            return None
+    return parts

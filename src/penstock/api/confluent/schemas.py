@@ -1,0 +1,94 @@
+"""Handlers of /schemas and /contexts: by id, by UUID, everything."""
+
+from typing import Any
+
+from penstock import __version__
+from penstock.api.confluent.requests import Request, listing
+from penstock.api.confluent.routes import RawText, Route
+from penstock.api.confluent.shapes import Shapes
+from penstock.registry.subject_ids import SubjectIds
+from penstock.registry.subject_names import parse_subject, subject_of
+from penstock.schema.formats import FORMATS
+
+__all__ = ["routes"]
+
+_MOST_SCHEMAS = 1_000  # one answer of GET /schemas
+
+
+def routes(ids: SubjectIds, shapes: Shapes) -> list[Route]:
+    """The routes of schemas, contexts and the server's own data."""
+    served = _Schemas(ids, shapes)
+
+    def get(path: str, name: str) -> Route:
+        return Route(method="GET", path=path, name=name, handler=getattr(served, name))
+
+    return [
+        get("/", "root"),
+        get("/schemas", "list_schemas"),
+        get("/schemas/types", "list_types"),
+        get("/schemas/ids/{id}", "get_by_id"),
+        get("/schemas/ids/{id}/schema", "get_text_by_id"),
+        get("/schemas/ids/{id}/subjects", "list_subjects_of_id"),
+        get("/schemas/ids/{id}/versions", "list_versions_of_id"),
+        get("/schemas/guids/{guid}", "get_by_guid"),
+        get("/schemas/guids/{guid}/ids", "list_ids_of_guid"),
+        get("/contexts", "list_contexts"),
+        Route(method="DELETE", path="/contexts/{name}", name="delete_context", handler=served.delete_context),
+        get("/v1/metadata/id", "cluster"),
+        get("/v1/metadata/version", "version"),
+    ]
+
+
+class _Schemas:
+    def __init__(self, ids: SubjectIds, shapes: Shapes) -> None:
+        self._ids = ids
+        self._shapes = shapes
+
+    def root(self, _request: Request) -> Any:
+        return {}
+
+    def list_schemas(self, request: Request) -> Any:
+        found = self._ids.scan(
+            request.prefix, listing(request.query, most=_MOST_SCHEMAS), latest_only=request.query.flag("latestOnly")
+        )
+        return [self._shapes.version(version, request) for version in found]
+
+    def list_types(self, _request: Request) -> Any:
+        # The order of Confluent's server.
+        return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
+
+    def get_by_id(self, request: Request) -> Any:
+        return self._shapes.schema(self._ids.schema(request.serial, request.within), request)
+
+    def get_text_by_id(self, request: Request) -> Any:
+        return RawText(self._shapes.text(self._ids.schema(request.serial, request.within), request))
+
+    def list_subjects_of_id(self, request: Request) -> Any:
+        found = self._ids.subjects(request.serial, request.within, listing(request.query))
+        return [str(subject) for subject in found]
+
+    def list_versions_of_id(self, request: Request) -> Any:
+        found = self._ids.versions(request.serial, request.within, listing(request.query))
+        return [{"subject": str(subject_of(head.key)), "version": head.number} for head in found]
+
+    def get_by_guid(self, request: Request) -> Any:
+        return self._shapes.schema(self._ids.by_uuid(request.parts["guid"]), request)
+
+    def list_ids_of_guid(self, request: Request) -> Any:
+        version = self._ids.by_uuid(request.parts["guid"])
+        return [{"context": subject_of(version.key).context, "id": version.serial}]
+
+    def list_contexts(self, request: Request) -> Any:
+        return list(self._ids.contexts()[listing(request.query).window])
+
+    def delete_context(self, request: Request) -> Any:
+        self._ids.delete_context(parse_subject("", context=request.parts["name"].strip(":")))
+
+    def cluster(self, _request: Request) -> Any:
+        return {
+            "id": "penstock",
+            "scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "penstock"}},
+        }
+
+    def version(self, _request: Request) -> Any:
+        return {"version": __version__, "commitId": "penstock"}

@@ -1,0 +1,61 @@
+"""Answers as Confluent's clients read them. AVRO is the format where none is named; empty lists are left out."""
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.confluent.requests import Request
+from penstock.registry.model import Version
+from penstock.registry.service import RegistryService
+from penstock.registry.subject_names import subject_of
+from penstock.registry.subjects import Subjects
+from penstock.schema.formats.protobuf import ProtobufFormat
+
+__all__ = ["Shapes"]
+
+_Writer = Callable[[Version], str]
+
+
+class Shapes:
+    """Versions as JSON objects, with the text in the spelling that the parameter ``format`` asks for."""
+
+    def __init__(self, service: RegistryService, subjects: Subjects) -> None:
+        self._service = service
+        self._subjects = subjects
+        # By the schema's type and the parameter's value.
+        self._writers: dict[tuple[str, str], _Writer] = {
+            ("AVRO", "resolved"): self._resolved,
+            ("PROTOBUF", "serialized"): self._serialized,
+        }
+
+    def text(self, version: Version, request: Request) -> str:
+        """The schema's text: as it was registered, or as ``format`` says, where the schema's type knows that word."""
+        writer = self._writers.get((version.data_format, request.query.text("format")))
+        return version.definition if writer is None else writer(version)
+
+    def schema(self, version: Version, request: Request) -> dict[str, Any]:
+        """``schema`` with ``schemaType``, ``references`` and, for those who can read it, ``guid``."""
+        answer: dict[str, Any] = {"schema": self.text(version, request)}
+        if version.data_format != "AVRO":
+            answer["schemaType"] = version.data_format
+        references = self._subjects.references_of(version)
+        if references:
+            answer["references"] = [
+                {"name": each.name, "subject": each.subject, "version": each.version} for each in references
+            ]
+        if request.extras:
+            answer["guid"] = version.id
+        return answer
+
+    def version(self, version: Version, request: Request) -> dict[str, Any]:
+        """A schema with ``subject``, ``version`` and ``id``."""
+        answer: dict[str, Any] = {"subject": str(subject_of(version.key)), "version": version.number, "id": version.serial}
+        answer.update(self.schema(version, request))
+        if version.deleted is not None and request.extras:
+            answer["deleted"] = True
+        return answer
+
+    def _resolved(self, version: Version) -> str:
+        return self._service.versions.parsed(version).canonical
+
+    def _serialized(self, version: Version) -> str:
+        return ProtobufFormat().serialized(self._service.versions.parsed(version))

@@ -1,0 +1,225 @@
+"""The errors of subjects, each with the code that Confluent's clients know.
+
+::
+
+    PenstockError
+    ├── NotFound      ── SubjectNotFound 40401, SubjectVersionNotFound 40402, SchemaTextNotFound 40403,
+    │                    SubjectSoftDeleted 40404, SubjectNotSoftDeleted 40405, VersionSoftDeleted 40406,
+    │                    VersionNotSoftDeleted 40407, LevelNotConfigured 40408, ModeNotConfigured 40409
+    └── InvalidInput  ── Incompatible 409, BadVersion 42202, BadLevel 42203, BadMode 42204, NotPermitted 42205,
+                         InvalidSubject 42208, SchemaTooLarge 42209, RulesNotServed 42210, ContextNotEmpty 42211
+
+Their HTTP status is the first three digits; 40901 of newer servers is 409 here, which all clients know.
+Source: the error codes of the Schema Registry API reference.
+"""
+
+from typing import ClassVar
+
+from penstock.errors import InvalidInput, NotFound
+from penstock.schema.compatibility import CompatibilityVerdict
+
+__all__ = [
+    "BadLevel",
+    "BadMode",
+    "BadVersion",
+    "ContextNotEmpty",
+    "Incompatible",
+    "InvalidSubject",
+    "LevelNotConfigured",
+    "ModeNotConfigured",
+    "NotPermitted",
+    "RulesNotServed",
+    "SchemaTextNotFound",
+    "SchemaTooLarge",
+    "SubjectNotFound",
+    "SubjectNotSoftDeleted",
+    "SubjectSoftDeleted",
+    "SubjectVersionNotFound",
+    "VersionNotSoftDeleted",
+    "VersionSoftDeleted",
+]
+
+_SHOWN = 300
+
+
+class SubjectNotFound(NotFound):
+    """There is no such subject, or all its versions are deleted."""
+
+    confluent_code: ClassVar[int] = 40401
+
+    def __init__(self, subject: object) -> None:
+        super().__init__(f"Subject '{_shown(subject)}' not found.", remedy="GET /subjects lists the ones there are.")
+
+
+class SubjectVersionNotFound(NotFound):
+    """The subject has no such version."""
+
+    confluent_code: ClassVar[int] = 40402
+
+    def __init__(self, subject: object, version: object) -> None:
+        super().__init__(
+            f"Version {version} not found.", remedy=f"GET /subjects/{_shown(subject)}/versions lists the ones there are."
+        )
+
+
+class SchemaTextNotFound(NotFound):
+    """No schema has this text, id or UUID where it was looked for."""
+
+    confluent_code: ClassVar[int] = 40403
+
+    def __init__(self, what: object = "") -> None:
+        super().__init__(f"Schema {_shown(what)} not found" if what != "" else "Schema not found")
+
+
+class SubjectSoftDeleted(NotFound):
+    """The subject is deleted already; only a permanent deletion is left to do."""
+
+    confluent_code: ClassVar[int] = 40404
+
+    def __init__(self, subject: object) -> None:
+        super().__init__(f"Subject '{_shown(subject)}' was soft deleted.", remedy="permanent=true deletes it for good.")
+
+
+class SubjectNotSoftDeleted(NotFound):
+    """A permanent deletion comes after a soft one."""
+
+    confluent_code: ClassVar[int] = 40405
+
+    def __init__(self, subject: object) -> None:
+        super().__init__(
+            f"Subject '{_shown(subject)}' was not deleted first before being permanently deleted.",
+            remedy="Delete it without permanent=true first.",
+        )
+
+
+class VersionSoftDeleted(NotFound):
+    """The version is deleted already; only a permanent deletion is left to do."""
+
+    confluent_code: ClassVar[int] = 40406
+
+    def __init__(self, subject: object, version: object) -> None:
+        super().__init__(
+            f"Subject '{_shown(subject)}' Version {version} was soft deleted.", remedy="permanent=true deletes it for good."
+        )
+
+
+class VersionNotSoftDeleted(NotFound):
+    """A permanent deletion comes after a soft one."""
+
+    confluent_code: ClassVar[int] = 40407
+
+    def __init__(self, subject: object, version: object) -> None:
+        super().__init__(
+            f"Subject '{_shown(subject)}' Version {version} was not deleted first before being permanently deleted.",
+            remedy="Delete it without permanent=true first.",
+        )
+
+
+class LevelNotConfigured(NotFound):
+    """The subject or context has no compatibility level of its own."""
+
+    confluent_code: ClassVar[int] = 40408
+
+    def __init__(self, subject: object) -> None:
+        super().__init__(
+            f"Subject '{_shown(subject)}' does not have subject-level compatibility configured.",
+            remedy="defaultToGlobal=true answers the level it inherits.",
+        )
+
+
+class ModeNotConfigured(NotFound):
+    """The subject or context has no mode of its own."""
+
+    confluent_code: ClassVar[int] = 40409
+
+    def __init__(self, subject: object) -> None:
+        super().__init__(
+            f"Subject '{_shown(subject)}' does not have subject-level mode configured.",
+            remedy="defaultToGlobal=true answers the mode it inherits.",
+        )
+
+
+class Incompatible(InvalidInput):
+    """A new definition that the subject's compatibility level refuses; ``verdict`` holds every conflict."""
+
+    confluent_code: ClassVar[int] = 409
+
+    def __init__(self, subject: object, verdict: CompatibilityVerdict) -> None:
+        listed = "; ".join(str(conflict) for conflict in verdict.conflicts)
+        super().__init__(
+            f"Schema being registered is incompatible with an earlier schema for subject '{_shown(subject)}' under "
+            f"{verdict.mode}; details: [{listed}]"
+        )
+        self.verdict = verdict
+
+
+class BadVersion(InvalidInput):
+    """A version that is no number from 1 to 2^31-1 and not ``latest``."""
+
+    confluent_code: ClassVar[int] = 42202
+
+    def __init__(self, version: object) -> None:
+        super().__init__(
+            f"The specified version '{_shown(version)}' is not a valid version id.",
+            remedy='Allowed are numbers from 1 to 2147483647 and "latest".',
+        )
+
+
+class BadLevel(InvalidInput):
+    """A compatibility level there is not."""
+
+    confluent_code: ClassVar[int] = 42203
+
+    def __init__(self, level: object) -> None:
+        super().__init__(
+            f"Invalid compatibility level '{_shown(level)}'.",
+            remedy="Valid values are NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE and "
+            "FULL_TRANSITIVE.",
+        )
+
+
+class BadMode(InvalidInput):
+    """A mode there is not."""
+
+    confluent_code: ClassVar[int] = 42204
+
+    def __init__(self, mode: object) -> None:
+        super().__init__(f"Invalid mode '{_shown(mode)}'.", remedy="Valid values are READWRITE, READONLY and IMPORT.")
+
+
+class NotPermitted(InvalidInput):
+    """The mode forbids this write."""
+
+    confluent_code: ClassVar[int] = 42205
+
+
+class InvalidSubject(InvalidInput):
+    """A name that no subject, or no context, can have."""
+
+    confluent_code: ClassVar[int] = 42208
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"The specified subject '{_shown(name)}' is not a valid subject: {why}.")
+
+
+class SchemaTooLarge(InvalidInput):
+    """More text than a definition may have."""
+
+    confluent_code: ClassVar[int] = 42209
+
+
+class RulesNotServed(InvalidInput):
+    """Data contracts (metadata, rule sets) with a schema; they would be lost, so they are refused."""
+
+    confluent_code: ClassVar[int] = 42210
+
+
+class ContextNotEmpty(InvalidInput):
+    """A context goes when its last subject is permanently deleted."""
+
+    confluent_code: ClassVar[int] = 42211
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,202 @@
+"""Compatibility levels and modes of subjects and contexts, as Confluent's callers name and inherit them.
+
+A subject's own setting wins, then its context's, then the one for all contexts; without any it is BACKWARD and READWRITE.
+A schema that Glue's callers made with DISABLED takes no new versions: it shows as level NONE in mode READONLY.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from penstock.registry.errors import SchemaNotFound
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import GLOBAL_SCOPE, Policy, Schema
+from penstock.registry.service import RegistryService
+from penstock.registry.subject_errors import (
+    BadLevel,
+    BadMode,
+    LevelNotConfigured,
+    ModeNotConfigured,
+    NotPermitted,
+    SubjectNotFound,
+)
+from penstock.registry.subject_names import SubjectName
+from penstock.schema.compatibility import CompatibilityMode
+
+__all__ = ["IMPORT", "READONLY", "READWRITE", "SubjectConfig", "SubjectPolicies", "level_name"]
+
+READWRITE = "READWRITE"
+READONLY = "READONLY"
+IMPORT = "IMPORT"
+_MODES = frozenset({READWRITE, READONLY, IMPORT})
+
+
+def level_name(mode: CompatibilityMode) -> str:
+    """Confluent's word for a mode: ``BACKWARD_TRANSITIVE`` for ``BACKWARD_ALL``."""
+    if mode is CompatibilityMode.DISABLED:
+        return CompatibilityMode.NONE.value
+    return mode.value.replace("_ALL", "_TRANSITIVE")
+
+
+_LEVELS = {level_name(mode): mode for mode in CompatibilityMode if mode is not CompatibilityMode.DISABLED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectConfig:
+    """A compatibility level by Confluent's name and whether schemas are normalised; None: nothing is said."""
+
+    level: str | None = None
+    normalize: bool | None = None
+
+
+class SubjectPolicies:
+    """Levels and modes by :class:`SubjectName`; one without a name is the whole context, None is all contexts."""
+
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+
+    def config(self, subject: SubjectName | None, *, inherited: bool) -> SubjectConfig:
+        """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
+        chain = self._chain(subject)
+        own = chain[0]
+        if not inherited and subject is not None and own.compatibility is None and own.normalize is None:
+            raise LevelNotConfigured(subject)
+        said = chain if inherited or subject is None else chain[:1]
+        mode = next((policy.compatibility for policy in said if policy.compatibility is not None), None)
+        normalize = next((policy.normalize for policy in said if policy.normalize is not None), None)
+        if mode is None and (inherited or subject is None):
+            mode = CompatibilityMode.BACKWARD
+        return SubjectConfig(level=None if mode is None else level_name(mode), normalize=normalize)
+
+    def set_config(self, subject: SubjectName | None, wanted: SubjectConfig) -> None:
+        """Change what is given of the configuration; :class:`BadLevel`."""
+        mode = None
+        if wanted.level is not None:
+            mode = _LEVELS.get(wanted.level.upper())
+            if mode is None:
+                raise BadLevel(wanted.level)
+        scope = _scope(subject)
+        before = self._service.policies.get(scope) or Policy(scope=scope)
+        if mode is not None and self._schema(subject) is not None:
+            self._set_own(subject, mode)
+            mode = None
+        after = replace(
+            before,
+            compatibility=before.compatibility if mode is None else mode,
+            normalize=before.normalize if wanted.normalize is None else wanted.normalize,
+        )
+        if after != before:
+            self._service.policies.put(after)
+
+    def delete_config(self, subject: SubjectName | None) -> SubjectConfig:
+        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
+        try:
+            before = self.config(subject, inherited=False)
+        except LevelNotConfigured:
+            raise SubjectNotFound(subject) from None
+        if self._schema(subject) is not None:
+            self._set_own(subject, None)
+        self._change(subject, lambda policy: replace(policy, compatibility=None, normalize=None))
+        return before
+
+    def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
+        """The mode: with ``inherited`` the one that holds, else the one set here; :class:`ModeNotConfigured`."""
+        chain = self._chain(subject)
+        said = chain if inherited or subject is None else chain[:1]
+        if said[0].compatibility is CompatibilityMode.DISABLED:
+            return READONLY
+        mode = next((policy.mode for policy in said if policy.mode is not None), None)
+        if mode is None and not (inherited or subject is None):
+            raise ModeNotConfigured(subject)
+        return mode or READWRITE
+
+    def set_mode(self, subject: SubjectName | None, mode: str, *, force: bool) -> str:
+        """Set a mode: its name in capitals. :class:`BadMode`; :class:`NotPermitted` for IMPORT over existing schemas."""
+        wanted = mode.upper()
+        if wanted not in _MODES:
+            raise BadMode(mode)
+        if wanted == IMPORT and not force and self._holds_versions(subject):
+            raise NotPermitted(
+                "Cannot import since found existing subjects.",
+                remedy="Import into an empty context or subject, or give force=true.",
+            )
+        scope = _scope(subject)
+        before = self._service.policies.get(scope) or Policy(scope=scope)
+        self._service.policies.put(replace(before, mode=wanted))
+        return wanted
+
+    def delete_mode(self, subject: SubjectName | None) -> str:
+        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
+        before = self._service.policies.get(_scope(subject))
+        if before is None or before.mode is None:
+            if subject is None:
+                return READWRITE
+            raise SubjectNotFound(subject)
+        self._change(subject, lambda policy: replace(policy, mode=None))
+        return before.mode
+
+    def forget(self, subject: SubjectName) -> None:
+        """Drop level and mode of a subject that is deleted."""
+        self._service.policies.delete(_scope(subject))
+        if self._schema(subject) is not None:
+            self._set_own(subject, None)
+
+    def check_writable(self, subject: SubjectName) -> str:
+        """The mode of ``subject``; :class:`NotPermitted` where it is READONLY."""
+        mode = self.mode(subject, inherited=True)
+        if mode == READONLY:
+            raise NotPermitted(
+                f"Subject '{subject}' is in read-only mode.",
+                remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.",
+            )
+        return mode
+
+    def _chain(self, subject: SubjectName | None) -> list[Policy]:
+        """What the scope of ``subject`` and those around it say, the nearest first."""
+        scope = _scope(subject)
+        if subject is None or subject.registry is None or not subject.name:
+            scopes = [scope] if scope == GLOBAL_SCOPE else [scope, GLOBAL_SCOPE]
+            return [self._service.policies.get(each) or Policy(scope=each) for each in scopes]
+        chain = list(self._service.policies.chain(subject.key))
+        own = chain.pop(0) if chain and chain[0].scope == scope else Policy(scope=scope)
+        schema = self._schema(subject)
+        if schema is not None and schema.compatibility is not None:
+            own = replace(own, compatibility=schema.compatibility)
+        return [own, *chain]
+
+    def _schema(self, subject: SubjectName | None) -> Schema | None:
+        if subject is None or subject.registry is None or not subject.name:
+            return None
+        try:
+            return self._service.schemas.get(subject.key)
+        except SchemaNotFound:
+            return None
+
+    def _set_own(self, subject: SubjectName | None, mode: CompatibilityMode | None) -> None:
+        assert subject is not None
+        self._service.schemas.set_compatibility(subject.key, mode)
+
+    def _change(self, subject: SubjectName | None, changed: Callable[[Policy], Policy]) -> None:
+        scope = _scope(subject)
+        before = self._service.policies.get(scope)
+        if before is None:
+            return
+        after = changed(before)
+        if after == Policy(scope=scope):
+            self._service.policies.delete(scope)
+        else:
+            self._service.policies.put(after)
+
+    def _holds_versions(self, subject: SubjectName | None) -> bool:
+        if subject is None or subject.registry is None:
+            return bool(self._service.schemas.subjects(None, count=1))
+        if not subject.name:
+            return bool(self._service.schemas.subjects(subject.registry, count=1))
+        return bool(self._service.versions.heads(subject.key))
+
+
+def _scope(subject: SubjectName | None) -> str:
+    if subject is None or subject.registry is None:
+        return GLOBAL_SCOPE
+    if not subject.name:
+        return registry_resource(subject.registry)
+    return schema_resource(subject.key)

@@ -1,0 +1,371 @@
+"""Subjects, as Confluent's callers know schemas: register, look up, list, read, delete, test."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from penstock.registry.errors import (
+    IncompatibleSchema,
+    NotSoftDeleted,
+    RegistryNotFound,
+    SchemaExists,
+    SchemaNotFound,
+    SoftDeleted,
+    VersionNotFound,
+)
+from penstock.registry.model import AVAILABLE, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.schemas import NewSchema
+from penstock.registry.service import RegistryService
+from penstock.registry.subject_errors import (
+    BadVersion,
+    Incompatible,
+    NotPermitted,
+    SchemaTextNotFound,
+    SubjectNotFound,
+    SubjectNotSoftDeleted,
+    SubjectSoftDeleted,
+    SubjectVersionNotFound,
+    VersionNotSoftDeleted,
+    VersionSoftDeleted,
+)
+from penstock.registry.subject_names import (
+    SubjectName,
+    SubjectPrefix,
+    named_subject,
+    parse_subject,
+    subject_of,
+)
+from penstock.registry.subject_policies import IMPORT, SubjectPolicies
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.rules import CONFLUENT_RULES
+
+__all__ = ["LATEST", "Listing", "SubjectReference", "SubjectSchema", "Subjects", "version_number"]
+
+LATEST = "latest"
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectReference:
+    """A reference as callers give it: ``version`` -1 is the latest, ``subject`` is one of the referring schema's context."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectSchema:
+    """A schema as callers give it; ``data_format`` is AVRO, JSON or PROTOBUF."""
+
+    data_format: str
+    text: str
+    references: tuple[SubjectReference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which part of a list: what is live, with what is soft-deleted, or that alone; ``limit`` None has no end."""
+
+    deleted: bool = False
+    deleted_only: bool = False
+    offset: int = 0
+    limit: int | None = None
+
+    @property
+    def window(self) -> slice:
+        """The part of the whole list."""
+        return slice(self.offset, None if self.limit is None else self.offset + self.limit)
+
+    def shows(self, head: VersionHead) -> bool:
+        """Whether the version belongs to the list."""
+        return head.deleted is not None if self.deleted_only else self.deleted or head.deleted is None
+
+
+class Subjects:
+    """Subjects by :class:`SubjectName`. Refused versions (FAILURE), which Glue's callers see, are not there for these."""
+
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+        self.policies = SubjectPolicies(service)
+
+    def list(self, prefix: SubjectPrefix, listing: Listing) -> Sequence[SubjectName]:
+        """Subjects whose names begin with ``prefix``, by context and name."""
+        names = (subject for key in self._keys(prefix, listing) if (subject := named_subject(key)) is not None)
+        return list(islice(filter(prefix.matches, names), listing.window.start, listing.window.stop))
+
+    def versions(self, subject: SubjectName, listing: Listing) -> Sequence[int]:
+        """Version numbers, ascending; :class:`SubjectNotFound` where there are none to show."""
+        heads = self._service.versions.heads(subject.key, deleted=listing.deleted or listing.deleted_only)
+        shown = [head.number for head in heads if listing.shows(head)]
+        if not shown:
+            raise SubjectNotFound(subject)
+        return shown[listing.window]
+
+    def version(self, subject: SubjectName, number: int | None, *, deleted: bool = False) -> Version:
+        """A version, None being the latest; :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`."""
+        key = subject.key
+        if number is None and deleted:
+            heads = self._service.versions.heads(key, deleted=True)
+            number = heads[-1].number if heads else None
+        try:
+            found = self._service.versions.get_numbered(key, number, deleted=deleted)
+        except (SchemaNotFound, VersionNotFound):
+            found = None
+        if found is None or found.status != AVAILABLE:
+            if number is None or not self._service.versions.heads(key, deleted=deleted):
+                raise SubjectNotFound(subject)
+            raise SubjectVersionNotFound(subject, number)
+        return found
+
+    def register(
+        self, subject: SubjectName, wanted: SubjectSchema, *, serial: int | None = None, number: int | None = None
+    ) -> Version:
+        """The version of a schema, new or the one it has already.
+
+        ``serial`` and ``number`` are an import's. Raises :class:`Incompatible`, with nothing written,
+        :class:`~penstock.schema.errors.InvalidSchema`, :class:`NotPermitted` where the mode forbids it,
+        :class:`~penstock.registry.errors.SerialTaken`, :class:`~penstock.registry.errors.NumberTaken`.
+        """
+        key = subject.key
+        importing = self._check_mode(subject, serial)
+        references = self._references(subject, wanted)
+        wanted = self._as_source(wanted, references)
+        schema = self._schema(key)
+        if number is not None and not importing:
+            self._check_next(subject, schema, number)
+            number = None
+        if schema is None:
+            new = NewSchema(
+                name=key.name,
+                registry=key.registry,
+                data_format=wanted.data_format,
+                compatibility=None,
+                definition=wanted.text,
+                references=references,
+                serial=serial,
+                number=number,
+            )
+            first = self._create(new)
+            if first is not None:
+                return first
+            schema = self._service.schemas.get(key)
+        mismatch = self._mismatch(schema, wanted)
+        if mismatch is not None:
+            raise Incompatible(subject, mismatch)
+        try:
+            return self._service.versions.register(
+                key,
+                wanted.text,
+                references=references,
+                rules=CONFLUENT_RULES,
+                keep_refused=False,
+                serial=serial,
+                number=number,
+                checked=not importing,
+            )
+        except IncompatibleSchema as error:
+            raise Incompatible(subject, error.verdict) from None
+
+    def lookup(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> Version:
+        """The version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
+        key = subject.key
+        schema = self._schema(key)
+        found: Version | None = None
+        if schema is not None and schema.data_format == wanted.data_format:
+            references = self._references(subject, wanted, deleted=True)
+            with contextlib.suppress(VersionNotFound):
+                found = self._service.versions.find(key, wanted.text, references=references, deleted=deleted)
+        if found is None or found.status != AVAILABLE:
+            if not self._service.versions.heads(key, deleted=deleted):
+                raise SubjectNotFound(subject)
+            raise SchemaTextNotFound
+        return found
+
+    def delete(self, subject: SubjectName, *, permanent: bool) -> Sequence[int]:
+        """Delete all versions, and the subject's level and mode; the numbers deleted.
+
+        Raises :class:`SubjectNotFound`, :class:`SubjectSoftDeleted`, :class:`SubjectNotSoftDeleted`,
+        :class:`~penstock.registry.errors.VersionReferenced`, :class:`NotPermitted`.
+        """
+        self.policies.check_writable(subject)
+        step = self._service.deletion.purge_all if permanent else self._service.deletion.soft_all
+        try:
+            numbers = step(subject.key)
+        except SchemaNotFound:
+            raise SubjectNotFound(subject) from None
+        except SoftDeleted:
+            raise SubjectSoftDeleted(subject) from None
+        except NotSoftDeleted:
+            raise SubjectNotSoftDeleted(subject) from None
+        self.policies.forget(subject)
+        return numbers
+
+    def delete_version(self, subject: SubjectName, number: int | None, *, permanent: bool) -> int:
+        """Delete a version, None being the latest; its number.
+
+        Raises :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`, :class:`VersionSoftDeleted`,
+        :class:`VersionNotSoftDeleted`, :class:`~penstock.registry.errors.VersionReferenced`, :class:`NotPermitted`.
+        """
+        self.policies.check_writable(subject)
+        chosen = self.version(subject, number, deleted=permanent or number is not None).number
+        try:
+            if permanent:
+                return self._service.deletion.purge(subject.key, chosen)
+            self._service.deletion.soft(subject.key, chosen)
+        except (SchemaNotFound, VersionNotFound):
+            raise SubjectVersionNotFound(subject, chosen) from None
+        except SoftDeleted:
+            raise VersionSoftDeleted(subject, chosen) from None
+        except NotSoftDeleted:
+            raise VersionNotSoftDeleted(subject, chosen) from None
+        return chosen
+
+    def referenced_by(self, subject: SubjectName, number: int | None, listing: Listing) -> Sequence[int]:
+        """Ids of the schemas that build on a version, ascending."""
+        version = self.version(subject, number, deleted=True)
+        found = {head.serial for head in self._service.versions.referencing(version) if listing.shows(head)}
+        return sorted(found)[listing.window]
+
+    def test(self, subject: SubjectName, wanted: SubjectSchema, against: int | str | None = None) -> CompatibilityVerdict:
+        """What registering a schema would find: against one version, ``latest``, or (None) what the subject's level picks.
+
+        A subject without versions is compatible with everything. Raises :class:`SubjectVersionNotFound`,
+        :class:`~penstock.schema.errors.InvalidSchema`.
+        """
+        key = subject.key
+        references = self._references(subject, wanted)
+        schema = self._schema(key)
+        if schema is None or schema.latest is None:
+            if isinstance(against, int):
+                raise SubjectVersionNotFound(subject, against)
+            self._service.versions.parse(wanted.data_format, wanted.text, references)
+            return CompatibilityVerdict(mode=CompatibilityMode.NONE)
+        mismatch = self._mismatch(schema, wanted)
+        if mismatch is not None:
+            return mismatch
+        numbers: list[int] | None = None
+        if against is not None:
+            numbers = [schema.latest if against == LATEST else self.version(subject, int(against)).number]
+        return self._service.versions.judge(key, wanted.text, references=references, rules=CONFLUENT_RULES, against=numbers)
+
+    def references_of(self, version: Version) -> Sequence[SubjectReference]:
+        """The references of a version, subjects named as seen from its own context."""
+        return [
+            SubjectReference(
+                name=reference.name,
+                subject=subject_of(reference.key).seen_from(version.key.registry),
+                version=reference.number,
+            )
+            for reference in version.references
+        ]
+
+    def _keys(self, prefix: SubjectPrefix, listing: Listing) -> Iterator[SchemaKey]:
+        after: SchemaKey | None = None
+        while True:
+            keys = self._service.schemas.subjects(
+                prefix.registry,
+                prefix=prefix.glue_prefix,
+                live=not listing.deleted_only,
+                deleted=listing.deleted or listing.deleted_only,
+                after=after,
+                count=_PAGE,
+            )
+            yield from keys
+            if len(keys) < _PAGE:
+                return
+            after = keys[-1]
+
+    def _check_mode(self, subject: SubjectName, serial: int | None) -> bool:
+        """Whether this is an import."""
+        mode = self.policies.check_writable(subject)
+        if serial is not None and mode != IMPORT:
+            raise NotPermitted(
+                f"Subject '{subject}' is not in import mode.", remedy="PUT /mode/SUBJECT with IMPORT first, or give no id."
+            )
+        if serial is None and mode == IMPORT:
+            raise NotPermitted(
+                f"Subject '{subject}' is in import mode, which takes schemas with their ids.",
+                remedy="Give an id, or PUT /mode/SUBJECT with READWRITE.",
+            )
+        if serial is not None and not 1 <= serial <= MAX_SERIAL:
+            raise NotPermitted(f"The id {serial} is not from 1 to {MAX_SERIAL}.")
+        return mode == IMPORT
+
+    def _as_source(self, wanted: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
+        """Python's and Go's clients send Protobuf as a descriptor's bytes; kept is the source that everybody reads."""
+        if wanted.data_format != "PROTOBUF" or "{" in wanted.text:
+            return wanted
+        return replace(wanted, text=self._service.versions.parse("PROTOBUF", wanted.text, references).text)
+
+    def _check_next(self, subject: SubjectName, schema: Schema | None, number: int) -> None:
+        expected = 1 if schema is None else schema.next_number
+        if number != expected:
+            raise InvalidSchema(
+                f"Version {number} is not one more than the last version of subject '{subject}'.",
+                remedy=f"Leave the version out, or give {expected}.",
+            )
+
+    def _schema(self, key: SchemaKey) -> Schema | None:
+        try:
+            return self._service.schemas.get(key)
+        except SchemaNotFound:
+            return None
+
+    def _create(self, new: NewSchema) -> Version | None:
+        """The first version; None where another caller made the schema."""
+        assert new.registry is not None
+        try:
+            try:
+                return self._service.schemas.create(new)[1]
+            except RegistryNotFound:
+                self._service.registries.ensure(new.registry, "Made for a context of Confluent's clients.")
+                return self._service.schemas.create(new)[1]
+        except SchemaExists:
+            return None
+
+    def _mismatch(self, schema: Schema, wanted: SubjectSchema) -> CompatibilityVerdict | None:
+        """The verdict on a schema of another format than the subject's, which holds one format under every level."""
+        if schema.data_format == wanted.data_format:
+            return None
+        conflict = Incompatibility(
+            path="/",
+            rule="SCHEMA_TYPE",
+            reader=wanted.data_format,
+            writer=schema.data_format,
+            message=f"the subject holds {schema.data_format} schemas, this one is {wanted.data_format}; register it under "
+            "another subject.",
+        )
+        return CompatibilityVerdict(
+            mode=self._service.schemas.effective(schema),
+            conflicts=(Conflict(version=schema.latest or 1, direction="BACKWARD", incompatibility=conflict),),
+        )
+
+    def _references(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> tuple[Reference, ...]:
+        found: list[Reference] = []
+        context = subject.context
+        for reference in wanted.references:
+            name = parse_subject(reference.subject, context=context)
+            number = reference.version
+            if number == -1:
+                try:
+                    number = self.version(name, None, deleted=deleted).number
+                except SubjectNotFound as error:
+                    raise InvalidSchema(
+                        f"The reference '{reference.name[:200]}' names a subject without versions: {error.message}"
+                    ) from None
+            key = name.key
+            found.append(Reference(name=reference.name, registry=key.registry, schema=key.name, number=number))
+        return tuple(found)
+
+
+def version_number(text: str) -> int | None:
+    """A version as callers write it, None for ``latest`` and -1; :class:`BadVersion`."""
+    if text in {LATEST, "-1"}:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 10) or not 1 <= int(text) <= MAX_SERIAL:
+        raise BadVersion(text)
+    return int(text)

@@ -1,0 +1,154 @@
+"""What holds for every path of Confluent's interface: credentials, media types, bounds, errors."""
+
+import base64
+import json
+from datetime import UTC, datetime
+
+import pytest
+from confluent_face import V1, Face
+
+from penstock.access.authenticate import KeyCache
+from penstock.access.keys import AccessKey
+from penstock.store.memory.access import MemoryAccessStore
+
+KEY = "AKIA0123456789ABCDEF"
+SECRET = "a:secret with a colon and ü"
+
+
+@pytest.fixture
+def face():
+    return Face()
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    store = MemoryAccessStore()
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    store.put(AccessKey(access_key_id=KEY, secret_access_key=SECRET, account="1" * 12, principal="arn:x", created=now))
+    return Face(keys=KeyCache(store))
+
+
+def basic(key, secret):
+    return "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()
+
+
+def test_the_right_credentials_open(guarded):
+    assert guarded.get("/subjects", authorization=basic(KEY, SECRET)) == (200, [])
+    assert guarded.get("/subjects", authorization=basic(KEY, SECRET).replace("Basic", "basic")) == (200, [])
+    assert guarded.observer.served[-1].principal == "arn:x"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Basic",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"\xff\xfe:x").decode(),
+        "Basic " + base64.b64encode(KEY.encode()).decode(),
+        basic(KEY, "wrong"),
+        basic(KEY, ""),
+        basic("AKIA0000000000000000", SECRET),
+        basic("", ""),
+        basic("../x", SECRET),
+        basic(KEY, "x" * 5_000),
+        "Bearer " + base64.b64encode(f"{KEY}:{SECRET}".encode()).decode(),
+        "AWS4-HMAC-SHA256 Credential=x",
+    ],
+)
+@pytest.mark.parametrize("path", ["/subjects", "/schemas/ids/1", "/nothing", "/v1/metadata/id"])
+def test_wrong_credentials_do_not(guarded, header, path):
+    answer = guarded.http.get(path, headers={"authorization": header} if header else {})
+    assert (answer.status_code, answer.json()["error_code"]) == (401, 401)
+    assert answer.headers["www-authenticate"].startswith('Basic realm="')
+    assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", "application/vnd.schemaregistry.v1+json"),
+        ("*/*", "application/vnd.schemaregistry.v1+json"),
+        ("application/json", "application/json"),
+        ("application/vnd.schemaregistry+json;q=0.9, application/json", "application/vnd.schemaregistry+json"),
+        ("text/html", "application/vnd.schemaregistry.v1+json"),
+    ],
+)
+def test_answers_in_the_type_that_is_asked_for(face, accept, expected):
+    for path in ("/subjects", "/nothing"):
+        answer = face.http.get(path, headers={"accept": accept})
+        assert answer.headers["content-type"] == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/subjects/s/none", "/schemas/ids", "/contexts/.x/nothing", "/v1", "/a/b/c/d/e/f/g"]
+)
+def test_unknown_paths(face, path):
+    assert face.refused("GET", path) == (404, 404)
+
+
+def test_the_root_is_empty(face):
+    assert face.get("/") == (200, {})
+    assert set(face.get("/v1/metadata/version")[1]) == {"version", "commitId"}
+    assert face.get("/v1/metadata/id")[1]["id"]
+
+
+def test_other_methods(face):
+    answer = face.http.put("/subjects")
+    assert (answer.status_code, answer.json()["error_code"], answer.headers["allow"]) == (405, 405, "GET")
+    answer = face.http.head("/subjects")
+    assert (answer.status_code, answer.content, answer.headers["content-length"]) == (200, b"", "2")
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[" * 5_000, b"\xff", b'{"schema":"\\ud800"}', b'{"a":' * 200 + b"1" + b"}" * 200]
+)
+def test_refuses_what_is_no_json(face, content):
+    answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/x-www-form-urlencoded", "text/plain;charset=UTF-8", "multipart/form-data"]
+)
+def test_refuses_what_a_form_sends(face, media_type):
+    content = json.dumps({"schema": V1})
+    answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
+    assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
+
+
+def test_bounds(face):
+    assert face.refused("POST", "/subjects/s/versions", {"schema": "x" * (11 * 1024 * 1024)}) == (413, 413)
+    assert face.refused("GET", "/subjects/" + "x" * 5_000 + "/versions") == (400, 400)
+    assert face.refused("GET", "/subjects/" + "x" * 1_100 + "/versions") == (400, 400)
+    assert face.refused("POST", "/subjects/" + "x" * 256 + "/versions", {"schema": V1}) == (422, 42208)
+    assert face.refused("GET", "/subjects?subjectPrefix=" + "x" * 9_000) == (400, 400)
+    assert face.refused("GET", "/subjects/%FF/versions") == (400, 400)
+    assert face.refused("GET", "/subjects/%00/versions") == (422, 42208)
+    assert face.refused("POST", "/subjects/%3A.a%0Ab%3As/versions", {"schema": V1}) == (422, 42208)
+    references = [{"name": "x", "subject": "s", "version": 1}] * 1_001
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V1, "references": references}) == (400, 400)
+
+
+def test_a_defect_shows_no_traceback(face, monkeypatch, caplog):
+    def broken(*_args, **_kwargs):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(face.service.schemas, "subjects", broken)
+    status, answer = face.get("/subjects")
+    assert (status, answer["error_code"]) == (500, 50001)
+    assert "secret" not in answer["message"]
+    assert "secret detail" in caplog.text
+
+
+def test_counts_requests(face):
+    face.register("s", V1)
+    face.get("/nothing")
+    face.get("/subjects/x/versions")
+    said = [(served.service, served.operation, served.code, served.status) for served in face.observer.served]
+    assert said == [
+        ("confluent", "register", "OK", 200),
+        ("confluent", "unknown", "404", 404),
+        ("confluent", "list_versions", "40401", 404),
+    ]
+    assert face.observer.running == 0

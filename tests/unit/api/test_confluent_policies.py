@@ -1,0 +1,140 @@
+"""Levels and modes through Confluent's interface."""
+
+import pytest
+from confluent_face import BROKEN, V1, V2, Face
+
+from penstock.registry.model import SchemaKey
+from penstock.registry.schemas import NewSchema
+from penstock.schema.compatibility import CompatibilityMode
+
+LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
+
+
+@pytest.fixture
+def face():
+    return Face()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("scope", ["", "/s", "/:.ctx:", "/:.ctx:s"])
+def test_keeps_every_level(face, level, scope):
+    assert face.put(f"/config{scope}", compatibility=level.lower()) == (200, {"compatibility": level})
+    assert face.get(f"/config{scope}") == (200, {"compatibilityLevel": level})
+    face.register("s", V1)
+    face.register(":.ctx:s", V1)
+    assert face.get("/config/s?defaultToGlobal=true")[1]["compatibilityLevel"] == (
+        level if scope in {"", "/s"} else "BACKWARD"
+    )
+    assert face.get("/config/:.ctx:s?defaultToGlobal=true")[1]["compatibilityLevel"] == (
+        "BACKWARD" if scope == "/s" else level
+    )
+
+
+def test_levels_are_inherited_from_near_to_far(face):
+    assert face.get("/config") == (200, {"compatibilityLevel": "BACKWARD"})
+    assert face.refused("GET", "/config/s") == (404, 40408)
+    assert face.refused("GET", "/contexts/.ctx/config") == (404, 40408)
+    assert face.get("/config/s?defaultToGlobal=true") == (200, {"compatibilityLevel": "BACKWARD"})
+    face.put("/config", compatibility="NONE")
+    face.register("s", V1)
+    face.register("s", BROKEN)
+    face.put("/contexts/.ctx/config", compatibility="FULL")
+    assert face.get("/config/:.ctx:") == (200, {"compatibilityLevel": "FULL"})
+    face.register(":.ctx:s", V1)
+    assert face.refused("POST", "/subjects/:.ctx:s/versions", {"schema": BROKEN}) == (409, 409)
+    assert face.delete("/config/:.ctx:") == (200, {"compatibilityLevel": "FULL"})
+    face.register(":.ctx:s", BROKEN)
+    assert face.delete("/config") == (200, {"compatibilityLevel": "NONE"})
+    assert face.get("/config") == (200, {"compatibilityLevel": "BACKWARD"})
+    assert face.delete("/config") == (200, {"compatibilityLevel": "BACKWARD"})
+
+
+def test_a_subjects_level_can_be_set_before_and_after_its_first_version(face):
+    face.put("/config/s", compatibility="NONE")
+    face.register("s", V1)
+    face.register("s", BROKEN)
+    assert face.get("/config/s") == (200, {"compatibilityLevel": "NONE"})
+    face.put("/config/s", compatibility="FORWARD")
+    assert face.get("/config/s") == (200, {"compatibilityLevel": "FORWARD"})
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V1.replace("int", "long")}) == (409, 409)
+    assert face.delete("/config/s") == (200, {"compatibilityLevel": "FORWARD"})
+    assert face.refused("GET", "/config/s") == (404, 40408)
+    assert face.refused("DELETE", "/config/s") == (404, 40401)
+
+
+def test_refuses_other_levels(face):
+    for body in ({"compatibility": "DISABLED"}, {"compatibility": "BACKWARD_ALL"}, {"compatibility": "x"}):
+        assert face.refused("PUT", "/config", body) == (422, 42203)
+    for body in ({"compatibility": 1}, {"normalize": "yes"}, []):
+        assert face.refused("PUT", "/config/s", body) == (400, 400)
+    for member in ("alias", "compatibilityGroup", "defaultRuleSet", "overrideMetadata"):
+        assert face.refused("PUT", "/config/s", {"compatibility": "FULL", member: "x"}) == (422, 42210)
+    assert face.refused("GET", "/config/s") == (404, 40408)
+
+
+def test_normalize_is_kept_and_validate_fields_is_not(face):
+    assert face.put("/config/s", normalize=True, validateFields=True) == (200, {"normalize": True})
+    assert face.get("/config/s") == (200, {"normalize": True})
+    face.put("/config/s", compatibility="FULL")
+    assert face.get("/config/s") == (200, {"compatibilityLevel": "FULL", "normalize": True})
+    assert face.get("/config/t?defaultToGlobal=true") == (200, {"compatibilityLevel": "BACKWARD"})
+
+
+def test_glue_sets_levels_that_confluent_sees(face):
+    face.service.registries.ensure("default-registry", "")
+    new = NewSchema(name="g", data_format="AVRO", compatibility=CompatibilityMode.FULL_ALL, definition=V1)
+    face.service.schemas.create(new)
+    assert face.get("/config/g") == (200, {"compatibilityLevel": "FULL_TRANSITIVE"})
+    face.put("/config/g", compatibility="FORWARD_TRANSITIVE")
+    assert face.service.schemas.get(SchemaKey("default-registry", "g")).compatibility is CompatibilityMode.FORWARD_ALL
+    face.delete("/config/g")
+    schema = face.service.schemas.get(SchemaKey("default-registry", "g"))
+    assert face.service.schemas.effective(schema) is CompatibilityMode.BACKWARD
+
+
+def test_a_disabled_schema_of_glue_is_read_only(face):
+    new = NewSchema(name="g", data_format="AVRO", compatibility=CompatibilityMode.DISABLED, definition=V1)
+    face.service.schemas.create(new)
+    assert face.get("/config/g") == (200, {"compatibilityLevel": "NONE"})
+    assert face.get("/mode/g") == (200, {"mode": "READONLY"})
+    assert face.refused("POST", "/subjects/g/versions", {"schema": V2}) == (422, 42205)
+    face.put("/config/g", compatibility="BACKWARD")
+    assert face.register("g", V2)["version"] == 2
+
+
+def test_modes_are_inherited_from_near_to_far(face):
+    assert face.get("/mode") == (200, {"mode": "READWRITE"})
+    assert face.refused("GET", "/mode/s") == (404, 40409)
+    assert face.get("/mode/s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
+    face.register("s", V1)
+    assert face.put("/mode", mode="readonly") == (200, {"mode": "READONLY"})
+    assert face.get("/mode/s?defaultToGlobal=true") == (200, {"mode": "READONLY"})
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V2}) == (422, 42205)
+    assert face.refused("DELETE", "/subjects/s") == (422, 42205)
+    assert face.refused("DELETE", "/subjects/s/versions/1") == (422, 42205)
+    assert face.post("/subjects/s", schema=V1)[0] == 200
+    assert face.put("/mode/s", mode="READWRITE") == (200, {"mode": "READWRITE"})
+    face.register("s", V2)
+    assert face.refused("POST", "/subjects/:.ctx:s/versions", {"schema": V2}) == (422, 42205)
+    face.put("/contexts/.ctx/mode", mode="READWRITE")
+    face.register(":.ctx:s", V2)
+    assert face.delete("/mode/s") == (200, {"mode": "READWRITE"})
+    assert face.refused("DELETE", "/mode/s") == (404, 40401)
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V2.replace('"b"', '"c"')}) == (422, 42205)
+    assert face.delete("/mode") == (200, {"mode": "READONLY"})
+    assert face.get("/mode") == (200, {"mode": "READWRITE"})
+    assert face.delete("/mode") == (200, {"mode": "READWRITE"})
+
+
+def test_refuses_other_modes(face):
+    assert face.refused("PUT", "/mode", {"mode": "x"}) == (422, 42204)
+    assert face.refused("PUT", "/mode/s", {"mode": 1}) == (400, 400)
+    assert face.refused("PUT", "/mode/s", {}) == (400, 400)
+
+
+def test_the_global_context_is_what_all_inherit(face):
+    face.put("/config/:.__GLOBAL:", compatibility="FULL")
+    assert face.get("/config") == (200, {"compatibilityLevel": "FULL"})
+    assert face.refused("POST", "/subjects/:.__GLOBAL:s/versions", {"schema": V1}) == (422, 42208)
+    assert face.refused("GET", "/schemas/ids/1?subject=:.__GLOBAL:") == (422, 42208)
+    assert face.refused("GET", "/subjects?subjectPrefix=:.__GLOBAL:") == (422, 42208)

@@ -1,0 +1,174 @@
+"""Schemas by id and UUID, contexts, import mode through Confluent's interface."""
+
+import json
+
+import pytest
+from confluent_face import BROKEN, V1, V2, V3, Face
+
+PROTO = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
+
+
+@pytest.fixture
+def face():
+    return Face()
+
+
+def test_reads_schemas_by_id(face):
+    made = face.register("s", V1)
+    assert face.get("/schemas/ids/1") == (200, {"schema": V1, "guid": made["guid"]})
+    assert face.get("/schemas/ids/1", user_agent="Java/11") == (200, {"schema": V1})
+    assert face.get("/schemas/ids/1/schema") == (200, json.loads(V1))
+    assert face.get("/schemas/ids/1?subject=s")[0] == 200
+
+
+@pytest.mark.parametrize("serial", ["2", "0", "-1", "x", "99999999999", "٣"])
+@pytest.mark.parametrize("rest", ["", "/schema", "/subjects", "/versions"])
+def test_says_which_ids_there_are_not(face, serial, rest):
+    face.register("s", V1)
+    assert face.refused("GET", f"/schemas/ids/{serial}{rest}") == (404, 40403)
+
+
+def test_an_id_belongs_to_its_subjects(face):
+    face.register("a", V1)
+    face.register("b", V2)
+    face.register("b", V3)
+    face.register("c", V1)
+    assert face.get("/schemas/ids/1/subjects") == (200, ["a", "c"])
+    assert face.get("/schemas/ids/1/versions") == (200, [{"subject": "a", "version": 1}, {"subject": "c", "version": 1}])
+    assert face.get("/schemas/ids/1/versions?subject=c") == (200, [{"subject": "c", "version": 1}])
+    assert face.get("/schemas/ids/1/subjects?offset=1&limit=1") == (200, ["c"])
+    assert face.refused("GET", "/schemas/ids/1?subject=b") == (404, 40403)
+    face.delete("/subjects/a")
+    assert face.get("/schemas/ids/1/subjects") == (200, ["c"])
+    assert face.get("/schemas/ids/1/subjects?deleted=true") == (200, ["a", "c"])
+    assert face.get("/schemas/ids/1")[0] == 200
+
+
+def test_a_uuid_of_glue_is_a_guid(face):
+    made = face.register(":.ctx:s", V1)
+    assert face.get(f"/schemas/guids/{made['guid']}")[1] == {"schema": V1, "guid": made["guid"]}
+    assert face.get(f"/schemas/guids/{made['guid'].upper()}")[0] == 200
+    assert face.get(f"/schemas/guids/{made['guid']}/ids") == (200, [{"context": ".ctx", "id": 1}])
+    for text in ("x", "00000000-0000-0000-0000-000000000000"):
+        assert face.refused("GET", f"/schemas/guids/{text}") == (404, 40403)
+
+
+def test_lists_all_schemas(face):
+    face.register("a", V1)
+    face.register("a", V2)
+    face.register(":.ctx:b", V1)
+    status, everything = face.get("/schemas")
+    assert status == 200
+    assert [(each["subject"], each["version"]) for each in everything] == [(":.ctx:b", 1), ("a", 1), ("a", 2)]
+    assert everything[1]["schema"] == V1
+    assert [each["version"] for each in face.get("/schemas?latestOnly=true&subjectPrefix=a")[1]] == [2]
+    assert [each["version"] for each in face.get("/schemas?subjectPrefix=a&offset=1&limit=1")[1]] == [2]
+    face.delete("/subjects/a/versions/1")
+    assert [each["version"] for each in face.get("/schemas?subjectPrefix=a")[1]] == [2]
+    assert [each["version"] for each in face.get("/schemas?subjectPrefix=a&deleted=true")[1]] == [1, 2]
+
+
+def test_names_the_types(face):
+    from penstock.schema.formats import FORMATS
+
+    assert sorted(face.get("/schemas/types")[1]) == sorted(FORMATS)
+
+
+def test_protobuf_in_both_spellings(face):
+    made = face.register("p", PROTO, schemaType="PROTOBUF")
+    assert made["schemaType"] == "PROTOBUF"
+    _, answer = face.get("/subjects/p/versions/1?format=serialized")
+    # What confluent-kafka's Python client registers.
+    assert face.register("p", answer["schema"], schemaType="PROTOBUF")["id"] == made["id"]
+    again = face.register("q", answer["schema"], schemaType="PROTOBUF")
+    assert again["id"] == made["id"]
+    assert "message M {" in face.get("/subjects/q/versions/1")[1]["schema"]
+    assert face.http.get("/subjects/p/versions/1/schema").text == PROTO
+
+
+def test_contexts_are_apart(face):
+    first = face.register("s", V1)
+    other = face.register(":.ctx:s", V2)
+    assert face.get("/contexts") == (200, [".", ".ctx"])
+    assert face.get("/contexts?offset=1") == (200, [".ctx"])
+    assert (other["subject"], other["version"]) == (":.ctx:s", 1)
+    assert face.get("/contexts/.ctx/subjects") == (200, [":.ctx:s"])
+    assert face.get("/contexts/.ctx/subjects/s/versions/latest")[1]["schema"] == V2
+    assert face.get("/contexts/:.ctx:/subjects/s/versions/latest")[1]["schema"] == V2
+    assert face.get("/contexts/.ctx/subjects/:.:s/versions/latest")[1]["schema"] == V1
+    assert face.get(f"/contexts/.ctx/schemas/ids/{other['id']}")[1]["schema"] == V2
+    assert face.get(f"/schemas/ids/{other['id']}?subject=:.ctx:")[1]["schema"] == V2
+    assert face.refused("GET", f"/contexts/.ctx/schemas/ids/{first['id']}") == (404, 40403)
+    assert face.refused("GET", f"/schemas/ids/{other['id']}") == (404, 40403)
+    assert [each["subject"] for each in face.get("/contexts/.ctx/schemas")[1]] == [":.ctx:s"]
+    assert face.get("/contexts/.ctx/contexts") == (200, [".", ".ctx"])
+    path = "/contexts/.ctx/compatibility/subjects/s/versions/latest"
+    assert face.post(path, schema=BROKEN) == (200, {"is_compatible": False})
+
+
+def test_a_context_is_a_registry_of_glue(face):
+    face.register(":.my team:orders-value", V1)
+    (schema,) = face.service.schemas.list().items
+    assert schema.key == ("my$20team", "orders-value")
+    face.service.registries.create("from-glue", description="")
+    assert face.get("/contexts") == (200, [".", ".from-glue", ".my team"])
+    assert face.register(":.default-registry:s", V1)["subject"] == "s"
+
+
+def test_references_lead_into_other_contexts(face):
+    face.register("a", V1)
+    uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+    reference = {"name": "R", "subject": ":.:a", "version": 1}
+    face.register(":.ctx:u", uses, references=[reference])
+    assert face.get("/contexts/.ctx/subjects/u/versions/1")[1]["references"] == [reference]
+    inside = {"name": "R", "subject": "a", "version": 1}
+    body = {"schema": uses, "references": [inside]}
+    assert face.refused("POST", "/subjects/:.ctx:v/versions", body) == (422, 42201)
+    face.register(":.ctx:a", V1)
+    face.register(":.ctx:v", uses, references=[inside])
+    assert face.get("/contexts/.ctx/subjects/v/versions/1")[1]["references"] == [inside]
+
+
+def test_deletes_empty_contexts(face):
+    face.register(":.ctx:s", V1)
+    assert face.refused("DELETE", "/contexts/.ctx") == (422, 42211)
+    face.delete("/subjects/:.ctx:s")
+    assert face.refused("DELETE", "/contexts/.ctx") == (422, 42211)
+    face.delete("/subjects/:.ctx:s?permanent=true")
+    assert face.delete("/contexts/.ctx")[0] == 200
+    assert face.get("/contexts") == (200, ["."])
+    assert face.refused("DELETE", "/contexts/.ctx") == (422, 42208)
+
+
+def test_import_mode_keeps_ids_and_versions(face):
+    face.put("/mode/s", mode="IMPORT")
+    made = face.register("s", V1, id=100, version=3)
+    assert (made["id"], made["version"]) == (100, 3)
+    assert face.register("s", V1, id=100, version=3)["guid"] == made["guid"]
+    # No check of compatibility, and no order of versions.
+    assert face.register("s", BROKEN, id=90, version=1)["version"] == 1
+    assert face.get("/subjects/s/versions") == (200, [1, 3])
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V2, "id": 100, "version": 4}) == (422, 42207)
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V1, "id": 101}) == (422, 42207)
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V2, "id": 102, "version": 1}) == (422, 42205)
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V2}) == (422, 42205)
+    face.put("/mode/s", mode="READWRITE")
+    after = face.register("s", V2)
+    assert (after["version"], after["id"]) == (4, 101)
+
+
+def test_import_mode_in_another_context_may_use_the_same_ids(face):
+    face.register("s", V1)
+    face.put("/mode/:.copy:", mode="IMPORT")
+    made = face.register(":.copy:s", V2, id=1, version=1)
+    assert made["id"] == 1
+    assert face.get("/contexts/.copy/schemas/ids/1")[1]["schema"] == V2
+    assert face.get("/schemas/ids/1")[1]["schema"] == V1
+
+
+def test_import_needs_an_empty_place_or_force(face):
+    face.register("s", V1)
+    for path in ("/mode", "/mode/s", "/mode/:.:"):
+        assert face.refused("PUT", path, {"mode": "IMPORT"}) == (422, 42205)
+    assert face.put("/mode/s?force=true", mode="IMPORT") == (200, {"mode": "IMPORT"})
+    assert face.put("/mode/other", mode="IMPORT") == (200, {"mode": "IMPORT"})

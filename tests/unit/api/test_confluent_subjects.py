@@ -1,0 +1,283 @@
+"""Subjects and their versions through Confluent's interface."""
+
+import json
+
+import pytest
+from confluent_face import BROKEN, V1, V2, V3, Face
+
+
+@pytest.fixture
+def face():
+    return Face()
+
+
+def test_registers_once_whatever_the_spelling(face):
+    first = face.register("s", V1)
+    again = face.register("s", json.dumps(json.loads(V1), indent=2))
+    assert (first["id"], first["version"], first["subject"], first["schema"]) == (1, 1, "s", V1)
+    assert (again["id"], again["version"], again["schema"]) == (1, 1, V1)
+
+
+def test_one_schema_has_one_id_under_all_subjects(face):
+    assert face.register("a", V1)["id"] == face.register("b", V1)["id"]
+    assert face.register("a", V2)["id"] != face.register("b", V1)["id"]
+    assert face.register("b", V2)["version"] == 2
+
+
+def test_an_id_is_all_that_old_java_clients_are_told(face):
+    body = {"schema": V1}
+    assert face.call("POST", "/subjects/s/versions", body, user_agent="Java/11.0.2") == (200, {"id": 1})
+    status, answer = face.call(
+        "POST", "/subjects/s/versions", body, user_agent="Java/17", confluent_accept_unknown_properties="true"
+    )
+    assert (status, answer["id"], answer["version"]) == (200, 1, 1)
+
+
+def test_refuses_an_incompatible_schema_and_says_why(face):
+    face.register("s", V1)
+    status, answer = face.post("/subjects/s/versions", schema=BROKEN)
+    assert (status, answer["error_code"]) == (409, 409)
+    assert "incompatible with an earlier schema for subject 's'" in answer["message"]
+    assert "TYPE_MISMATCH at /a" in answer["message"]
+    (conflict,) = answer["incompatibilities"]
+    assert (conflict["path"], conflict["rule"], conflict["version"], conflict["direction"]) == (
+        "/a",
+        "TYPE_MISMATCH",
+        1,
+        "BACKWARD",
+    )
+    assert face.get("/subjects/s/versions") == (200, [1])
+    assert face.service.schemas.list().items[0].next_number == 2
+
+
+def test_java_gets_the_refusal_without_what_it_cannot_read(face):
+    face.register("s", V1)
+    _, answer = face.call("POST", "/subjects/s/versions", {"schema": BROKEN}, user_agent="Java/11.0.2")
+    assert set(answer) == {"error_code", "message"}
+
+
+def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(face):
+    face.register("s", V1)
+    renamed = V1.replace('"R"', '"S"')
+    assert face.refused("POST", "/subjects/s/versions", {"schema": renamed}) == (409, 409)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"schema": "{"}, (422, 42201)),
+        ({"schema": ""}, (422, 42201)),
+        ({}, (422, 42201)),
+        ({"schema": V1, "schemaType": "XML"}, (422, 42201)),
+        ({"schema": '"' + "x" * 170_000 + '"'}, (422, 42209)),
+        ({"schema": V1, "ruleSet": {"domainRules": []}}, (422, 42210)),
+        ({"schema": V1, "metadata": {"properties": {"owner": "x"}}}, (422, 42210)),
+        ({"schema": V1, "id": 7}, (422, 42205)),
+        ({"schema": V1, "version": 3}, (422, 42201)),
+        ({"schema": V1, "id": "7"}, (400, 400)),
+        ({"schema": 7}, (400, 400)),
+        ({"schema": V1, "references": [{"name": "x", "subject": "none", "version": 1}]}, (422, 42201)),
+        ({"schema": V1, "references": [{"name": "x", "subject": "none", "version": -1}]}, (422, 42201)),
+        ({"schema": V1, "references": [{"name": "x"}]}, (400, 400)),
+        ({"schema": V1, "references": {}}, (400, 400)),
+        ([V1], (400, 400)),
+    ],
+)
+def test_refuses_what_is_no_schema(face, body, expected):
+    assert face.refused("POST", "/subjects/s/versions", body) == expected
+    assert face.get("/subjects") == (200, [])
+
+
+def test_a_version_that_is_given_has_to_be_the_next(face):
+    assert face.register("s", V1, version=1)["version"] == 1
+    assert face.register("s", V2, version=2)["version"] == 2
+    assert face.refused("POST", "/subjects/s/versions", {"schema": V3, "version": 7}) == (422, 42201)
+
+
+def test_looks_schemas_up(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    status, answer = face.post("/subjects/s", schema=json.dumps(json.loads(V2), indent=1))
+    assert status == 200
+    assert answer["guid"] == face.service.versions.scan(None)[1].id
+    assert {key: answer[key] for key in ("subject", "version", "id", "schema")} == {
+        "subject": "s",
+        "version": 2,
+        "id": 2,
+        "schema": V2,
+    }
+    assert face.refused("POST", "/subjects/s", {"schema": V3}) == (404, 40403)
+    assert face.refused("POST", "/subjects/s", {"schema": "{"}) == (422, 42201)
+    assert face.refused("POST", "/subjects/none", {"schema": V1}) == (404, 40401)
+    assert face.refused("POST", "/subjects/s", {"schema": V1, "schemaType": "JSON"}) == (404, 40403)
+
+
+def test_a_refused_version_of_glue_is_not_there(face):
+    face.register("s", V1)
+    key = face.service.schemas.list().items[0].key
+    refused = face.service.versions.register(key, BROKEN)
+    assert refused.status == "FAILURE"
+    assert face.refused("POST", "/subjects/s", {"schema": BROKEN}) == (404, 40403)
+    assert face.refused("GET", f"/subjects/s/versions/{refused.number}") == (404, 40402)
+    assert face.refused("GET", f"/schemas/guids/{refused.id}") == (404, 40403)
+    assert face.get("/subjects/s/versions") == (200, [1])
+    assert face.get("/subjects/s/versions/latest")[1]["version"] == 1
+
+
+def test_reads_versions(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    assert face.get("/subjects/s/versions/1")[1]["schema"] == V1
+    assert face.get("/subjects/s/versions/latest")[1]["schema"] == V2
+    assert face.get("/subjects/s/versions/-1")[1]["version"] == 2
+    assert face.get("/subjects/s/versions/1/schema") == (200, json.loads(V1))
+    assert face.get("/subjects/s/versions?offset=1&limit=1") == (200, [2])
+    assert face.get("/subjects/s/versions?limit=1") == (200, [1])
+
+
+@pytest.mark.parametrize("version", ["0", "-2", "x", "1.5", "2147483648", "99999999999", "١"])
+def test_refuses_what_is_no_version(face, version):
+    face.register("s", V1)
+    assert face.refused("GET", f"/subjects/s/versions/{version}") == (422, 42202)
+    assert face.refused("DELETE", f"/subjects/s/versions/{version}") == (422, 42202)
+    assert face.refused("POST", f"/compatibility/subjects/s/versions/{version}", {"schema": V1}) == (422, 42202)
+
+
+def test_says_what_is_not_there(face):
+    face.register("s", V1)
+    for path in ("", "/schema", "/referencedby"):
+        assert face.refused("GET", f"/subjects/s/versions/9{path}") == (404, 40402)
+        assert face.refused("GET", f"/subjects/none/versions/1{path}") == (404, 40401)
+        assert face.refused("GET", f"/subjects/none/versions/latest{path}") == (404, 40401)
+    assert face.refused("GET", "/subjects/none/versions") == (404, 40401)
+    assert face.refused("DELETE", "/subjects/none") == (404, 40401)
+    assert face.refused("DELETE", "/subjects/none/versions/1") == (404, 40401)
+    assert face.refused("DELETE", "/subjects/s/versions/2") == (404, 40402)
+
+
+def test_deletes_versions_in_two_steps(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    assert face.refused("DELETE", "/subjects/s/versions/1?permanent=true") == (404, 40407)
+    assert face.delete("/subjects/s/versions/1") == (200, 1)
+    assert face.refused("DELETE", "/subjects/s/versions/1") == (404, 40406)
+    assert face.get("/subjects/s/versions") == (200, [2])
+    assert face.get("/subjects/s/versions?deleted=true") == (200, [1, 2])
+    assert face.get("/subjects/s/versions?deletedOnly=true") == (200, [1])
+    assert face.get("/subjects/s/versions?deleted_only=True") == (200, [1])
+    assert face.refused("GET", "/subjects/s/versions/1") == (404, 40402)
+    assert face.get("/subjects/s/versions/1?deleted=true")[1]["schema"] == V1
+    assert face.get("/schemas/ids/1")[1]["schema"] == V1
+    assert face.delete("/subjects/s/versions/1?permanent=true") == (200, 1)
+    assert face.refused("GET", "/schemas/ids/1") == (404, 40403)
+    assert face.delete("/subjects/s/versions/latest") == (200, 2)
+    assert face.refused("GET", "/subjects/s/versions") == (404, 40401)
+
+
+def test_deletes_subjects_in_two_steps(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    face.put("/config/s", compatibility="NONE")
+    assert face.refused("DELETE", "/subjects/s?permanent=true") == (404, 40405)
+    assert face.delete("/subjects/s") == (200, [1, 2])
+    assert face.refused("DELETE", "/subjects/s") == (404, 40404)
+    assert face.get("/subjects") == (200, [])
+    assert face.get("/subjects?deleted=true") == (200, ["s"])
+    assert face.get("/subjects?deletedOnly=true") == (200, ["s"])
+    assert face.refused("GET", "/config/s") == (404, 40408)
+    assert face.refused("POST", "/subjects/s", {"schema": V1}) == (404, 40401)
+    assert face.post("/subjects/s?deleted=true", schema=V1)[1]["version"] == 1
+    assert face.delete("/subjects/s?permanent=true") == (200, [1, 2])
+    assert face.get("/subjects?deleted=true") == (200, [])
+    assert face.refused("DELETE", "/subjects/s?permanent=true") == (404, 40401)
+
+
+def test_what_was_deleted_comes_back_under_its_id(face):
+    face.register("s", V1)
+    before = face.register("s", V2)
+    face.delete("/subjects/s/versions/2")
+    after = face.register("s", V2)
+    assert (after["id"], after["guid"], after["version"]) == (before["id"], before["guid"], 3)
+
+
+def test_deleted_versions_count_for_no_check(face):
+    face.register("s", V1)
+    face.delete("/subjects/s")
+    assert face.register("s", BROKEN)["version"] == 2
+
+
+def test_what_others_build_on_stays(face):
+    face.register("a", V1)
+    uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+    used = {"name": "R", "subject": "a", "version": 1}
+    answer = face.register("u", uses, references=[used])
+    assert face.get("/subjects/u/versions/1")[1]["references"] == [used]
+    assert face.get(f"/schemas/ids/{answer['id']}")[1]["references"] == [used]
+    assert face.get("/subjects/a/versions/1/referencedby") == (200, [answer["id"]])
+    assert face.get("/subjects/u/versions/1/referencedby") == (200, [])
+    assert face.refused("DELETE", "/subjects/a/versions/1") == (422, 42206)
+    assert face.refused("DELETE", "/subjects/a") == (422, 42206)
+    resolved = json.loads(face.get("/subjects/u/versions/1?format=resolved")[1]["schema"])
+    assert resolved["fields"][0]["type"]["fields"][0]["name"] == "a"
+    latest = face.register("v", uses, references=[{**used, "version": -1}])
+    assert face.get(f"/schemas/ids/{latest['id']}")[1]["references"] == [used]
+    for subject in "uv":
+        face.delete(f"/subjects/{subject}")
+    assert face.delete("/subjects/a/versions/1") == (200, 1)
+
+
+def test_tests_compatibility(face):
+    path = "/compatibility/subjects/s/versions"
+    assert face.post(f"{path}/latest", schema=V1) == (200, {"is_compatible": True})
+    assert face.post(path, schema=V1) == (200, {"is_compatible": True})
+    assert face.refused("POST", f"{path}/1", {"schema": V1}) == (404, 40402)
+    assert face.refused("POST", f"{path}/latest", {"schema": "{"}) == (422, 42201)
+    face.register("s", V1)
+    face.register("s", V2)
+    assert face.post(f"{path}/latest", schema=V3) == (200, {"is_compatible": True})
+    assert face.post(f"{path}/1", schema=BROKEN) == (200, {"is_compatible": False})
+    assert face.post(f"{path}?verbose=false", schema=BROKEN) == (200, {"is_compatible": False})
+    _, answer = face.post(f"{path}?verbose=true", schema=BROKEN)
+    assert answer["is_compatible"] is False
+    assert "version 2: TYPE_MISMATCH at /a" in answer["messages"][0]
+    assert answer["incompatibilities"][0]["path"] == "/a"
+    assert face.post(f"{path}/latest?verbose=true", schema=V3)[1] == {
+        "is_compatible": True,
+        "messages": [],
+        "incompatibilities": [],
+    }
+    assert face.refused("POST", f"{path}/7", {"schema": V1}) == (404, 40402)
+    assert face.get("/subjects/s/versions") == (200, [1, 2])
+
+
+def test_a_transitive_level_tests_all_versions(face):
+    path = "/compatibility/subjects/s/versions"
+    face.put("/config", compatibility="NONE")
+    face.register("s", BROKEN)
+    face.register("s", V1)
+    face.put("/config", compatibility="BACKWARD")
+    assert face.post(path, schema=V2)[1]["is_compatible"] is True
+    face.put("/config", compatibility="BACKWARD_TRANSITIVE")
+    assert face.post(path, schema=V2)[1]["is_compatible"] is False
+    assert face.post(f"{path}/latest", schema=V2)[1]["is_compatible"] is True
+
+
+def test_a_subject_holds_one_format(face):
+    face.register("s", V1)
+    proto = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
+    status, answer = face.post("/subjects/s/versions", schema=proto, schemaType="PROTOBUF")
+    assert (status, answer["incompatibilities"][0]["rule"]) == (409, "SCHEMA_TYPE")
+    path = "/compatibility/subjects/s/versions/latest"
+    assert face.post(path, schema=proto, schemaType="PROTOBUF") == (200, {"is_compatible": False})
+
+
+def test_lists_subjects(face):
+    for subject in ("b", "a-key", "a-value", ":.ctx:a", "%2Fodd%20name"):
+        face.register(subject, V1)
+    assert face.get("/subjects") == (200, [":.ctx:a", "/odd name", "a-key", "a-value", "b"])
+    assert face.get("/subjects?subjectPrefix=a") == (200, ["a-key", "a-value"])
+    assert face.get("/subjects?subjectPrefix=:*:a") == (200, [":.ctx:a", "a-key", "a-value"])
+    assert face.get("/subjects?subjectPrefix=:.ctx:") == (200, [":.ctx:a"])
+    assert face.get("/subjects?subjectPrefix=") == (200, ["/odd name", "a-key", "a-value", "b"])
+    assert face.get("/subjects?offset=1&limit=2") == (200, ["/odd name", "a-key"])
+    assert face.refused("GET", "/subjects?limit=x") == (400, 400)
