@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-__all__ = ["SchemaVersion"]
+from penstock.schema.format import ReferencedText
+
+__all__ = ["SchemaText", "SchemaVersion"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +24,12 @@ class SchemaVersion:
     definition: str
     data_format: str
     status: str = "AVAILABLE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaText:
+    """A definition as Confluent's interface gives it: with all it builds on, each behind what it builds on itself."""
+
+    definition: str
+    data_format: str
+    references: tuple[ReferencedText, ...] = ()

@@ -37,6 +37,9 @@ class SerdeConfig:
     description: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
+    confluent_url: str | None = None
+    """Where a deserialiser looks up the ids in Confluent's frames; without it such frames are refused."""
+    confluent_user_info: str | None = field(default=None, repr=False)
     ignore_unknown_fields: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -117,5 +120,8 @@ _PROPERTIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "description": ("description", str),
     "tags": ("tags", _pairs),
     "metadata": ("metadata", _pairs),
+    # Confluent's own names.
+    "schema.registry.url": ("confluent_url", str),
+    "basic.auth.user.info": ("confluent_user_info", str),
 }
 _IGNORED = frozenset({"avroRecordType", "userAgentApp", "jacksonSerializationFeatures", "jacksonDeserializationFeatures"})

@@ -15,6 +15,7 @@ from confluent_kafka import Message
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
 
 from penstock.client.cache import OnceCache
+from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaVersion
@@ -22,7 +23,7 @@ from penstock.serdes.avro import AvroSchemas
 from penstock.serdes.codec import MessageReader, MessageWriter, message_writer
 from penstock.serdes.config import SerdeConfig
 from penstock.serdes.errors import SerdeError, UnreadableSchema
-from penstock.serdes.ports import Registrar, SchemaSource
+from penstock.serdes.ports import ConfluentSource, Registrar, SchemaSource
 from penstock.serdes.registration import TRANSPORT_KEY, Registration, perform
 
 __all__ = ["GlueAvroDeserializer", "GlueAvroSerializer"]
@@ -151,7 +152,9 @@ class GlueAvroDeserializer(Deserializer):
     """Messages of any registered version to values; safe for threads.
 
     With ``reader_schema`` (Avro definition) every value is resolved to that schema: fields it lacks are dropped, fields the
-    writer lacked get their defaults. Other arguments as in :class:`GlueAvroSerializer`.
+    writer lacked get their defaults. Records of Confluent's serialisers (id or GUID in front, or in a header) are read too
+    where ``schema.registry.url`` says where their ids are known, or ``confluent`` is a source of them; by default they are
+    refused like any other bytes without AWS's frame. Other arguments as in :class:`GlueAvroSerializer`.
     """
 
     __slots__ = ("_reader",)
@@ -162,11 +165,17 @@ class GlueAvroDeserializer(Deserializer):
         *,
         reader_schema: str | Mapping[str, Any] | list[Any] | None = None,
         source: SchemaSource | None = None,
+        confluent: ConfluentSource | None = None,
         **settings: Any,
     ) -> None:
         config = _config(properties, settings)
+        if confluent is None and config.confluent_url is not None:
+            confluent = ConfluentClient(
+                config.confluent_url, user_info=config.confluent_user_info, cache_size=config.cache_size
+            )
         self._reader = MessageReader(
             source or RegistryClient(region=config.region, endpoint_url=config.endpoint_url, cache_size=config.cache_size),
+            confluent=confluent,
             reader_schema=_text(reader_schema),
             cache_size=config.cache_size,
             limits=config.limits,
@@ -174,16 +183,19 @@ class GlueAvroDeserializer(Deserializer):
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
         """The value; ``None`` for a tombstone. Raises :class:`SerdeError` with the topic in its text."""
-        try:
+        if ctx is None:
             return self._reader.read(value)
+        try:
+            return self._reader.read(value, ctx.headers, key=ctx.field == MessageField.KEY)
         except SerdeError as error:
-            raise error.at(ctx.topic if ctx is not None else None) from error.__cause__
+            raise error.at(ctx.topic) from error.__cause__
 
     def message(self, message: Message, field: MessageField = MessageField.VALUE) -> Any:
         """The value (or key) of a consumed message; errors name its topic, partition and offset."""
-        data = message.key() if field is MessageField.KEY else message.value()
+        is_key = field == MessageField.KEY
+        data = message.key() if is_key else message.value()
         try:
-            return self._reader.read(data)
+            return self._reader.read(data, message.headers(), key=is_key)
         except SerdeError as error:
             raise error.at(message.topic(), message.partition(), message.offset()) from error.__cause__
 

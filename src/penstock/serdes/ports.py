@@ -1,15 +1,15 @@
-"""What the serdes need of a registry. :class:`penstock.client.registry.RegistryClient` has it; tests bring a fake."""
+"""What the serdes need of a registry. The clients in :mod:`penstock.client` have it; tests bring fakes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from penstock.schema.version import SchemaVersion
+from penstock.schema.version import SchemaText, SchemaVersion
 
 if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
 
-__all__ = ["Registrar", "SchemaSource"]
+__all__ = ["ConfluentRegistrar", "ConfluentSource", "Registrar", "SchemaSource"]
 
 
 class SchemaSource(Protocol):
@@ -21,6 +21,26 @@ class SchemaSource(Protocol):
 
     def latest(self, registry: str, schema: str) -> SchemaVersion:
         """The highest AVAILABLE version of a schema."""
+        ...
+
+
+class ConfluentSource(Protocol):
+    """Reads definitions by Confluent's ids. :class:`penstock.client.confluent.ConfluentClient` has it."""
+
+    def text(self, schema_id: int | UUID) -> SchemaText:
+        """The definition with this id or GUID, expected to be cached; :class:`penstock.errors.NotFound`."""
+        ...
+
+
+class ConfluentRegistrar(ConfluentSource, Protocol):
+    """Also finds and registers. Both return the id and, where the registry has such, the GUID."""
+
+    def find(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
+        """The ids of a definition under a subject; :class:`penstock.errors.NotFound`."""
+        ...
+
+    def register(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
+        """The ids of a definition under a subject, registered first where it is new."""
         ...
 
 

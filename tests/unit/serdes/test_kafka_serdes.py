@@ -41,6 +41,9 @@ class Consumed:
     def key(self) -> bytes | None:
         return self._value
 
+    def headers(self) -> None:
+        return None
+
     def topic(self) -> str:
         return "flights"
 
