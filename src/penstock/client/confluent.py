@@ -13,7 +13,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit, urlunsplit
-from urllib.request import Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 from uuid import UUID
 
 from penstock import __version__
@@ -63,7 +63,7 @@ class ConfluentClient:
         self._timeout = timeout_seconds
         self._attempts = attempts
         self._sleep = sleep
-        self._opener = build_opener()
+        self._opener = build_opener(_NoRedirects)
         self._texts: OnceCache[int | UUID, SchemaText] = OnceCache(cache_size)
         self._unknown: OnceCache[int | UUID, str] = OnceCache(cache_size, seconds=unknown_seconds, clock=clock)
 
@@ -132,6 +132,13 @@ class ConfluentClient:
                     f"{self.url} gave no usable answer: {reason}.", remedy="Check that the registry runs and its URL."
                 )
         raise problem
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would carry the password elsewhere; it becomes the refusal that its status is."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
 
 
 def _address(url: str) -> tuple[str, str | None]:
