@@ -207,7 +207,7 @@ def real_oneof(item: Any) -> int | None:
 
 def type_name(item: Any) -> str:
     """The field's type without label: a scalar's name, or a full name with its leading dot."""
-    return _SCALARS.get(item.type) or str(item.type_name)
+    return str(item.type_name) or _SCALARS[item.type]
 
 
 def type_text(item: Any, tree: ProtoTree) -> str:

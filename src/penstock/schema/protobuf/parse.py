@@ -35,12 +35,15 @@ def parse_protobuf(text: str, references: Sequence[ReferencedText] = ()) -> tupl
         if not text.strip():
             raise InvalidSchema("The definition is empty.", remedy="Declare at least one message.")
         return text, _compile({**files, MAIN_FILE: text})
-    if len(text) > 2 * MAX_REFERENCED_CHARS:
-        raise InvalidSchema("The descriptor is too large.")
     # Rendered and compiled again, so that the compiler's rules hold for what comes as bytes too.
     source = _rendered(descriptor, files)
     check_text(source, "The descriptor's text")
     tree = _compile({**files, MAIN_FILE: source})
+    if render_file(tree) != source:
+        raise InvalidSchema(
+            "The descriptor is not one that a compiler makes: as text it means something else.",
+            remedy="Register the .proto text, or a descriptor with resolved names.",
+        )
     return source, tree
 
 
@@ -88,13 +91,15 @@ def _check_path(name: str) -> None:
 
 def _descriptor(text: str) -> Any | None:
     """The FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
-    if not text.strip() or any(character in text[:2000] for character in '{};"'):
+    if len(text) > MAX_REFERENCED_CHARS or not text.strip() or any(character in text[:2000] for character in '{};"'):
         return None
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    return parse_file_descriptor(data)
+    found = parse_file_descriptor(data)
+    # Some words are base64 of a message without a single known field.
+    return found if found is not None and found.ListFields() else None
 
 
 def _rendered(descriptor: Any, files: Mapping[str, str]) -> str:
