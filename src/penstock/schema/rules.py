@@ -17,7 +17,17 @@ class AvroRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonRules:
-    """Rules of JSON Schema."""
+    """Rules of JSON Schema. Without flags a schema is compatible where every document that the other accepts is accepted.
+
+    ``defaults_fill_required``: a property may become required where its schema has a default. ``exclusive_branches``: an
+    alternative of a oneOf has to be shown to exclude the others, since a value that two accept is refused.
+    ``lenient_content_models``: properties may be added to open objects and further ones limited (Confluent's
+    compatibility policy LENIENT).
+    """
+
+    defaults_fill_required: bool = False
+    exclusive_branches: bool = True
+    lenient_content_models: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +61,7 @@ GLUE_RULES = CompatibilityRules()
 
 CONFLUENT_RULES = CompatibilityRules(
     avro=AvroRules(top_level_names=True),
+    json=JsonRules(defaults_fill_required=True, exclusive_branches=False),
     protobuf=ProtobufRules(services=False, reserved=False, required_made=False, required_removed=True, written_labels=True),
 )
 """Confluent Schema Registry's published behaviour."""

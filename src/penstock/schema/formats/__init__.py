@@ -3,11 +3,12 @@
 from penstock.schema.errors import FormatNotServed
 from penstock.schema.format import SchemaFormat
 from penstock.schema.formats.avro import AvroFormat
+from penstock.schema.formats.jsonschema import JsonSchemaFormat
 from penstock.schema.formats.protobuf import ProtobufFormat
 
 __all__ = ["FORMATS", "format_of"]
 
-FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat(), "PROTOBUF": ProtobufFormat()}
+FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat(), "JSON": JsonSchemaFormat(), "PROTOBUF": ProtobufFormat()}
 
 
 def format_of(data_format: str) -> SchemaFormat:

@@ -1,0 +1,55 @@
+"""JSON Schema as a :class:`~penstock.schema.format.SchemaFormat`."""
+
+import json
+from collections.abc import Sequence
+
+from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
+from penstock.schema.hive import HiveColumn
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.canonical import canonical_text, canonical_with_references
+from penstock.schema.jsonschema.compare import incompatibilities
+from penstock.schema.jsonschema.document import read_document
+from penstock.schema.jsonschema.hive import columns, fields
+from penstock.schema.jsonschema.model import JsonSchema
+from penstock.schema.rules import CompatibilityRules
+
+__all__ = ["JsonSchemaFormat"]
+
+
+class JsonSchemaFormat:
+    """Drafts 04, 06 and 07 as Glue serves them, and 2019-09 and 2020-12 beside them."""
+
+    @property
+    def name(self) -> str:
+        """Glue's DataFormat."""
+        return "JSON"
+
+    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+
+        :class:`~penstock.errors.EnvironmentProblem` where the extra ``json`` is not installed.
+        """
+        document = read_document(text, references)
+        return ParsedSchema(
+            data_format=self.name,
+            text=text,
+            canonical=canonical_text(document),
+            fingerprint=fingerprint(canonical_with_references(document)),
+            tree=JsonSchema(document),
+        )
+
+    def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
+        """Why ``reader`` does not accept documents of ``writer``; empty when it does."""
+        return incompatibilities(reader.tree, writer.tree, rules.json)
+
+    def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
+        """The table columns of an object; :class:`~penstock.schema.errors.NoColumns` for other types."""
+        return columns(schema.tree)
+
+    def pretty(self, schema: ParsedSchema) -> str:
+        """The canonical form, one member a line."""
+        return json.dumps(json.loads(schema.canonical), indent=2, ensure_ascii=False)
+
+    def fields(self, schema: ParsedSchema) -> Sequence[Field]:
+        """The properties of an object at the top; none for any other type."""
+        return fields(schema.tree)

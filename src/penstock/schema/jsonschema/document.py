@@ -1,0 +1,263 @@
+"""A definition with all it refers to: every schema in it with its draft and base URI, and where each ``$ref`` leads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import ReferencedText
+from penstock.schema.json_text import read_json
+from penstock.schema.jsonschema.drafts import DRAFT_07, Draft, draft_of, subschemas
+from penstock.schema.jsonschema.library import check_by_library, check_pattern
+from penstock.schema.jsonschema.rewriting import for_library
+
+__all__ = ["BASE", "Document", "Place", "escape", "read_document"]
+
+BASE = "http://penstock.invalid/schema.json"
+"""The URI of a definition without one. The top-level domain is reserved to have no host."""
+
+_REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
+_MAX_PATTERNS = 2_000
+_MAX_PATTERN_CHARS = 50_000
+_LOOKUP_REMEDY = (
+    "Put the schema into this definition, under definitions or $defs, or register it and name it among the references."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A schema, a mapping, at its place: the URI that its references are relative to, its draft, its path in its text."""
+
+    schema: dict[str, Any]
+    base: str
+    draft: Draft
+    path: str
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """``root`` is a mapping or a boolean. ``places`` and ``targets`` are by the ``id`` of the schema, a mapping."""
+
+    root: Any
+    draft: Draft
+    base: str = BASE
+    places: dict[int, Place] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    anchors: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    targets: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    patterns: dict[str, str] = field(default_factory=dict)
+    nodes: dict[int, object] = field(default_factory=dict)
+
+    def add(self, schema: Any, base: str, draft: Draft, path: str) -> None:
+        """Enter ``schema`` and all schemas in it."""
+        top = schema
+        pending: list[tuple[Any, str, Draft, str]] = [(schema, base, draft, path)]
+        while pending:
+            schema, base, draft, path = pending.pop()
+            if not isinstance(schema, dict) or id(schema) in self.places:
+                continue
+            if schema is top or isinstance(schema.get(draft.id_keyword), str):
+                draft = draft_of(schema, default=draft, path=path)
+            if not ("$ref" in schema and draft.ref_stands_alone):
+                base = self._identify(schema, base, draft)
+            self.places[id(schema)] = Place(schema, base, draft, path)
+            self._note_patterns(schema, path)
+            for tokens, inner in subschemas(schema, draft):
+                pending.append((inner, base, draft, path + "".join(f"/{escape(token)}" for token in tokens)))
+
+    def _identify(self, schema: dict[str, Any], base: str, draft: Draft) -> str:
+        """Enter the URI and the anchors of ``schema``; the base of what is in it."""
+        uri = schema.get(draft.id_keyword)
+        if isinstance(uri, str):
+            target, fragment = urldefrag(join(base, uri))
+            if fragment and draft.year <= 7:
+                self.anchors.setdefault(f"{target}#{fragment}", schema)
+            if target and not uri.startswith("#"):
+                base = target
+                self.resources.setdefault(base, schema)
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if isinstance(schema.get(keyword), str):
+                self.anchors.setdefault(f"{base}#{schema[keyword]}", schema)
+        return base
+
+    def _note_patterns(self, schema: dict[str, Any], path: str) -> None:
+        if isinstance(schema.get("pattern"), str):
+            self.patterns.setdefault(schema["pattern"], f"{path}/pattern")
+        named = schema.get("patternProperties")
+        for pattern in named if isinstance(named, dict) else ():
+            self.patterns.setdefault(pattern, f"{path}/patternProperties/{escape(pattern)}")
+
+    def resolve_all(self) -> None:
+        """Find the target of every reference, also of those in targets that no keyword leads to."""
+        done = 0
+        while done < len(self.places):
+            pending = list(self.places.values())[done:]
+            done += len(pending)
+            for place in pending:
+                found = tuple(self._resolve(place, keyword) for keyword in _references(place))
+                if found:
+                    self.targets[id(place.schema)] = found
+
+    def _resolve(self, place: Place, keyword: str) -> Any:
+        reference = place.schema[keyword]
+        path = f"{place.path}/{keyword}"
+        uri, fragment = urldefrag(join(place.base, reference))
+        resource = self._resource(uri, urldefrag(reference)[0])
+        if resource is None:
+            raise InvalidSchema(
+                f"{keyword} '{reference[:200]}' leads out of the definition, and no URL and no file is ever looked up.",
+                path=path,
+                remedy=_LOOKUP_REMEDY,
+            )
+        if fragment and not fragment.startswith("/"):
+            target = self.anchors.get(f"{uri}#{fragment}", self.anchors.get(f"{self._base_of(resource, uri)}#{fragment}"))
+        else:
+            target = _follow(resource, fragment)
+        if not isinstance(target, (dict, bool)):
+            raise InvalidSchema(
+                f"{keyword} '{reference[:200]}' leads to nothing that is a schema.",
+                path=path,
+                remedy="Correct the pointer; '#/definitions/NAME' and '#/$defs/NAME' count from the top of the definition.",
+            )
+        if isinstance(target, dict) and id(target) not in self.places:
+            inside = self.places.get(id(resource), place)
+            self.add(target, self._base_of(resource, uri), inside.draft, inside.path + fragment)
+        return target
+
+    def _base_of(self, resource: Any, uri: str) -> str:
+        place = self.places.get(id(resource))
+        return place.base if place else uri
+
+    def _resource(self, uri: str, reference: str) -> Any:
+        if uri not in self.resources:
+            if reference not in self.names:
+                return None
+            # Under this URI too, which is how the library will call it.
+            self.resources[uri] = self.names[reference]
+        return self.resources[uri]
+
+
+def read_document(text: str, references: Sequence[ReferencedText] = ()) -> Document:
+    """The definition ``text``, valid by its draft; :class:`InvalidSchema` says what is wrong where."""
+    root = _read(text)
+    draft = draft_of(root, default=DRAFT_07)
+    document = Document(root=root, draft=draft)
+    document.resources[BASE] = root
+    document.add(root, BASE, draft, "")
+    document.base = document.places[id(root)].base if isinstance(root, dict) else BASE
+    document.resources.setdefault(document.base, root)
+    for reference in references:
+        other = _read(reference.text, name=reference.name)
+        uri = urldefrag(join(document.base, reference.name))[0]
+        document.names[reference.name] = other
+        document.resources[uri] = other
+        document.add(other, uri, draft, f"{reference.name}#")
+    _check_patterns(document.patterns)
+    document.resolve_all()
+    _check_patterns(document.patterns)
+    _check_by_library(document)
+    _check_cycles(document)
+    return document
+
+
+def _read(text: str, name: str | None = None) -> Any:
+    value = read_json(text)
+    if not isinstance(value, (dict, bool)):
+        what = f"The referenced definition '{name[:100]}'" if name else "The definition"
+        raise InvalidSchema(f"{what} is {_kind(value)}, and a JSON Schema is an object, true or false.")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return {list: "an array", str: "a string", type(None): "null"}.get(type(value), "a number")
+
+
+def _references(place: Place) -> Iterator[str]:
+    for keyword in _REFERENCE_KEYWORDS:
+        if isinstance(place.schema.get(keyword), str) and (keyword == "$ref" or place.draft.year >= 2019):
+            yield keyword
+
+
+def _check_patterns(patterns: Mapping[str, str]) -> None:
+    if len(patterns) > _MAX_PATTERNS or sum(map(len, patterns)) > _MAX_PATTERN_CHARS:
+        raise InvalidSchema(
+            f"The definition has {len(patterns)} regular expressions of {sum(map(len, patterns))} characters; "
+            f"the limits are {_MAX_PATTERNS} and {_MAX_PATTERN_CHARS}.",
+            remedy="Use enum for lists of names, or split the schema.",
+        )
+    for pattern, path in patterns.items():
+        check_pattern(pattern, path)
+
+
+def _check_by_library(document: Document) -> None:
+    others: dict[str, tuple[Any, Draft]] = {}
+    for uri, schema in document.resources.items():
+        place = document.places.get(id(schema))
+        # Those inside another schema come to the library with its text.
+        if schema is not document.root and (place is None or place.path.endswith("#")):
+            others[uri] = (for_library(schema), place.draft if place else document.draft)
+    check_by_library(for_library(document.root), document.draft, BASE, others)
+
+
+def _check_cycles(document: Document) -> None:
+    """Refuse schemas that apply themselves to the same value again, which no validator can finish."""
+    done: set[int] = set()
+    for start in document.places.values():
+        open_ids: set[int] = set()
+        stack: list[tuple[Place, Iterator[Any]]] = []
+        if id(start.schema) not in done:
+            stack.append((start, _in_place(document, start)))
+            open_ids.add(id(start.schema))
+        while stack:
+            place, following = stack[-1]
+            schema = next(following, None)
+            if schema is None:
+                stack.pop()
+                open_ids.discard(id(place.schema))
+                done.add(id(place.schema))
+            elif isinstance(schema, dict) and id(schema) in open_ids:
+                raise InvalidSchema(
+                    "The schema applies itself to the same value again, without end.",
+                    path=place.path or "/",
+                    remedy="Refer back only from inside properties or items.",
+                )
+            elif isinstance(schema, dict) and id(schema) not in done:
+                inner = document.places[id(schema)]
+                stack.append((inner, _in_place(document, inner)))
+                open_ids.add(id(schema))
+
+
+def _in_place(document: Document, place: Place) -> Iterator[Any]:
+    """The schemas that ``place`` applies to the value that it is applied to itself."""
+    yield from document.targets.get(id(place.schema), ())
+    if "$ref" in place.schema and place.draft.ref_stands_alone:
+        return
+    for tokens, schema in subschemas(place.schema, place.draft):
+        if tokens[0] in {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas"}:
+            yield schema
+
+
+def join(base: str, reference: str) -> str:
+    """``reference`` relative to ``base``; urljoin knows no URNs."""
+    if reference.startswith("#"):
+        return base + reference
+    return urljoin(base, reference) if reference else base
+
+
+def escape(token: str) -> str:
+    """``token`` as a step of a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def _follow(schema: Any, pointer: str) -> Any:
+    for step in pointer.split("/")[1:]:
+        token = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, dict) and token in schema:
+            schema = schema[token]
+        elif isinstance(schema, list) and token.isdecimal() and int(token) < len(schema):
+            schema = schema[int(token)]
+        else:
+            return None
+    return schema

@@ -1,0 +1,111 @@
+"""The drafts of JSON Schema that are read, and where in each of them a schema holds other schemas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.schema.errors import InvalidSchema
+
+__all__ = ["DRAFT_07", "Draft", "draft_of", "since", "subschemas"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One draft. ``year`` orders them: 4, 6, 7, 2019, 2020."""
+
+    year: int
+    uri: str
+    validator: str
+
+    @property
+    def id_keyword(self) -> str:
+        """The keyword that gives a schema its URI."""
+        return "id" if self.year == 4 else "$id"
+
+    @property
+    def ref_stands_alone(self) -> bool:
+        """Keywords beside ``$ref`` mean nothing (up to draft 7)."""
+        return self.year <= 7
+
+
+DRAFT_07 = Draft(year=7, uri="http://json-schema.org/draft-07/schema", validator="Draft7Validator")
+"""The draft of a definition without ``$schema``, as Glue and Confluent read it."""
+
+_DRAFTS = (
+    Draft(year=4, uri="http://json-schema.org/draft-04/schema", validator="Draft4Validator"),
+    Draft(year=6, uri="http://json-schema.org/draft-06/schema", validator="Draft6Validator"),
+    DRAFT_07,
+    Draft(year=2019, uri="https://json-schema.org/draft/2019-09/schema", validator="Draft201909Validator"),
+    Draft(year=2020, uri="https://json-schema.org/draft/2020-12/schema", validator="Draft202012Validator"),
+)
+_BY_NAME = {draft.uri.partition("://")[2]: draft for draft in _DRAFTS}
+
+_ONE = {"additionalProperties": 4, "not": 4, "contains": 6, "propertyNames": 6, "if": 7, "then": 7, "else": 7}
+_ONE_NEW = {"unevaluatedItems": 2019, "unevaluatedProperties": 2019, "contentSchema": 2019}
+_MANY = {"allOf": 4, "anyOf": 4, "oneOf": 4, "prefixItems": 2020}
+_SINCE = {**_ONE, **_ONE_NEW, **_MANY, "const": 6, "dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019}
+_NAMED = {"properties": 4, "patternProperties": 4, "definitions": 4, "$defs": 4, "dependencies": 4, "dependentSchemas": 2019}
+
+
+def since(keyword: str) -> int:
+    """The year of the first draft that has ``keyword``."""
+    return _SINCE.get(keyword, 4)
+
+
+def draft_of(schema: Any, *, default: Draft, path: str = "") -> Draft:
+    """The draft that ``$schema`` names, else ``default``; :class:`InvalidSchema` for a draft that is not read."""
+    if not isinstance(schema, dict) or "$schema" not in schema:
+        return default
+    uri = schema["$schema"]
+    if isinstance(uri, str):
+        scheme, _, name = uri.strip().removesuffix("#").partition("://")
+        if scheme in {"http", "https"} and name in _BY_NAME:
+            return _BY_NAME[name]
+    raise InvalidSchema(
+        f"$schema {str(uri)[:100]!r} is no draft that is read here.",
+        path=f"{path}/$schema",
+        remedy=f"Use one of {', '.join(draft.uri for draft in _DRAFTS)}, or none for draft 7.",
+    )
+
+
+def subschemas(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The schemas that ``schema`` holds by ``draft``, each with its pointer's tokens from here."""
+    if "$ref" in schema and draft.ref_stands_alone:
+        for keyword in ("definitions", "$defs"):
+            yield from _named(schema, keyword)
+        return
+    for keyword, year in (*_ONE.items(), *_ONE_NEW.items()):
+        if keyword in schema and draft.year >= year:
+            yield (keyword,), schema[keyword]
+    for keyword, year in _MANY.items():
+        if draft.year >= year:
+            yield from _many(schema, keyword)
+    for keyword, year in _NAMED.items():
+        if draft.year >= year:
+            yield from _named(schema, keyword)
+    yield from _items(schema, draft)
+
+
+def _items(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(schema.get("items"), list):
+        if draft.year < 2020:
+            yield from _many(schema, "items")
+    elif "items" in schema:
+        yield ("items",), schema["items"]
+    if "additionalItems" in schema and draft.year < 2020:
+        yield ("additionalItems",), schema["additionalItems"]
+
+
+def _many(schema: dict[str, Any], keyword: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    value = schema.get(keyword)
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield (keyword, str(index)), item
+
+
+def _named(schema: dict[str, Any], keyword: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    value = schema.get(keyword)
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, (dict, bool)):
+                yield (keyword, name), item

@@ -1,0 +1,179 @@
+"""The walk over two JSON Schemas: questions about pairs of schemas, each asked once, on a stack of its own.
+
+A rule is a generator that yields the questions it depends on and is sent their findings; none means that the claim holds.
+A pair met again while it is open, one or more steps deeper in the value, counts as readable, since values are finite; where
+that guess proves wrong, the walk runs again knowing it, so that the answer does not depend on the order of the walk.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from penstock.schema.errors import TooComplex
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.facts import Facts, gather
+from penstock.schema.jsonschema.identity import Identity
+from penstock.schema.jsonschema.model import TRUE, Node, constant, negation, of_types, presence
+from penstock.schema.rules import JsonRules
+
+__all__ = ["MAX_FINDINGS", "Ask", "Comparison", "Findings", "Rule"]
+
+MAX_FINDINGS = 1_000
+_MAX_STEPS = 15_000
+_MAX_WORK = 400_000
+
+Findings = tuple[Incompatibility, ...]
+Kind = Literal["covers", "part", "empty"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """One question.
+
+    covers: does ``node`` accept all values that all of ``nodes`` accept? part: the same for what ``node`` says itself,
+    without ``$ref`` and ``allOf``. empty: is there no value that all of ``nodes`` accept? ``inside``: about a property, an
+    item or a name of the value that was asked about before.
+    """
+
+    kind: Kind
+    node: Node
+    nodes: tuple[Node, ...]
+    path: str = ""
+    inside: bool = False
+
+
+Rule = Generator[Ask, Findings, list[Incompatibility]]
+_Key = tuple[Kind, int, frozenset[int]]
+
+
+@dataclass(slots=True, eq=False)
+class Comparison:
+    """One comparison. What it learns about pairs survives its runs; nodes made on the way are kept, each one node."""
+
+    rules: JsonRules
+    identity: Identity
+    answer: Callable[["Comparison", Ask], Rule]
+    broken: dict[_Key, Findings] = field(default_factory=dict)
+    sound: set[_Key] = field(default_factory=set)
+    guessed: set[_Key] = field(default_factory=set)
+    guessed_wrong: bool = False
+    known: dict[frozenset[int], Facts] = field(default_factory=dict)
+    constants: dict[str, Node] = field(default_factory=dict)
+    made: dict[tuple[str, object], Node] = field(default_factory=dict)
+    steps: int = 0
+    work: int = 0
+
+    def run(self, question: Ask) -> Findings:
+        """The findings of ``question``."""
+        while True:
+            self.sound.clear()
+            self.guessed.clear()
+            self.guessed_wrong = False
+            found = self._walk(question)
+            if not self.guessed_wrong:
+                return found
+
+    @property
+    def pressed(self) -> bool:
+        """Whether so much is spent already that the first finding has to do."""
+        return self.steps > _MAX_STEPS // 5 or self.work > _MAX_WORK // 5
+
+    def facts(self, nodes: Sequence[Node]) -> Facts:
+        """What holds for a value that all ``nodes`` accept."""
+        key = frozenset(map(id, nodes))
+        if key not in self.known:
+            facts = gather(nodes, self.constants, constant)
+            self.spend(1 + sum(1 + len(part.properties) for part in facts.nodes))
+            self.known[key] = facts
+        return self.known[key]
+
+    def spend(self, amount: int) -> None:
+        """Count work that is no step of the walk."""
+        self.work += amount
+        if self.work > _MAX_WORK:
+            raise _too_complex()
+
+    def constant(self, value: object, key: str) -> Node:
+        """The schema of ``value`` alone."""
+        if key not in self.constants:
+            self.constants[key] = constant(value)
+        return self.constants[key]
+
+    def negation(self, node: Node) -> Node:
+        """The schema of what ``node`` does not accept."""
+        return self._make(("not", id(node)), lambda: negation(node))
+
+    def of_types(self, types: frozenset[str]) -> Node:
+        """The schema of all values of ``types``."""
+        return self._make(("type", types), lambda: of_types(types))
+
+    def presence(self, name: str) -> Node:
+        """The schema that asks for a property."""
+        return self._make(("required", name), lambda: presence(name))
+
+    def _make(self, key: tuple[str, object], make: Callable[[], Node]) -> Node:
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def _walk(self, question: Ask) -> Findings:
+        stack: list[tuple[Rule, _Key, int]] = []
+        open_at: dict[_Key, int] = {}
+        answer: Findings | None = None
+        pending: Ask | None = question
+        while pending is not None or stack:
+            if pending is not None:
+                self.steps += 1
+                if self.steps > _MAX_STEPS:
+                    raise _too_complex()
+                key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)))
+                depth = (stack[-1][2] if stack else 0) + pending.inside
+                answer = self._known(key, pending, open_at, depth)
+                if answer is None:
+                    open_at[key] = depth
+                    stack.append((self.answer(self, pending), key, depth))
+                pending = None
+            else:
+                rule, key, _ = stack[-1]
+                try:
+                    pending = rule.send(answer) if answer is not None else next(rule)
+                    answer = None
+                except StopIteration as done:
+                    stack.pop()
+                    del open_at[key]
+                    answer = tuple(done.value[:MAX_FINDINGS])
+                    self._settle(key, answer)
+        return answer or ()
+
+    def _known(self, key: _Key, ask: Ask, open_at: dict[_Key, int], depth: int) -> Findings | None:
+        if key in self.broken:
+            return self.broken[key]
+        if key in open_at:
+            if ask.kind == "empty" or open_at[key] >= depth:
+                return (_UNDECIDED,)
+            self.guessed.add(key)
+            return ()
+        return () if key in self.sound or (ask.kind != "empty" and ask.node is TRUE) else None
+
+    def _settle(self, key: _Key, findings: Findings) -> None:
+        if findings:
+            self.broken[key] = findings
+            self.guessed_wrong |= key in self.guessed
+        else:
+            self.sound.add(key)
+
+
+_UNDECIDED = Incompatibility(
+    path="",
+    rule="COMBINED_TYPE_SUBSCHEMAS_CHANGED",
+    reader="a schema that refers to itself",
+    writer="a schema that refers to itself",
+    message="whether the one accepts what the other does depends on itself. Keep the combination as it was.",
+)
+
+
+def _too_complex() -> TooComplex:
+    return TooComplex(
+        "The two schemas are too large to compare: too many combinations of their parts.",
+        remedy="Split the schema, or shorten its oneOf, anyOf and enum lists.",
+    )

@@ -1,0 +1,254 @@
+"""What a value is known to be that several schemas accept at once: the writer's side of every rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from penstock.schema.jsonschema.library import matches
+from penstock.schema.jsonschema.model import FALSE, TRUE, Bound, Node, type_names, types_of_value, value_key
+
+__all__ = ["Choice", "Facts", "effective", "gather", "value_obeys"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Alternatives of which a value takes one; ``exclusive``: exactly one (oneOf)."""
+
+    keyword: str
+    branches: tuple[Node, ...]
+    exclusive: bool
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Facts:
+    """The union of what ``nodes`` say. ``empty``: no value at all is accepted, as far as that shows at once."""
+
+    nodes: tuple[Node, ...]
+    types: frozenset[str]
+    values: tuple[Any, ...] | None
+    lower: Bound | None
+    upper: Bound | None
+    multiples: tuple[Fraction, ...]
+    min_length: int
+    max_length: int | None
+    patterns: frozenset[str]
+    required: frozenset[str]
+    min_properties: int
+    max_properties: int | None
+    min_items: int
+    max_items: int | None
+    unique: bool
+    choices: tuple[Choice, ...] = ()
+    negated: tuple[Node, ...] = ()
+    conditional: tuple[Node, ...] = ()
+    empty: bool = False
+    names: frozenset[str] = frozenset()
+    _effective: dict[str, tuple[Node, ...]] = field(default_factory=dict)
+
+    def property(self, name: str) -> tuple[Node, ...]:
+        """The schemas for the property ``name``; FALSE alone where it cannot be there, none where it is free."""
+        found = self._effective.get(name)
+        if found is None:
+            found = self._effective[name] = _conjunction(node for part in self.nodes for node in effective(part, name) or ())
+        return found
+
+    def item(self, index: int) -> tuple[Node, ...]:
+        """The schemas for the item at ``index``."""
+        return _conjunction(part.prefix[index] if index < len(part.prefix) else part.rest for part in self.nodes)
+
+    def rest(self) -> tuple[Node, ...]:
+        """The schemas for the items behind those that any schema lists."""
+        return _conjunction(part.rest for part in self.nodes)
+
+    def describe(self) -> str:
+        """The types, for people."""
+        if self.values is not None and len(self.values) <= 5:
+            return " or ".join(value_key(value)[:60] for value in self.values) or "nothing"
+        return "any value" if self.types >= TRUE.types else type_names(self.types)
+
+
+def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> Facts:
+    """The facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node."""
+    parts = _spread(nodes, constants, make)
+    types = frozenset.intersection(TRUE.types, *(part.types for part in parts))
+    if any(multiple.denominator == 1 for part in parts for multiple in part.multiples if not _counts_spelling(part)):
+        types = types - {"fraction"}
+    facts = Facts(
+        nodes=tuple(parts),
+        types=types,
+        values=_values(parts),
+        lower=max((p.lower for p in parts if p.lower), key=lambda b: (b.value, b.strict), default=None),
+        upper=min((p.upper for p in parts if p.upper), key=lambda b: (b.value, not b.strict), default=None),
+        multiples=tuple(dict.fromkeys(m for part in parts for m in part.multiples)),
+        min_length=max((part.min_length for part in parts), default=0),
+        max_length=_least(part.max_length for part in parts),
+        patterns=frozenset(part.pattern for part in parts if part.pattern is not None),
+        required=_required(parts),
+        min_properties=max((part.min_properties for part in parts), default=0),
+        max_properties=_least(part.max_properties for part in parts),
+        min_items=max((part.min_items for part in parts), default=0),
+        max_items=_least(part.max_items for part in parts),
+        unique=any(part.unique for part in parts),
+        choices=_choices(parts),
+        negated=tuple(node for part in parts if (node := part.child("not")) is not None),
+        conditional=tuple(part for part in parts if part.child("if") is not None),
+        names=frozenset(name for part in parts for name in part.properties),
+    )
+    _tighten(facts)
+    return facts
+
+
+def effective(part: Node, name: str) -> tuple[Node, ...] | None:
+    """What ``part`` alone asks of the property ``name``; None where a pattern cannot be decided."""
+    found = [part.properties[name]] if name in part.properties else []
+    undecided = False
+    for pattern, node in part.patterns.items():
+        match matches(pattern, name):
+            case True:
+                found.append(node)
+            case None:
+                undecided = True
+    if found or not undecided:
+        return tuple(found) or (part.additional,)
+    return None
+
+
+def value_obeys(value: Any, part: Node) -> bool | None:
+    """Whether ``value`` obeys what ``part`` says about numbers and strings; None where a pattern cannot be decided."""
+    if isinstance(value, str):
+        if len(value) < part.min_length or (part.max_length is not None and len(value) > part.max_length):
+            return False
+        return part.pattern is None or matches(part.pattern, value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+        if part.lower and (number < part.lower.value or (part.lower.strict and number == part.lower.value)):
+            return False
+        if part.upper and (number > part.upper.value or (part.upper.strict and number == part.upper.value)):
+            return False
+        return all(number % multiple == 0 for multiple in part.multiples if multiple)
+    return True
+
+
+def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> list[Node]:
+    """``nodes`` and all schemas that hold for the same value, each once."""
+    found: dict[int, Node] = {}
+    pending = list(nodes)
+    dependent: list[Node] = []
+    while pending:
+        node = pending.pop()
+        if id(node) in found or node is TRUE:
+            continue
+        found[id(node)] = node
+        pending.extend(inner for _, inner in node.in_place())
+        if node.values is not None and len(node.values) == 1 and node.place is not None:
+            key = value_key(node.values[0])
+            if key not in constants:
+                constants[key] = make(node.values[0])
+            pending.append(constants[key])
+        if node.dependent_schemas:
+            dependent.append(node)
+        if not pending and dependent:
+            required = _required(found.values())
+            for part in dependent:
+                pending.extend(inner for name, (_, inner) in part.dependent_schemas.items() if name in required)
+            pending = [inner for inner in pending if id(inner) not in found]
+    return list(found.values())
+
+
+def _required(parts: Any) -> frozenset[str]:
+    """The names that have to be there, those that others bring along included."""
+    parts = list(parts)
+    required = {name for part in parts for name in part.required}
+    links = [link for part in parts for link in part.dependent_required.items()]
+    grown = True
+    while grown and links:
+        added = {name for trigger, names in links if trigger in required for name in names} - required
+        required |= added
+        grown = bool(added)
+    return frozenset(required)
+
+
+def _values(parts: Sequence[Node]) -> tuple[Any, ...] | None:
+    lists = [part.values for part in parts if part.values is not None]
+    if not lists:
+        return None
+    kept = {value_key(value): value for value in lists[0]}
+    for other in lists[1:]:
+        keys = {value_key(value) for value in other}
+        kept = {key: value for key, value in kept.items() if key in keys}
+    return tuple(kept.values())
+
+
+def _choices(parts: Sequence[Node]) -> tuple[Choice, ...]:
+    """The alternatives that are still open: none of whose branches holds already."""
+    held = {id(part) for part in parts}
+    found = []
+    for part in parts:
+        for keyword in ("anyOf", "oneOf"):
+            branches = part.several(keyword)
+            if branches and not any(id(branch) in held for branch in branches):
+                found.append(Choice(keyword, branches, keyword == "oneOf"))
+    return tuple(found)
+
+
+def _tighten(facts: Facts) -> None:
+    """Draw the consequences: types by choices, values by types, bounds of whole numbers, what contradicts itself."""
+    for choice in facts.choices:
+        facts.types &= frozenset().union(*(branch.types for branch in choice.branches))
+    if facts.values is None and facts.types <= {"null", "boolean"}:
+        facts.values = tuple(value for value in (None, True, False) if types_of_value(value) <= facts.types)
+    if facts.values is not None:
+        facts.values = tuple(
+            value
+            for value in facts.values
+            if types_of_value(value) <= facts.types and all(value_obeys(value, part) is not False for part in facts.nodes)
+        )
+        facts.types = frozenset().union(*map(types_of_value, facts.values))
+    if "fraction" not in facts.types and "integer" in facts.types:
+        facts.lower = facts.lower and _whole_bound(facts.lower, up=True)
+        facts.upper = facts.upper and _whole_bound(facts.upper, up=False)
+        facts.multiples = (*facts.multiples, Fraction(1))
+    facts.types = facts.types - _impossible(facts)
+    facts.empty = not facts.types or any(part is FALSE for part in facts.nodes)
+
+
+def _impossible(facts: Facts) -> frozenset[str]:
+    """The types of which no value obeys the bounds."""
+    found: set[str] = set()
+    if facts.lower and facts.upper:
+        low, high = facts.lower, facts.upper
+        if low.value > high.value or (low.value == high.value and (low.strict or high.strict)):
+            found |= {"integer", "fraction"}
+    if facts.max_length is not None and facts.min_length > facts.max_length:
+        found.add("string")
+    if facts.max_items is not None and facts.min_items > facts.max_items:
+        found.add("array")
+    least = max(facts.min_properties, len(facts.required))
+    if (facts.max_properties is not None and least > facts.max_properties) or (
+        "object" in facts.types and any(facts.property(name) == (FALSE,) for name in facts.required)
+    ):
+        found.add("object")
+    return frozenset(found)
+
+
+def _counts_spelling(part: Node) -> bool:
+    """Draft 4 takes 1.0 for a number that is no integer."""
+    return part.place is not None and part.place.draft.year == 4
+
+
+def _whole_bound(bound: Bound, *, up: bool) -> Bound:
+    value = ceil(bound.value) if up else floor(bound.value)
+    if bound.strict and value == bound.value:
+        value += 1 if up else -1
+    return Bound(Fraction(value), strict=False, keyword=bound.keyword)
+
+
+def _conjunction(nodes: Any) -> tuple[Node, ...]:
+    found = {id(node): node for node in nodes if node is not TRUE}
+    return (FALSE,) if id(FALSE) in found else tuple(found.values())
+
+
+def _least(values: Any) -> int | None:
+    return min((value for value in values if value is not None), default=None)

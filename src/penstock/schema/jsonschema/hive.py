@@ -1,0 +1,168 @@
+"""Table columns and fields from a JSON Schema.
+
+The types are those by which Spark's JSON reader decodes the same documents: integer becomes bigint, number double, objects
+with properties a struct, objects with a schema for further properties a map. What has no one type (several types, free
+objects, tuples) is a string that holds the JSON text. Formats such as date-time stay strings, as in the documents.
+"""
+
+import re
+from collections.abc import Sequence
+
+from penstock.schema.errors import NoColumns
+from penstock.schema.format import Field
+from penstock.schema.hive import MAX_HIVE_DEPTH, MAX_HIVE_TYPE, HiveColumn
+from penstock.schema.jsonschema.facts import Facts, gather
+from penstock.schema.jsonschema.model import FALSE, JsonSchema, Node, constant, step, type_names
+
+__all__ = ["columns", "fields"]
+
+_TEXT = "string"
+_PLAIN = {"boolean": "boolean", "integer": "bigint", "string": _TEXT, "null": _TEXT}
+_UNFIT = re.compile(r"[,:<>`\s]")
+
+
+def fields(tree: JsonSchema) -> tuple[Field, ...]:
+    """The properties at the top, in the order of the definition; none for a schema of anything else."""
+    types = _Types()
+    facts = types.facts((tree.root,))
+    if "object" not in facts.types:
+        return ()
+    return tuple(
+        Field(
+            name=name,
+            type=_describe(types.facts(facts.property(name))),
+            doc=_comment(facts.property(name)),
+            required=name in facts.required,
+        )
+        for name in _names(facts)
+    )
+
+
+def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
+    """The columns of a schema with an object at its top.
+
+    Raises :class:`NoColumns` for other schemas, for types that contain themselves, for names that a table type cannot hold,
+    and for types that nest deeper than 64 levels or are longer than a catalog column holds.
+    """
+    types = _Types()
+    facts = types.facts((tree.root,))
+    names = _names(facts)
+    if facts.types - {"null"} != {"object"} or not names:
+        raise NoColumns(
+            f"A table's columns need an object with properties at the top of the schema, not {facts.describe()}.",
+            remedy='Give the schema "type": "object" and properties.',
+        )
+    inside = frozenset(map(id, facts.nodes))
+    return tuple(
+        HiveColumn(
+            name=name,
+            type=types.text(facts.property(name), step("properties", name), inside),
+            comment=_comment(facts.property(name)),
+        )
+        for name in names
+    )
+
+
+class _Types:
+    """Type texts of one schema; each group of schemas is written once, so that shared types cost nothing."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, Node] = {}
+        self.done: dict[frozenset[int], str] = {}
+
+    def facts(self, nodes: Sequence[Node]) -> Facts:
+        """What holds for a value that all ``nodes`` accept, where alternatives come down to null or one other schema."""
+        facts = gather(nodes, self.constants, constant)
+        for _ in range(MAX_HIVE_DEPTH):
+            found = [
+                branch
+                for choice in facts.choices
+                if len(real := [item for item in choice.branches if gather([item], {}, constant).types != {"null"}]) == 1
+                for branch in real
+            ]
+            if not found:
+                break
+            facts = gather([*facts.nodes, *found], self.constants, constant)
+        return facts
+
+    def text(self, nodes: tuple[Node, ...], path: str, inside: frozenset[int], depth: int = 1) -> str:
+        """The Hive type of a value that all ``nodes`` accept; ``inside`` are the schemas around it."""
+        key = frozenset(map(id, nodes))
+        if key in self.done:
+            return self.done[key]
+        if depth > MAX_HIVE_DEPTH:
+            raise NoColumns(f"{path}: types nest more than {MAX_HIVE_DEPTH} levels.", remedy="Flatten the schema.")
+        facts = self.facts(nodes)
+        own = {id(node) for node in facts.nodes}
+        if own & inside and facts.types - {"null"} <= {"object", "array"}:
+            raise NoColumns(
+                f"{path}: the schema contains itself, and a table's columns are finite.",
+                remedy="Bound the recursion, for example by an array of ids in place of the nested object.",
+            )
+        text = self._one(facts, path, inside | own, depth)
+        if len(text) > MAX_HIVE_TYPE:
+            raise NoColumns(
+                f"{path}: the column's type has {len(text)} characters; the catalog holds {MAX_HIVE_TYPE}.",
+                remedy="Flatten the schema, or repeat nested objects less often.",
+            )
+        self.done[key] = text
+        return text
+
+    def _one(self, facts: Facts, path: str, inside: frozenset[int], depth: int) -> str:
+        kinds = facts.types - {"null"}
+        if kinds and kinds <= {"integer", "fraction"}:
+            return "double" if "fraction" in kinds else "bigint"
+        if len(kinds) != 1 or facts.choices:
+            return _TEXT if len(kinds) != 1 or kinds & {"object", "array"} else _PLAIN[next(iter(kinds))]
+        if kinds == {"object"}:
+            return self._object(facts, path, inside, depth)
+        if kinds == {"array"}:
+            if any(node.prefix for node in facts.nodes) or not facts.rest() or facts.rest() == (FALSE,):
+                return f"array<{_TEXT}>"
+            return f"array<{self.text(facts.rest(), f'{path}/items', inside, depth + 1)}>"
+        return _PLAIN[next(iter(kinds))]
+
+    def _object(self, facts: Facts, path: str, inside: frozenset[int], depth: int) -> str:
+        names = _names(facts)
+        if names:
+            parts: list[str] = []
+            size = 0
+            for name in names:
+                where = path + step("properties", name)
+                if _UNFIT.search(name) or not name:
+                    raise NoColumns(
+                        f"{where}: '{name[:100]}' cannot be the name of a struct's field in a table.",
+                        remedy="Rename the property without spaces, commas, colons, backticks and angle brackets.",
+                    )
+                parts.append(f"{name}:{self.text(facts.property(name), where, inside, depth + 1)}")
+                size += len(parts[-1])
+                if size > MAX_HIVE_TYPE:
+                    break  # the caller refuses it by its length
+            return f"struct<{','.join(parts)}>"
+        values = [
+            node.additional for node in facts.nodes if node.additional not in (FALSE,) and node.additional.schema is not True
+        ]
+        values += [inner for node in facts.nodes for inner in node.patterns.values()]
+        if len(values) != 1:
+            return _TEXT
+        return f"map<string,{self.text(tuple(values), f'{path}/additionalProperties', inside, depth + 1)}>"
+
+
+def _names(facts: Facts) -> list[str]:
+    """The listed properties that may be there, in the order of the definition, the outermost schema's first."""
+    named = dict.fromkeys(name for node in facts.nodes for name in node.properties)
+    return [name for name in named if facts.property(name) != (FALSE,)]
+
+
+def _comment(nodes: Sequence[Node]) -> str | None:
+    for node in nodes:
+        text = node.schema.get("description") if isinstance(node.schema, dict) else None
+        if isinstance(text, str):
+            return text
+    return None
+
+
+def _describe(facts: Facts) -> str:
+    if facts.values is not None and facts.types:
+        return f"enum of {type_names(facts.types)}"
+    return facts.describe()

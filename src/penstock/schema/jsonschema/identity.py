@@ -1,0 +1,108 @@
+"""Which schemas of two documents say the same, word for word but for annotations, with all that they refer to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.schema.json_text import write_json
+from penstock.schema.jsonschema.document import Document, Place
+from penstock.schema.jsonschema.drafts import subschemas
+from penstock.schema.jsonschema.model import Node, normal
+
+__all__ = ["Identity"]
+
+_ANNOTATIONS = frozenset(
+    {"$schema", "$id", "id", "$anchor", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly"}
+    | {"deprecated", "format", "definitions", "$defs", "contentSchema", "contentMediaType", "contentEncoding"}
+)
+_UNORDERED = frozenset({"required", "enum", "type"})
+
+
+@dataclass(slots=True, eq=False)
+class Identity:
+    """Numbers for schemas: equal numbers of two schemas mean equal schemas, as far as :meth:`same` does not object."""
+
+    reader: Document
+    writer: Document
+    numbers: dict[str, int] = field(default_factory=dict)
+    own: dict[int, int] = field(default_factory=dict)
+    unlike: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for document in (self.reader, self.writer):
+            for place in reversed(list(document.places.values())):
+                if id(place.schema) not in self.own:
+                    self.own[id(place.schema)] = self._number(document, place)
+        self._find_unlike()
+
+    def same(self, one: Node, other: Node) -> bool:
+        """Whether two schemas surely accept the same values."""
+        if one is other:
+            return True
+        number = self.number(one)
+        return number is not None and number == self.number(other)
+
+    def number(self, node: Node) -> int | None:
+        """The number of ``node``; None where it refers to what differs between the documents."""
+        if isinstance(node.schema, bool):
+            return -1 if node.schema else -2
+        return None if id(node.schema) in self.unlike else self.own.get(id(node.schema))
+
+    def _number(self, document: Document, place: Place) -> int:
+        """Children have their numbers already: they were entered behind their parents."""
+        schema = place.schema
+        inner = {tokens: item for tokens, item in subschemas(schema, place.draft) if isinstance(item, dict)}
+        said: dict[str, Any] = {"$draft": place.draft.year}
+        for keyword, value in schema.items():
+            if keyword not in _ANNOTATIONS:
+                said[keyword] = self._said(keyword, value, inner)
+        targets = document.targets.get(id(schema), ())
+        if targets:
+            said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
+        return self.numbers.setdefault(write_json(said), len(self.numbers))
+
+    def _said(self, keyword: str, value: Any, inner: dict[tuple[str, ...], Any]) -> Any:
+        if (keyword,) in inner:
+            return {"$": self.own.get(id(value), id(value))}
+        if isinstance(value, dict):
+            return {
+                name: {"$": self.own.get(id(item), id(item))} if (keyword, name) in inner else normal(item)
+                for name, item in value.items()
+            }
+        if isinstance(value, list):
+            items = [
+                {"$": self.own.get(id(item), id(item))} if (keyword, str(index)) in inner else normal(item)
+                for index, item in enumerate(value)
+            ]
+            return sorted(items, key=write_json) if keyword in _UNORDERED else items
+        return normal(value)
+
+    def _find_unlike(self) -> None:
+        """Mark the schemas that refer, themselves or inside, to targets of one path that differ between the documents."""
+        targets: dict[str, set[int]] = {}
+        for document, target in self._all_targets():
+            targets.setdefault(_label(document, target), set()).add(self.own.get(id(target), -1))
+        differing = [target for document, target in self._all_targets() if len(targets[_label(document, target)]) > 1]
+        users: dict[int, list[int]] = {}
+        for document in (self.reader, self.writer):
+            for place in document.places.values():
+                inner = (item for _, item in subschemas(place.schema, place.draft))
+                for used in (*document.targets.get(id(place.schema), ()), *inner):
+                    users.setdefault(id(used), []).append(id(place.schema))
+        pending = [user for target in differing for user in users.get(id(target), ())]
+        while pending:
+            user = pending.pop()
+            if user not in self.unlike:
+                self.unlike.add(user)
+                pending.extend(users.get(user, ()))
+
+    def _all_targets(self) -> Iterator[tuple[Document, dict[str, Any]]]:
+        for document in (self.reader, self.writer):
+            for targets in document.targets.values():
+                for target in targets:
+                    if isinstance(target, dict):
+                        yield document, target
+
+
+def _label(document: Document, target: Any) -> str:
+    return document.places[id(target)].path if isinstance(target, dict) else str(target)

@@ -1,0 +1,113 @@
+"""The jsonschema-rs library behind one door: imported on first use, kept from looking anything up, bounded in its work."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+from penstock.errors import EnvironmentProblem
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.jsonschema.drafts import Draft
+
+__all__ = ["check_by_library", "check_pattern", "matches", "without_repetitions"]
+
+_MAX_PATTERN = 5_000
+_BACKTRACKS = 10_000
+_REGEX_BYTES = 1 << 20
+
+# Escapes are matched whole so that braces in them do not count.
+_REPETITION = re.compile(r"\\[uxpP]\{[^}]*\}|\\.|\{(\d{1,9})(?:,(\d{0,9}))?\}", re.DOTALL)
+
+
+def _library() -> ModuleType:
+    try:
+        import jsonschema_rs  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise EnvironmentProblem(
+            "JSON Schema needs the package jsonschema-rs, which is not installed.", remedy="pip install 'penstock[json]'"
+        ) from None
+    return jsonschema_rs
+
+
+def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[Any, Draft]]) -> None:
+    """Hold ``schema`` against its draft's meta-schema and compile it. ``others`` are the schemas it may refer to, by URI.
+
+    Raises :class:`InvalidSchema` with the path of the offending member. Neither a URL nor a file is ever followed.
+    """
+    library = _library()
+    number = getattr(library, draft.validator.removesuffix("Validator"))
+    resources = [(uri, other) for uri, (other, _) in others.items()]
+    options: dict[str, Any] = {"retriever": _refuse, "validate_formats": False, "pattern_options": _pattern_options(library)}
+    try:
+        if resources:
+            options["registry"] = library.Registry(resources, draft=number, retriever=_refuse)
+        for uri, (other, its_draft) in others.items():
+            getattr(library, its_draft.validator)(other, base_uri=uri, **options)
+        getattr(library, draft.validator)(schema, base_uri=base, **options)
+    except library.ValidationError as error:
+        path = "".join(f"/{_escape(str(step))}" for step in error.instance_path)
+        message = str(error.message)
+        raise InvalidSchema(
+            f"The definition is not a valid JSON Schema: {message[:300]}{'...' if len(message) > 300 else ''}",
+            path=path,
+            remedy=f"The rules are those of {draft.uri}.",
+        ) from None
+    except (ValueError, library.ReferencingError) as error:
+        raise InvalidSchema(f"The definition is not a valid JSON Schema: {str(error)[:300]}") from None
+
+
+def _pattern_options(library: ModuleType) -> Any:
+    return library.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_REGEX_BYTES)
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is not part of the definition, and nothing is looked up")
+
+
+def _escape(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def without_repetitions(pattern: str) -> str:
+    """``pattern`` with ``*`` for each counted repetition: the same syntax, compiled in no time."""
+    return _REPETITION.sub(lambda match: match[0] if match[1] is None else "*", pattern)
+
+
+def check_pattern(pattern: str, path: str) -> None:
+    """Raise :class:`InvalidSchema` where ``pattern`` is no regular expression. It is not run."""
+    if len(pattern) > _MAX_PATTERN:
+        raise InvalidSchema(f"The pattern has {len(pattern)} characters; the limit is {_MAX_PATTERN}.", path=path)
+    for match in _REPETITION.finditer(pattern):
+        if match[1] and match[2] and int(match[2]) < int(match[1]):
+            raise InvalidSchema(f"The pattern repeats {match[0]}, whose bounds are the wrong way round.", path=path)
+    if _matcher(without_repetitions(pattern)) is None:
+        raise InvalidSchema(
+            f"{pattern[:200]!r} is not a regular expression.",
+            path=path,
+            remedy="The dialect is ECMA 262, look-around and back-references included.",
+        )
+
+
+def matches(pattern: str, text: str) -> bool | None:
+    """Whether ``text`` matches ``pattern`` anywhere; None where that cannot be told with bounded work."""
+    matcher = _matcher(pattern)
+    return None if matcher is None else matcher(text)
+
+
+@lru_cache(maxsize=4_096)
+def _matcher(pattern: str) -> Callable[[str], bool | None] | None:
+    library = _library()
+    options = _pattern_options(library)
+    try:
+        validator = library.Draft7Validator({"pattern": pattern}, pattern_options=options, validate_formats=False)
+    except ValueError:
+        return None
+    kinds = library.ValidationErrorKind
+
+    def match(text: str) -> bool | None:
+        for error in validator.iter_errors(text):
+            return None if isinstance(error.kind, (kinds.BacktrackLimitExceeded, kinds.RegexEngineFailure)) else False
+        return True
+
+    return match

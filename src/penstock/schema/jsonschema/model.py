@@ -1,0 +1,355 @@
+"""A JSON Schema as the comparison sees it: one value for the spellings of all drafts, references followed on demand."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeVar, cast
+
+from penstock.schema.json_text import write_json
+from penstock.schema.jsonschema.document import Document, Place, escape
+from penstock.schema.jsonschema.drafts import since
+
+__all__ = [
+    "ALL_TYPES",
+    "FALSE",
+    "TRUE",
+    "Bound",
+    "JsonSchema",
+    "Node",
+    "constant",
+    "negation",
+    "normal",
+    "of_types",
+    "presence",
+    "step",
+    "type_names",
+    "types_of_value",
+    "value_key",
+]
+
+ALL_TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
+"""The kinds of values, apart from each other: ``number`` is integer and fraction."""
+
+_T = TypeVar("_T")
+_MAX_CONSTANT_DEPTH = 20
+_KINDS = {name: frozenset({name}) for name in ALL_TYPES} | {"number": frozenset({"integer", "fraction"})}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A least or greatest number; ``strict``: the number itself is outside. ``keyword`` said so."""
+
+    value: Fraction
+    strict: bool
+    keyword: str
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Node:
+    """One schema. Children are nodes; identity is equality, and one schema of one document is one node.
+
+    ``values`` of None: not restricted to a list. ``static_rest``: what properties and items that nothing else evaluated have
+    to be. ``in_place``: schemas that all hold for the same value (``$ref``, ``allOf``), each with its step in the path.
+    """
+
+    schema: Any
+    document: Document | None = None
+    place: Place | None = None
+    types: frozenset[str] = ALL_TYPES
+    values: tuple[Any, ...] | None = None
+    lower: Bound | None = None
+    upper: Bound | None = None
+    multiples: tuple[Fraction, ...] = ()
+    min_length: int = 0
+    max_length: int | None = None
+    pattern: str | None = None
+    required: tuple[str, ...] = ()
+    min_properties: int = 0
+    max_properties: int | None = None
+    min_items: int = 0
+    max_items: int | None = None
+    unique: bool = False
+    raw: dict[str, Any] = field(default_factory=dict)
+    prefix_keyword: str = "prefixItems"
+    rest_keyword: str = "items"
+    _children: dict[str, Any] = field(default_factory=dict)
+
+    def child(self, keyword: str) -> "Node | None":
+        """The schema under ``keyword``."""
+        return self._cached(keyword, lambda: self._wrap(self._said(keyword)) if _is_schema(self._said(keyword)) else None)
+
+    def named(self, keyword: str) -> "dict[str, Node]":
+        """The schemas by name under ``keyword``; what is no schema there is left out."""
+        return self._cached(
+            f"{keyword} named",
+            lambda: {name: self._wrap(item) for name, item in _mapping(self._said(keyword)).items() if _is_schema(item)},
+        )
+
+    def several(self, keyword: str) -> "tuple[Node, ...]":
+        """The list of schemas under ``keyword``."""
+        return self._cached(
+            f"{keyword} several",
+            lambda: tuple(map(self._wrap, self._said(keyword))) if isinstance(self._said(keyword), list) else (),
+        )
+
+    @property
+    def value_keys(self) -> frozenset[str]:
+        """The keys of ``values``."""
+        return self._cached("values by key", lambda: frozenset(map(value_key, self.values or ())))
+
+    def branches_by_value(self, keyword: str) -> dict[str, list[int]]:
+        """The places of the alternatives by the key of a value that they list; those without a list by ``""``."""
+        return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
+
+    @property
+    def properties(self) -> "dict[str, Node]":
+        return self.named("properties")
+
+    @property
+    def patterns(self) -> "dict[str, Node]":
+        return self.named("patternProperties")
+
+    @property
+    def additional(self) -> "Node":
+        return self.child("additionalProperties") or self._unevaluated("unevaluatedProperties")
+
+    @property
+    def prefix(self) -> "tuple[Node, ...]":
+        return self.several(self.prefix_keyword)
+
+    @property
+    def rest(self) -> "Node":
+        return self.child(self.rest_keyword) or self._unevaluated("unevaluatedItems")
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether a keyword says something about the items behind the listed ones."""
+        return self.rest is not TRUE
+
+    @property
+    def dependent_required(self) -> dict[str, tuple[str, ...]]:
+        """Names that have to be there where another is."""
+        both = {**_mapping(self._said("dependencies")), **_mapping(self._said("dependentRequired"))}
+        return {name: tuple(item) for name, item in both.items() if isinstance(item, list)}
+
+    @property
+    def dependent_schemas(self) -> "dict[str, tuple[str, Node]]":
+        """Schemas that hold where a name is there, with the keyword that says so."""
+        return {
+            name: (keyword, node)
+            for keyword in ("dependencies", "dependentSchemas")
+            for name, node in self.named(keyword).items()
+        }
+
+    def in_place(self) -> "Iterator[tuple[str, Node]]":
+        """The schemas that hold beside this one, with the step that leads to each."""
+        if self.document is not None and isinstance(self.schema, dict):
+            for target in self.document.targets.get(id(self.schema), ()):
+                yield "", self.document_node(target)
+        for index, node in enumerate(self.several("allOf")):
+            yield f"/allOf/{index}", node
+
+    @property
+    def applicators(self) -> bool:
+        """Whether other schemas may evaluate properties and items of the same value."""
+        keywords = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "contains")
+        return any(keyword in self.raw for keyword in keywords)
+
+    def document_node(self, schema: Any) -> "Node":
+        """The node of ``schema``, somewhere in the same document."""
+        return self._wrap(schema)
+
+    def _said(self, keyword: str) -> Any:
+        """The value of ``keyword``, None where the schema's draft does not have it."""
+        return self.raw.get(keyword) if self.place is not None and self.place.draft.year >= since(keyword) else None
+
+    def _unevaluated(self, keyword: str) -> "Node":
+        return (None if self.applicators else self.child(keyword)) or TRUE
+
+    def _wrap(self, schema: Any) -> "Node":
+        if isinstance(schema, bool):
+            return TRUE if schema else FALSE
+        assert self.document is not None
+        return _node(self.document, schema)
+
+    @staticmethod
+    def _index(branches: "tuple[Node, ...]") -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, branch in enumerate(branches):
+            for key in [""] if branch.values is None else branch.value_keys:
+                found.setdefault(key, []).append(index)
+        return found
+
+    def _cached(self, key: str, make: Callable[[], _T]) -> _T:
+        if key not in self._children:
+            self._children[key] = make()
+        return cast(_T, self._children[key])
+
+
+TRUE = Node(schema=True)
+FALSE = Node(schema=False, types=frozenset())
+
+
+@dataclass(slots=True, eq=False)
+class JsonSchema:
+    """The tree of a parsed definition."""
+
+    document: Document
+
+    @property
+    def root(self) -> Node:
+        """The definition itself."""
+        root = self.document.root
+        if isinstance(root, bool):
+            return TRUE if root else FALSE
+        return _node(self.document, root)
+
+
+def _node(document: Document, schema: dict[str, Any]) -> Node:
+    node = document.nodes.get(id(schema))
+    if node is None:
+        node = document.nodes[id(schema)] = _read(document, schema)
+    assert isinstance(node, Node)
+    return node
+
+
+def _read(document: Document, schema: dict[str, Any]) -> Node:
+    place = document.places[id(schema)]
+    if "$ref" in schema and place.draft.ref_stands_alone:
+        return Node(schema=schema, document=document, place=place)
+    types = _types(schema.get("type"))
+    values = _values(schema, place)
+    if values is not None:
+        values = tuple(value for value in values if types_of_value(value) <= types)
+        types = frozenset().union(*map(types_of_value, values))
+    listed = place.draft.year < 2020 and isinstance(schema.get("items"), list)
+    old_tuple = place.draft.year < 2020
+    return Node(
+        schema=schema,
+        document=document,
+        place=place,
+        types=types,
+        values=values,
+        lower=_bound(schema, place, "minimum", "exclusiveMinimum", greater=True),
+        upper=_bound(schema, place, "maximum", "exclusiveMaximum", greater=False),
+        multiples=(_fraction(schema["multipleOf"]),) if "multipleOf" in schema else (),
+        min_length=int(schema.get("minLength", 0)),
+        max_length=_whole(schema.get("maxLength")),
+        pattern=schema.get("pattern"),
+        required=tuple(sorted(set(schema.get("required", ())))),
+        min_properties=int(schema.get("minProperties", 0)),
+        max_properties=_whole(schema.get("maxProperties")),
+        min_items=int(schema.get("minItems", 0)),
+        max_items=_whole(schema.get("maxItems")),
+        unique=schema.get("uniqueItems", False),
+        raw=schema,
+        prefix_keyword="items" if old_tuple else "prefixItems",
+        rest_keyword="additionalItems" if listed else "items",
+    )
+
+
+def constant(value: Any, depth: int = 0) -> Node:
+    """A schema that accepts ``value`` alone, spelled out so that every rule sees what it implies."""
+    node = Node(schema={"const": value}, types=types_of_value(value), values=(value,))
+    if isinstance(value, dict) and depth < _MAX_CONSTANT_DEPTH:
+        node.required = tuple(sorted(value))
+        node.max_properties = len(value)
+        inner = {name: constant(item, depth + 1) for name, item in value.items()}
+        node._children = {"properties named": inner, "additionalProperties": FALSE}
+    elif isinstance(value, list) and depth < _MAX_CONSTANT_DEPTH:
+        node.min_items = node.max_items = len(value)
+        node.unique = len({value_key(item) for item in value}) == len(value)
+        node._children = {"prefixItems several": tuple(constant(item, depth + 1) for item in value), "items": FALSE}
+    return node
+
+
+def negation(node: Node) -> Node:
+    """A schema that accepts what ``node`` does not."""
+    return Node(schema={"not": node.schema}, _children={"not": node})
+
+
+def of_types(types: frozenset[str]) -> Node:
+    """A schema that accepts all values of ``types``."""
+    return Node(schema={"type": sorted(types)}, types=types)
+
+
+def presence(name: str) -> Node:
+    """A schema that asks for the property ``name`` of an object."""
+    return Node(schema={"required": [name]}, types=frozenset({"object"}), required=(name,))
+
+
+def types_of_value(value: Any) -> frozenset[str]:
+    """The kind of one JSON value."""
+    if isinstance(value, float):
+        return _KINDS["integer" if value.is_integer() else "fraction"]
+    names = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
+    return _KINDS[names[type(value)]]
+
+
+def type_names(types: frozenset[str]) -> str:
+    """``types`` as a person says them."""
+    names = set(types)
+    if {"integer", "fraction"} <= names:
+        names = names - {"integer", "fraction"} | {"number"}
+    return " or ".join(sorted(names)) if names else "nothing"
+
+
+def value_key(value: Any) -> str:
+    """The same text for equal JSON values: 1.0 is 1."""
+    return write_json(normal(value))
+
+
+def normal(value: Any) -> Any:
+    """``value`` with each number in its one spelling."""
+    return json.loads(json.dumps(value), parse_float=_number)
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def step(keyword: str, name: str) -> str:
+    """The part of a path that leads to ``name`` under ``keyword``."""
+    return f"/{keyword}/{escape(name)}"
+
+
+def _types(value: Any) -> frozenset[str]:
+    if value is None:
+        return ALL_TYPES
+    return frozenset().union(*(_KINDS[name] for name in (value if isinstance(value, list) else [value])))
+
+
+def _values(schema: dict[str, Any], place: Place) -> tuple[Any, ...] | None:
+    listed = schema.get("enum")
+    if "const" in schema and place.draft.year >= 6:
+        key = value_key(schema["const"])
+        return (schema["const"],) if listed is None or key in map(value_key, listed) else ()
+    return None if listed is None else tuple({value_key(item): item for item in listed}.values())
+
+
+def _bound(schema: dict[str, Any], place: Place, keyword: str, exclusive: str, *, greater: bool) -> Bound | None:
+    bounds = []
+    if keyword in schema:
+        strict = place.draft.year == 4 and schema.get(exclusive) is True
+        bounds.append(Bound(_fraction(schema[keyword]), strict, exclusive if strict else keyword))
+    if exclusive in schema and place.draft.year > 4:
+        bounds.append(Bound(_fraction(schema[exclusive]), True, exclusive))
+    return max(bounds, key=lambda item: (item.value if greater else -item.value, item.strict), default=None)
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(value) if isinstance(value, int) else Fraction(repr(value))
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, (dict, bool))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,43 @@
+"""A definition as the library gets it: what its check of syntax needs, without what would cost it time."""
+
+import json
+from typing import Any
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.jsonschema.drafts import DRAFT_07, draft_of
+from penstock.schema.jsonschema.library import without_repetitions
+
+__all__ = ["for_library"]
+
+
+def for_library(schema: Any) -> Any:
+    """A copy of ``schema`` with each draft's URI spelled its one way, and with patterns that compile in no time."""
+    return json.loads(json.dumps(schema), object_hook=_rewrite)
+
+
+def _rewrite(schema: dict[str, Any]) -> dict[str, Any]:
+    pattern, patterns, uri = (schema.get(keyword) for keyword in ("pattern", "patternProperties", "$schema"))
+    if isinstance(pattern, str):
+        schema["pattern"] = without_repetitions(pattern)
+    if isinstance(patterns, dict):
+        schema["patternProperties"] = _patterns(patterns)
+    if isinstance(uri, str):
+        schema["$schema"] = _draft_uri(uri)
+    return schema
+
+
+def _patterns(value: dict[str, Any]) -> dict[str, Any]:
+    """Keys that become the same stay as they are: a schema must not get lost."""
+    copied: dict[str, Any] = {}
+    for pattern, schema in value.items():
+        short = without_repetitions(pattern)
+        copied[pattern if short in copied or (short != pattern and short in value) else short] = schema
+    return copied
+
+
+def _draft_uri(uri: str) -> str:
+    try:
+        draft = draft_of({"$schema": uri}, default=DRAFT_07)
+    except InvalidSchema:
+        return uri
+    return draft.uri + "#" if draft.ref_stands_alone else draft.uri
