@@ -76,7 +76,7 @@ def test_names_the_types(face):
 
 def test_protobuf_in_both_spellings(face):
     made = face.register("p", PROTO, schemaType="PROTOBUF")
-    assert made["schemaType"] == "PROTOBUF"
+    assert face.get("/schemas/ids/1")[1]["schemaType"] == "PROTOBUF"
     _, answer = face.get("/subjects/p/versions/1?format=serialized")
     # What confluent-kafka's Python client registers.
     assert face.register("p", answer["schema"], schemaType="PROTOBUF")["id"] == made["id"]

@@ -7,6 +7,7 @@ from penstock.api.confluent.requests import Request, listing, read_schema, wante
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
 from penstock.registry.model import Version
+from penstock.registry.subject_names import subject_of
 from penstock.registry.subjects import LATEST, Subjects, version_number
 from penstock.schema.compatibility import CompatibilityVerdict
 
@@ -64,7 +65,8 @@ class _Subjects:
         )
         if not request.extras:
             return {"id": found.serial}
-        return self._shapes.version(found, request)
+        # Without the text: Python's client would keep it in place of the descriptor that it sent.
+        return {"id": found.serial, "version": found.number, "guid": found.id, "subject": str(subject_of(found.key))}
 
     def get_version(self, request: Request) -> Any:
         return self._shapes.version(self._version(request), request)
