@@ -1,4 +1,4 @@
-"""``penstock env``: the variables that point AWS clients and Penstock's own commands at the platform."""
+"""``penstock env``: the variables that point clients, and Penstock's own commands, at the platform."""
 
 import json
 import shlex

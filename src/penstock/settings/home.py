@@ -72,7 +72,7 @@ class PlatformConfig:
         return "AmazonMSK_penstock"
 
     def client_environment(self) -> dict[str, str]:
-        """The variables that point any AWS client at this platform."""
+        """The variables that point any client of AWS, and of Confluent's registry, at this platform."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ENDPOINT_URL_S3": self.s3_endpoint_url,
@@ -80,6 +80,9 @@ class PlatformConfig:
             "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
+            # What Confluent's tools read; the same server and credentials.
+            "SCHEMA_REGISTRY_URL": self.endpoint_url,
+            "SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO": f"{self.access_key_id}:{self.secret_access_key}",
             "PENSTOCK_BROKERS": self.brokers,
             "PENSTOCK_SECRET_ID": self.secret_name,
             "PENSTOCK_BUCKET": self.bucket,
