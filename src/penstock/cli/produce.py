@@ -13,10 +13,10 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from penstock.cli.broker import broker_settings
+from penstock.cli.broker_options import broker_options
 from penstock.client.registry import RegistryClient
-from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput, NotFound, PenstockError
-from penstock.produce.broker import BrokerSettings
 from penstock.produce.generate import generate
 from penstock.produce.producer import Producer, Report
 from penstock.produce.records import RecordFile, format_of
@@ -33,10 +33,7 @@ _LINE_SECONDS = 5.0
 
 
 @click.command("produce")
-@click.option("-brokers", "--brokers", envvar="PENSTOCK_BROKERS", required=True, help="Bootstrap servers, HOST:PORT[,…].")
-@click.option(
-    "-secretArn", "--secret-arn", envvar="PENSTOCK_SECRET_ID", help="Secret (ARN or name) with the broker's login."
-)
+@broker_options(required=True)
 @click.option("-region", "--region", help="AWS region; default as for any AWS client.")
 @click.option("-registryName", "--registry-name", default="test-schema-registry", show_default=True)
 @click.option("-schema", "--schema", "schema_name", default="test_payload_schema", show_default=True)
@@ -60,16 +57,6 @@ _LINE_SECONDS = 5.0
 @click.option("--compression", type=click.Choice(["none", "zlib"]), default="none", show_default=True)
 @click.option("--key-field", help="Field whose text becomes the message's key.")
 @click.option("--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL).")
-@click.option(
-    "--security-protocol",
-    type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
-    help="Default: SASL_SSL with a secret (SASL_PLAINTEXT to this machine), else PLAINTEXT.",
-)
-@click.option("--sasl-mechanism", default="SCRAM-SHA-512", show_default=True)
-@click.option("--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="CA certificates (PEM) to trust.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=1), default=30.0, show_default=True, help="Seconds to wait for the broker."
-)
 @click.option("--progress/--no-progress", default=True, help="Show progress on stderr.")
 def command(**options: Any) -> None:
     """Write records to a topic, serialised with a registered schema.
@@ -80,18 +67,7 @@ def command(**options: Any) -> None:
     version = _version(options)
     schema = AvroSchema(_avro_definition(version))
     records, count = _records(options, schema)
-    secret = options["secret_arn"]
-    credentials = (
-        broker_credentials(secret, region=options["region"], endpoint_url=options["endpoint_url"]) if secret else None
-    )
-    broker = BrokerSettings(
-        brokers=options["brokers"],
-        credentials=credentials,
-        security=options["security_protocol"],
-        mechanism=options["sasl_mechanism"],
-        ca_file=options["ca_file"],
-        timeout_seconds=options["timeout"],
-    )
+    broker = broker_settings(options)
     producer = Producer(broker, options["topic"], version, compression=Compression[options["compression"].upper()])
     try:
         with _progress(count, shown=options["progress"]) as on_progress:

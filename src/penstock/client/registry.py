@@ -5,7 +5,8 @@ talks to AWS. Operations: https://docs.aws.amazon.com/glue/latest/webapi/API_Get
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,9 +22,20 @@ if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
     from types_boto3_glue.type_defs import SchemaIdTypeDef
 
-__all__ = ["RegistryClient", "UnknownSchemaVersion"]
+__all__ = ["RegisteredSchema", "RegistryClient", "UnknownSchemaVersion"]
 
 _SETTLED = frozenset({"AVAILABLE", "FAILURE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredSchema:
+    """What GetSchema says of a schema. ``compatibility`` is its mode; checks begin at version ``checkpoint``."""
+
+    registry: str
+    name: str
+    data_format: str
+    compatibility: str
+    checkpoint: int
 
 
 class UnknownSchemaVersion(NotFound):
@@ -98,15 +110,33 @@ class RegistryClient:
 
     def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:
         """All versions, lowest number first; bodies come from the cache, the list itself is asked for each time."""
-        listed: list[tuple[int, UUID, str]] = []
+        wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
+        return [self.version(version_id) for _, version_id in self.numbers(registry, schema, wanted)]
+
+    def numbers(self, registry: str, schema: str, statuses: Sequence[str] = ("AVAILABLE",)) -> list[tuple[int, UUID]]:
+        """Number and id of each version with one of ``statuses``, lowest number first; no bodies are fetched."""
+        listed: list[tuple[int, UUID]] = []
         with calls(self._glue, f"the versions of schema {registry}/{schema}"):
             pages = self._glue.get_paginator("list_schema_versions").paginate(SchemaId=_schema_id(registry, schema))
             for page in pages:
                 listed.extend(
-                    (item["VersionNumber"], UUID(item["SchemaVersionId"]), item["Status"]) for item in page["Schemas"]
+                    (item["VersionNumber"], UUID(item["SchemaVersionId"]))
+                    for item in page["Schemas"]
+                    if item["Status"] in statuses
                 )
-        wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
-        return [self.version(version_id) for _, version_id, status in sorted(listed) if status in wanted]
+        return sorted(listed)
+
+    def schema(self, registry: str, schema: str) -> RegisteredSchema:
+        """Format, mode and checkpoint of a schema (GetSchema); :class:`NotFound` where there is none. Asks each time."""
+        with calls(self._glue, f"schema {registry}/{schema}"):
+            answer = self._glue.get_schema(SchemaId=_schema_id(registry, schema))
+        return RegisteredSchema(
+            registry=registry,
+            name=schema,
+            data_format=answer["DataFormat"],
+            compatibility=answer["Compatibility"],
+            checkpoint=answer["SchemaCheckpoint"],
+        )
 
     def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         """Id and status of the version with this definition (GetSchemaByDefinition); :class:`NotFound` with AWS's words."""

@@ -1,6 +1,6 @@
 """How to reach a Kafka broker, and what its client's errors mean to the one who started it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, PenstockError
 
-__all__ = ["BrokerSettings", "Security", "broker_problem"]
+__all__ = ["FINAL", "NO_TOPIC", "BrokerSettings", "Security", "broker_problem"]
 
 Security = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
@@ -60,19 +60,34 @@ class BrokerSettings:
         return config | dict(self.extra)
 
 
-def broker_problem(error: KafkaError, brokers: str, topic: str) -> PenstockError:
-    """What to tell the user about an error of the Kafka client."""
+def broker_problem(error: KafkaError, brokers: str, topic: str, *, doing: str = "write to") -> PenstockError:
+    """What to tell the user about an error of the Kafka client that was ``doing`` something with the topic."""
     code, text = error.code(), error.str()
     for codes, kind, message, remedy in _MEANINGS:
         if code in codes:
-            return kind(message.format(brokers=brokers, topic=topic, text=text), remedy=remedy)
+            return kind(message.format(brokers=brokers, topic=topic, text=text, doing=doing), remedy=remedy)
     return EnvironmentProblem(
         f"The broker at {brokers} does not answer: {text}",
         remedy="Check that it runs, its address, and the security protocol.",
     )
 
 
-_MEANINGS: list[tuple[set[int], type[PenstockError], str, str | None]] = [
+NO_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.LEADER_NOT_AVAILABLE})
+"""Codes of a topic that is not there, or not yet."""
+
+FINAL = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError._SSL,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_EXCEPTION,
+    }
+)
+"""Codes that waiting does not mend."""
+
+_MEANINGS: list[tuple[Set[int], type[PenstockError], str, str | None]] = [
     (
         {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED},
         AccessDenied,
@@ -82,11 +97,11 @@ _MEANINGS: list[tuple[set[int], type[PenstockError], str, str | None]] = [
     (
         {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED},
         AccessDenied,
-        "The user may not write to topic {topic} at {brokers}: {text}",
+        "The user may not {doing} topic {topic} at {brokers}: {text}",
         None,
     ),
     (
-        {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.LEADER_NOT_AVAILABLE},
+        NO_TOPIC,
         EnvironmentProblem,
         "Topic {topic} does not exist at {brokers}, and the broker does not create it.",
         "Create the topic first.",

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as KafkaProducer
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.produce.broker import BrokerSettings, broker_problem
+from penstock.produce.broker import FINAL, NO_TOPIC, BrokerSettings, broker_problem
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchemas
 from penstock.serdes.codec import MessageWriter, message_writer
@@ -203,9 +203,9 @@ class Producer:
                 return
             self._kafka.poll(0)
             known = self._client_error
-            refused = known is not None and known.code() in _FINAL
-            waiting_for_topic = error.code() in _NO_TOPIC
-            if refused or time.monotonic() > (topic_deadline if waiting_for_topic else deadline) or error.code() in _FINAL:
+            refused = known is not None and known.code() in FINAL
+            waiting_for_topic = error.code() in NO_TOPIC
+            if refused or time.monotonic() > (topic_deadline if waiting_for_topic else deadline) or error.code() in FINAL:
                 worst = known if known is not None and not waiting_for_topic else error
                 raise broker_problem(worst, self._broker.brokers, self.topic)
             if waiting_for_topic:
@@ -222,7 +222,7 @@ class Producer:
 
     def _on_error(self, error: KafkaError) -> None:
         # The reason (refused login, TLS) comes before "all brokers down", and must not be hidden by it.
-        if self._client_error is None or self._client_error.code() not in _FINAL:
+        if self._client_error is None or self._client_error.code() not in FINAL:
             self._client_error = error
 
     def _reporting(self, acknowledged: Callable[[Message], None]) -> Callable[[KafkaError | None, Message], None]:
@@ -247,16 +247,3 @@ class Producer:
             f"{self._acknowledged} of {self._produced} are acknowledged.",
             remedy="Check the broker's health and disk space.",
         )
-
-
-_NO_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.LEADER_NOT_AVAILABLE})
-_FINAL = frozenset(
-    {
-        KafkaError._AUTHENTICATION,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError._SSL,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.TOPIC_EXCEPTION,
-    }
-)

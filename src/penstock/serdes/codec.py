@@ -109,6 +109,16 @@ class MessageReader:
         """The schema version a message was written with."""
         return self._version(split(data)[1])
 
+    def origin(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> str:
+        """What a message names as its schema, in words for people; nothing is fetched that :meth:`read` did not fetch."""
+        named = confluent.header_of(headers, key=key) if self._confluent is not None else None
+        if named is None and self._confluent is not None and confluent.is_confluent(data):
+            named = data
+        if named is not None:
+            return f"schema {confluent.split(named)}"
+        version = self.version(data)
+        return f"version {version.number} of {version.registry_name}/{version.schema_name}"
+
     def _version(self, version_id: UUID) -> SchemaVersion:
         try:
             return self._source.version(version_id)

@@ -1,0 +1,188 @@
+"""``penstock schema``: work on schema definitions; ``check`` holds one against the registry without registering it."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.broker_options import broker_options
+from penstock.cli.failures import DEBUG, explained
+from penstock.cli.schema_report import error_json, report_json, report_text
+from penstock.client.check import CheckedDefinition, check_definition
+from penstock.client.confluent import ConfluentClient
+from penstock.client.registry import RegistryClient
+from penstock.errors import InvalidInput
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
+from penstock.schema.formats import FORMATS
+from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+
+if TYPE_CHECKING:
+    from penstock.produce.trial import Trial
+
+__all__ = ["command"]
+
+_RULES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
+_INCOMPATIBLE = 1
+_WRONG = 2
+
+
+@click.group("schema")
+def command() -> None:
+    """Work on schema definitions."""
+
+
+@command.command("check")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
+@click.option("-registryName", "--registry-name", default="default-registry", show_default=True)
+@click.option("--schema-name", required=True, help="The schema whose next version the definition is to be.")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--mode", type=click.Choice(list(CompatibilityMode)), help="Default: the schema's own.")
+@click.option(
+    "--rules",
+    type=click.Choice(list(_RULES)),
+    default="glue",
+    show_default=True,
+    help="Whose rules, where AWS Glue's and Confluent's differ.",
+)
+@click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Needed where the schema is not registered yet.")
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A definition that FILE builds on, by the name it has there; repeatable, each behind what it builds on itself.",
+)
+@click.option("-region", "--region", help="AWS region; default as for any AWS client.")
+@click.option("--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL).")
+@click.option("--against-topic", metavar="TOPIC", help="Also decode the topic's last records with the definition.")
+@click.option(
+    "--last",
+    type=click.IntRange(min=1),
+    default=1_000,
+    show_default=True,
+    help="How many records, spread evenly over the partitions.",
+)
+@click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only this one; repeatable.")
+@click.option("--key", is_flag=True, help="Decode the records' keys, not their values.")
+@broker_options(required=False)
+@click.option(
+    "--schema-registry-url",
+    envvar="PENSTOCK_SCHEMA_REGISTRY_URL",
+    help="Registry with Confluent's interface, for records that name their schema by its ids.",
+)
+@click.option(
+    "--schema-registry-user-info",
+    envvar="PENSTOCK_SCHEMA_REGISTRY_USER_INFO",
+    help="USER:PASSWORD for it; better given by the environment.",
+)
+def check(file: Path, output: str, **options: Any) -> None:
+    """Hold the definition in FILE (- is standard input) against the registry, without registering it.
+
+    Ends with 0 where it is compatible, with 1 where it is not or breaks a record of --against-topic, and with 2 where that
+    cannot be told: an invalid definition, wrong options, a registry or broker that does not answer.
+    """
+    with _problems_end_with_two(output):
+        checked, trial = _check(file, options)
+    if output == "json":
+        click.echo(json.dumps(report_json(checked, trial, options["rules"]), indent=2, ensure_ascii=False))
+    else:
+        click.echo(report_text(str(file), checked, trial))
+    if not checked.accepted or (trial is not None and trial.broken):
+        raise click.exceptions.Exit(_INCOMPATIBLE)
+
+
+def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Trial | None"]:
+    if options["against_topic"] and not options["brokers"]:
+        raise InvalidInput("--against-topic needs to know the broker.", remedy="Add --brokers HOST:PORT.")
+    client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"])
+    checked = check_definition(
+        client,
+        options["registry_name"],
+        options["schema_name"],
+        _read(file),
+        data_format=options["data_format"],
+        mode=CompatibilityMode(options["mode"]) if options["mode"] else None,
+        rules=_RULES[options["rules"]],
+        references=[_reference(item) for item in options["references"]],
+    )
+    return checked, _try_topic(client, checked, options) if options["against_topic"] else None
+
+
+def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict[str, Any]) -> "Trial":
+    if checked.parsed.data_format != "AVRO":
+        raise InvalidInput(
+            f"Records are decoded with AVRO definitions so far, and this one is {checked.parsed.data_format}."
+        )
+    try:
+        from penstock.cli.broker import broker_settings  # noqa: PLC0415 - Kafka's client is an extra
+        from penstock.produce.tail import last_records  # noqa: PLC0415
+        from penstock.produce.trial import try_records  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("penstock"):
+            raise
+        raise InvalidInput(
+            f"--against-topic needs the package '{error.name}'.", remedy="Install it with: pip install 'penstock[kafka]'"
+        ) from error
+    url = options["schema_registry_url"]
+    topic = options["against_topic"]
+    return try_records(
+        topic,
+        last_records(broker_settings(options), topic, options["last"], partitions=options["partitions"] or None),
+        # With the referenced types in it, which is how a reader takes it.
+        checked.parsed.canonical,
+        client,
+        confluent=ConfluentClient(url, user_info=options["schema_registry_user_info"]) if url else None,
+        key=options["key"],
+    )
+
+
+def _read(file: Path) -> str:
+    try:
+        raw = sys.stdin.buffer.read(_MAX_BYTES + 1) if str(file) == "-" else _bytes(file)
+        if len(raw) > _MAX_BYTES:
+            raise InvalidInput(
+                f"{file} has more than {_MAX_BYTES} bytes; a definition has {MAX_DEFINITION_CHARS} characters."
+            )
+        return raw.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidInput(f"There is no file {file}.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not UTF-8 text: byte {error.start}.") from None
+
+
+_MAX_BYTES = 4 * MAX_DEFINITION_CHARS  # UTF-8's longest
+
+
+def _bytes(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_MAX_BYTES + 1)
+
+
+def _reference(item: str) -> ReferencedText:
+    name, equals, file = item.partition("=")
+    if not name or not equals or not file:
+        raise InvalidInput(f"--reference is '{item[:200]}'.", remedy="It is NAME=FILE.")
+    return ReferencedText(name=name, text=_read(Path(file)))
+
+
+@contextmanager
+def _problems_end_with_two(output: str) -> Iterator[None]:
+    """Here 1 means incompatible, so that every error has to end with another code."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.exceptions.Abort):
+        raise
+    except Exception as error:
+        if os.environ.get(DEBUG) == "1":
+            raise
+        problem = explained(error)
+        if output == "json":
+            click.echo(json.dumps(error_json(problem), indent=2, ensure_ascii=False))
+        click.echo(f"penstock: {problem}", err=True)
+        raise click.exceptions.Exit(_WRONG) from None

@@ -1,0 +1,143 @@
+"""The last records of a topic, read without a consumer group's offsets and without waiting for new ones."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import uuid4
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.produce.broker import FINAL, BrokerSettings, broker_problem
+
+__all__ = ["last_records", "spread"]
+
+_DOING = "read"
+_BATCH = 1_000
+
+
+def last_records(
+    broker: BrokerSettings, topic: str, count: int, *, partitions: Sequence[int] | None = None
+) -> Iterator[Message]:
+    """At most ``count`` records, the last ones of each of ``partitions`` (all of the topic's), spread evenly over them.
+
+    The end is where each partition ends now. Fewer come where compaction or transactions leave gaps. Raises
+    :class:`InvalidInput` for a partition that is not there, and :class:`EnvironmentProblem` or
+    :class:`~penstock.errors.AccessDenied` where the broker gives nothing for ``broker.timeout_seconds``.
+    """
+    tail = _Tail(broker, topic)
+    try:
+        yield from tail.records(count, partitions)
+    finally:
+        tail.close()
+
+
+def spread(count: int, sizes: Mapping[int, int]) -> dict[int, int]:
+    """How many of ``count`` records each partition gives; what small ones lack the large ones make up for."""
+    shares: dict[int, int] = {}
+    left = count
+    for index, (partition, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
+        shares[partition] = min(size, left // (len(sizes) - index))
+        left -= shares[partition]
+    return shares
+
+
+class _Tail:
+    def __init__(self, broker: BrokerSettings, topic: str) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._error: KafkaError | None = None
+        config = broker.client_config() | {
+            # Partitions are assigned by hand: the group's name is asked for and never used.
+            "group.id": f"penstock-schema-check-{uuid4().hex}",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "allow.auto.create.topics": False,
+            "error_cb": self._on_error,
+            "log_level": 0,
+        }
+        try:
+            self._kafka = Consumer(config)
+        except KafkaException as error:
+            raise InvalidInput(f"The Kafka client refuses its settings: {error.args[0].str()}") from None
+
+    def close(self) -> None:
+        self._kafka.close()
+
+    def records(self, count: int, partitions: Sequence[int] | None) -> Iterator[Message]:
+        bounds = {number: self._bounds(number) for number in self._partitions(partitions)}
+        shares = spread(count, {number: end - start for number, (start, end) in bounds.items()})
+        ends = {number: bounds[number][1] for number, share in shares.items() if share}
+        if not ends:
+            return
+        self._kafka.assign([TopicPartition(self._topic, number, end - shares[number]) for number, end in ends.items()])
+        heard = time.monotonic()
+        while ends:
+            batch = self._kafka.consume(_BATCH, 0.5)
+            if batch:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self._broker.timeout_seconds:
+                raise self._silence(f"it gave no record for {self._broker.timeout_seconds:.0f} s")
+            for message in batch:
+                yield from self._one(message, ends)
+
+    def _one(self, message: Message, ends: dict[int, int]) -> Iterator[Message]:
+        error, number, offset = message.error(), message.partition(), message.offset()
+        if error is not None:
+            if error.code() != KafkaError._PARTITION_EOF:
+                raise broker_problem(error, self._broker.brokers, self._topic, doing=_DOING)
+            ends.pop(number if number is not None else -1, None)
+        elif number in ends and offset is not None:
+            if offset < ends[number]:
+                yield message
+            if offset + 1 >= ends[number]:
+                del ends[number]
+
+    def _partitions(self, wanted: Sequence[int] | None) -> Sequence[int]:
+        known = self._metadata()
+        if wanted is None:
+            return known
+        missing = sorted(set(wanted) - set(known))
+        if missing:
+            raise InvalidInput(
+                f"Topic {self._topic} has no partition {missing[0]}.", remedy=f"It has the partitions 0 to {len(known) - 1}."
+            )
+        return sorted(set(wanted))
+
+    def _metadata(self) -> list[int]:
+        deadline = time.monotonic() + self._broker.timeout_seconds
+        while True:
+            try:
+                found = self._kafka.list_topics(self._topic, timeout=max(0.1, min(1.0, deadline - time.monotonic())))
+            except KafkaException as error:
+                problem: KafkaError = error.args[0]
+            else:
+                about = found.topics[self._topic]
+                if about.error is None:
+                    return sorted(about.partitions)
+                raise broker_problem(about.error, self._broker.brokers, self._topic, doing=_DOING)
+            self._kafka.poll(0)
+            if self._error is not None and self._error.code() in FINAL:
+                problem = self._error
+            if problem.code() in FINAL or time.monotonic() > deadline:
+                raise broker_problem(problem, self._broker.brokers, self._topic, doing=_DOING)
+
+    def _bounds(self, number: int) -> tuple[int, int]:
+        try:
+            found = self._kafka.get_watermark_offsets(
+                TopicPartition(self._topic, number), timeout=self._broker.timeout_seconds
+            )
+        except KafkaException as error:
+            raise broker_problem(error.args[0], self._broker.brokers, self._topic, doing=_DOING) from None
+        if found is None:
+            raise self._silence(f"the offsets of partition {number} did not come in time")
+        return found[0], found[1]
+
+    def _silence(self, what: str) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"The broker at {self._broker.brokers} does not answer for topic {self._topic}: {what}.",
+            remedy="Check its health, or raise --timeout.",
+        )
+
+    def _on_error(self, error: KafkaError) -> None:
+        if self._error is None or self._error.code() not in FINAL:
+            self._error = error
