@@ -113,6 +113,13 @@ class ConfluentClient:
             found[place] = ReferencedText(name=_member(item, "name", str), text=_member(inner, "schema", str))
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        value = self.request(method, path, body)
+        if not isinstance(value, dict):
+            raise EnvironmentProblem(f"{self.url} gave an answer that is no schema registry's: it is no object.")
+        return value
+
+    def request(self, method: str, path: str, body: bytes | None = None) -> Any:
+        """The JSON value that any path of the interface answers; :class:`NotFound`, :class:`InvalidInput` and the like."""
         headers = self._headers if body is None else {**self._headers, "Content-Type": self._headers["Accept"]}
         request = Request(self.url + path, data=body, headers=headers, method=method)  # noqa: S310 - the scheme is checked
         problem: PenstockError = EnvironmentProblem(f"{self.url} was not asked.")
@@ -154,13 +161,11 @@ def _body(definition: str, data_format: str) -> bytes:
     return json.dumps({"schema": definition, "schemaType": data_format}).encode()
 
 
-def _read(raw: bytes, url: str) -> dict[str, Any]:
+def _read(raw: bytes, url: str) -> Any:
     try:
         if len(raw) > _MAX_ANSWER:
             raise ValueError(f"it has more than {_MAX_ANSWER} bytes")
         value = json.loads(raw)
-        if not isinstance(value, dict):
-            raise ValueError("it is no object")
     except (ValueError, RecursionError) as error:
         raise EnvironmentProblem(f"{url} gave an answer that is no schema registry's: {error}.") from None
     return value

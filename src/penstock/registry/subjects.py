@@ -14,6 +14,7 @@ from penstock.registry.errors import (
     SoftDeleted,
     VersionNotFound,
 )
+from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.model import AVAILABLE, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
@@ -253,15 +254,14 @@ class Subjects:
         return self._service.versions.judge(key, wanted.text, references=references, rules=CONFLUENT_RULES, against=numbers)
 
     def references_of(self, version: Version) -> Sequence[SubjectReference]:
-        """The references of a version, subjects named as seen from its own context."""
-        return [
-            SubjectReference(
-                name=reference.name,
-                subject=subject_of(reference.key).seen_from(version.key.registry),
-                version=reference.number,
-            )
-            for reference in version.references
-        ]
+        """The references of a version; subjects are named so that they are found from its context and the default one."""
+        found: list[SubjectReference] = []
+        for reference in version.references:
+            subject = subject_of(reference.key)
+            seen_from = version.key.registry if reference.registry == DEFAULT_REGISTRY else DEFAULT_REGISTRY
+            name = subject.seen_from(seen_from)
+            found.append(SubjectReference(name=reference.name, subject=name, version=reference.number))
+        return found
 
     def _keys(self, prefix: SubjectPrefix, listing: Listing) -> Iterator[SchemaKey]:
         after: SchemaKey | None = None
