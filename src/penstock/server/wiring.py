@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -126,12 +126,16 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         database=database,
         access=access,
         schemas=schemas,
-        operations=(
-            registry.operations(schemas),
-            catalog.operations(tables),
-            crawlers.operations(crawls),
-            athena.operations(statements),
-            secretsmanager.operations(secrets),
+        operations=tuple(
+            # A database server may take its time, which the event loop has not.
+            operations if database.is_sqlite else replace(operations, inline=frozenset())
+            for operations in (
+                registry.operations(schemas),
+                catalog.operations(tables),
+                crawlers.operations(crawls),
+                athena.operations(statements),
+                secretsmanager.operations(secrets),
+            )
         ),
         recover=recover,
         close=close,

@@ -259,19 +259,24 @@ def test_one_of_many_writers_on_one_revision_wins(stored):
     assert sorted(won) == [False] * 7 + [True]
 
 
-class TestTwoProcesses:
-    """Two stores on one file stand for two worker processes: each has its own connections and its own cache."""
+def two_stores(databases):
+    """A store on each of ``databases``, which are one, and the only version they hold."""
+    stores = [SqlRegistryStore(database) for database in databases]
+    stores[0].add_registry(registry(), {}, limit=10)
+    return stores, stores[0].add_schema(schema(latest=1, next_number=2), version(1), {})
 
-    @pytest.fixture
-    def pair(self, tmp_path):
-        databases = [Database(f"sqlite:///{tmp_path / 'penstock.db'}") for _ in range(2)]
-        databases[0].create_all()
-        stores = [SqlRegistryStore(database) for database in databases]
-        stores[0].add_registry(registry(), {}, limit=10)
-        first = stores[0].add_schema(schema(latest=1, next_number=2), version(1), {})
-        yield stores, first
-        for database in databases:
-            database.close()
+
+@pytest.fixture
+def pair(tmp_path):
+    databases = [Database(f"sqlite:///{tmp_path / 'penstock.db'}") for _ in range(2)]
+    databases[0].create_all()
+    yield two_stores(databases)
+    for database in databases:
+        database.close()
+
+
+class TestTwoProcesses:
+    """Two stores on one database stand for two processes: each has its own connections and its own cache."""
 
     def test_a_deletion_by_the_other_is_seen_at_once(self, pair):
         (one, two), first = pair

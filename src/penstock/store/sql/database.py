@@ -60,7 +60,7 @@ class Database:
         if self.is_sqlite:
             options["connect_args"] = {"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000}
         else:
-            options |= {**_POOL, "pool_pre_ping": True, "connect_args": {"timeout": None, "application_name": "penstock"}}
+            options |= {**_POOL, "pool_pre_ping": True, "connect_args": {"application_name": "penstock"}}
         if in_memory:
             options["poolclass"] = StaticPool
         self.engine: Engine = create_engine(self.url, **options)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql import Select
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -66,37 +67,37 @@ class Direct:
 
     def first(self, statement: Prepared, values: Row) -> Row | None:
         """The first row, or None; one statement is a snapshot of its own."""
-        with self._cursor() as cursor:
+        with self._session() as (_, cursor):
             cursor.execute(statement.text, statement.arguments(values))
             return statement.row(cursor.fetchone())
 
     def all(self, statement: Prepared, values: Row) -> list[Row]:
         """Every row."""
-        with self._cursor() as cursor:
+        with self._session() as (_, cursor):
             cursor.execute(statement.text, statement.arguments(values))
             return [dict(zip(statement.names, found, strict=True)) for found in cursor.fetchall()]
 
     @contextmanager
     def write(self) -> Iterator[DirectTransaction]:
         """A write transaction, committed at the end, rolled back on any error."""
-        with self._database.writing(), self._cursor() as cursor:
+        with self._database.writing(), self._session() as (connection, cursor):
             if self._database.is_sqlite:
                 cursor.execute("BEGIN IMMEDIATE")
             try:
                 yield DirectTransaction(cursor)
             except BaseException:
-                cursor.connection.rollback()
+                connection.rollback()
                 raise
-            cursor.connection.commit()
+            connection.commit()
 
     @contextmanager
-    def _cursor(self) -> Iterator[Any]:
+    def _session(self) -> Iterator[tuple[PoolProxiedConnection, Any]]:
         # Given back to the pool, a connection is rolled back: nothing is left open where the driver began a transaction.
         connection = self._database.engine.raw_connection()
         try:
             cursor: Any = connection.cursor()
             try:
-                yield cursor
+                yield connection, cursor
             finally:
                 cursor.close()
         finally:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
@@ -18,9 +19,16 @@ def migrate(database: Database) -> None:
     """Run the migrations that ``database`` lacks, in one write transaction: all or none of them.
 
     A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` where the
-    database comes from a newer Penstock.
+    database comes from a newer Penstock, or cannot be used at all.
     """
-    if _revision(database) == HEAD:
+    try:
+        found = _revision(database)
+    except (DBAPIError, OSError) as error:
+        raise EnvironmentProblem(
+            f"The store {database.name} cannot be used: {_reason(error)}.",
+            remedy="Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).",
+        ) from error
+    if found == HEAD:
         return
     # Alembic takes longer to import than most servers take to start, and most starts migrate nothing.
     from alembic import command  # noqa: PLC0415
@@ -41,6 +49,29 @@ def migrate(database: Database) -> None:
                 f"The database {database.name} cannot be migrated: {error}.",
                 remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
             ) from error
+        if not database.is_sqlite:
+            _order_by_bytes(connection)
+
+
+def _order_by_bytes(connection: Connection) -> None:
+    """Let PostgreSQL compare texts as SQLite and Python do, whatever the database's collation."""
+    columns = connection.exec_driver_sql(
+        "SELECT c.table_name, c.column_name, c.character_maximum_length FROM information_schema.columns c"
+        " JOIN information_schema.tables t USING (table_schema, table_name)"
+        " WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'"
+        " AND c.data_type IN ('character varying', 'text') AND c.collation_name IS DISTINCT FROM 'C'"
+    ).all()
+    quote = connection.dialect.identifier_preparer.quote
+    for table, column, length in columns:
+        kind = "text" if length is None else f"varchar({length})"
+        connection.exec_driver_sql(f'ALTER TABLE {quote(table)} ALTER COLUMN {quote(column)} TYPE {kind} COLLATE "C"')
+
+
+def _reason(error: Exception) -> str:
+    original = error.orig if isinstance(error, DBAPIError) else error
+    details = original.args[0] if original is not None and original.args else error
+    # pg8000 gives the server's own message as the field M.
+    return str(details.get("M", "")) if isinstance(details, dict) else str(details)
 
 
 def _revision(database: Database) -> str | None:

@@ -1,0 +1,161 @@
+"""A real PostgreSQL server for tests: Debian's binaries, in a folder of its own, on a free port, never as root."""
+
+import contextlib
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.ports import free_ports
+from penstock.store.sql.database import Database
+
+__all__ = ["PostgresServer", "running_postgres"]
+
+_USER = "penstock"
+_START_SECONDS = 60.0
+_STOP_SECONDS = 30.0
+_DEBIAN = Path("/usr/lib/postgresql")  # one folder a version, not on the PATH
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "60",
+    "shared_buffers": "32MB",
+    # What a crash of the machine loses does not matter here; a killed client loses nothing.
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+}
+
+
+class PostgresServer:
+    """A running server; :meth:`new_database` gives each test one of its own."""
+
+    def __init__(self, port: int, password: str) -> None:
+        self._port = port
+        self._password = password
+        self._made = 0
+
+    def url(self, database: str) -> str:
+        """The store URL of a database."""
+        return f"postgresql+pg8000://{_USER}:{self._password}@127.0.0.1:{self._port}/{database}"
+
+    def new_database(self, template: str = "template1") -> str:
+        """The store URL of a new database, a copy of ``template``, to which nobody may be connected."""
+        self._made += 1
+        name = f"test_{self._made}"
+        admin = Database(self.url("postgres"))
+        try:
+            with admin.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        finally:
+            admin.close()
+        return self.url(name)
+
+
+@contextlib.contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server for the time of the block.
+
+    Raises :class:`EnvironmentProblem` that says what to install where there is none on the machine.
+    """
+    owner = _owner()
+    folder = Path(tempfile.mkdtemp(prefix="penstock-postgresql-"))
+    data, password = folder / "data", secrets.token_urlsafe(12)
+    try:
+        (folder / "password").write_text(password)
+        _give(owner, folder, folder / "password")
+        command = [_binary("initdb"), "-D", str(data), "-U", _USER, "-E", "UTF8", "-A", "scram-sha-256", "--no-sync"]
+        # A collation that is not the bytes' order, as many servers have.
+        command += [f"--pwfile={folder / 'password'}", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"]
+        made = _as(owner, command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = made.communicate(timeout=_START_SECONDS)
+        if made.returncode != 0:
+            raise EnvironmentProblem(f"initdb failed:\n{output.decode(errors='replace')}")
+        with (folder / "log").open("wb") as log:
+            process, port = _start(owner, data, log)
+        server = PostgresServer(port, password)
+        try:
+            _await(process, server, folder / "log")
+            yield server
+        finally:
+            _stop(process)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(owner: pwd.struct_passwd | None, data: Path, log: Any) -> tuple["subprocess.Popen[bytes]", int]:
+    (port,) = free_ports(1)
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    command = [_binary("postgres"), "-D", str(data), "-p", str(port), *settings]
+    return _as(owner, command, stdout=log, stderr=subprocess.STDOUT), port
+
+
+def _await(process: "subprocess.Popen[bytes]", server: PostgresServer, log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    database = Database(server.url("postgres"))
+    try:
+        while True:
+            try:
+                with database.read():
+                    return
+            except Exception:  # noqa: BLE001 -- not there yet, in any of the driver's ways
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise EnvironmentProblem(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}") from None
+            time.sleep(0.05)
+    finally:
+        database.close()
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    # Fast shutdown: sessions that tests left open are ended.
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _binary(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        versions = sorted(_DEBIAN.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
+        found = str(versions[-1]) if versions else None
+    if found is None:
+        raise EnvironmentProblem(
+            f"PostgreSQL's '{name}' was not found on the PATH or under {_DEBIAN}, and the tests of stores need it.",
+            remedy="Install a server: Debian and Ubuntu: apt install postgresql; Fedora: dnf install postgresql-server; "
+            "macOS: brew install postgresql@17.",
+        )
+    return found
+
+
+def _owner() -> pwd.struct_passwd | None:
+    """The user who runs the server: this one, or, for root, whom PostgreSQL refuses, another."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise EnvironmentProblem("PostgreSQL does not run as root, and there is no user postgres or nobody.")
+
+
+def _give(owner: pwd.struct_passwd | None, *paths: Path) -> None:
+    if owner is not None:
+        for path in paths:
+            os.chown(path, owner.pw_uid, owner.pw_gid)
+
+
+def _as(owner: pwd.struct_passwd | None, command: Sequence[str], **more: Any) -> "subprocess.Popen[bytes]":
+    if owner is not None:
+        more |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd="/", env=environment, **more)

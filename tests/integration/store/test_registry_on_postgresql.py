@@ -1,0 +1,25 @@
+"""The behaviour suite of the registry's store, and the rules of its service, over PostgreSQL."""
+
+from collections.abc import Iterator
+from importlib import import_module
+
+import pytest
+
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
+
+_SUITE = import_module("test_registry_store")
+globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlRegistryStore:
+    return SqlRegistryStore(postgres_database)
+
+
+@pytest.fixture
+def pair(postgres_url: str) -> Iterator[object]:
+    databases = [Database(postgres_url) for _ in range(2)]
+    yield _SUITE.two_stores(databases)
+    for database in databases:
+        database.close()
