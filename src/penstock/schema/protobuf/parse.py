@@ -32,9 +32,11 @@ def parse_protobuf(text: str, references: Sequence[ReferencedText] = ()) -> tupl
     descriptor = _descriptor(text)
     if descriptor is None:
         check_text(text, "The definition")
-        if not text.strip():
-            raise InvalidSchema("The definition is empty.", remedy="Declare at least one message.")
-        return text, _compile({**files, MAIN_FILE: text})
+        tree = _compile({**files, MAIN_FILE: text})
+        file = tree.file
+        if not (file.message_type or file.enum_type or file.service or file.extension or file.dependency):
+            raise InvalidSchema("The definition declares nothing.", remedy="Declare at least one message.")
+        return text, tree
     # Rendered and compiled again, so that the compiler's rules hold for what comes as bytes too.
     source = _rendered(descriptor, files)
     check_text(source, "The descriptor's text")
@@ -98,8 +100,8 @@ def _descriptor(text: str) -> Any | None:
     except (binascii.Error, ValueError):
         return None
     found = parse_file_descriptor(data)
-    # Some words are base64 of a message without a single known field.
-    return found if found is not None and found.ListFields() else None
+    # Some words are base64 of a message without any content.
+    return found if found is not None and (found.message_type or found.enum_type or found.dependency) else None
 
 
 def _rendered(descriptor: Any, files: Mapping[str, str]) -> str:

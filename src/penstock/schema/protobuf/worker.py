@@ -87,7 +87,7 @@ def _compile(protoc: Any, request: dict[str, Any], folder: Path, well_known: str
 
 def _error(error: Any) -> list[Any]:
     filename, message = (_text(value) for value in (error.filename, error.message))
-    return [filename, error.line + 1, error.column + 1 if error.line >= 0 else 0, message[:_MAX_MESSAGE]]
+    return [filename[:_MAX_MESSAGE], error.line + 1, error.column + 1 if error.line >= 0 else 0, message[:_MAX_MESSAGE]]
 
 
 def _text(value: bytes | str) -> str:
