@@ -13,6 +13,7 @@ from types import FrameType
 
 import click
 
+from penstock.cli.fetch import spark_archive
 from penstock.cli.homes import home_option
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
@@ -74,7 +75,8 @@ def command(  # noqa: PLR0917 - click passes them by name
         _check(pipeline, lake)
         return
     where = Home(home.absolute()) if home else Home.from_environment(os.environ)
-    os.environ["JAVA_HOME"] = str(find_java(os.environ).home)
+    java_home = find_java(os.environ).home
+    os.environ["JAVA_HOME"] = str(java_home)
     stop = _stop_on_signals()
     logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
     for noisy in ("py4j", "pyspark"):
@@ -85,6 +87,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         log=log or where.logs / f"spark-{pipeline.name}.log",
         lake=lake,
         driver_memory=driver_memory,
+        archive=spark_archive(java_home),
         spark_configuration={
             **(s3a_configuration(os.environ) if lake is None else {}),
             **dict(_pair(each) for each in configuration),

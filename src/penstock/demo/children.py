@@ -135,6 +135,8 @@ class Job:
     def start(self) -> None:
         """Start the job, or start it again after a kill."""
         arguments = ["run", str(self.pipeline), "--metrics", str(self.metrics)]
+        # Each of the demo's two JVMs lives for half a minute, which the JDK's second compiler spends on getting ready.
+        arguments += ["--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"]
         self._command = Command(arguments, self.environment, self.log).start()
 
     def kill(self) -> None:

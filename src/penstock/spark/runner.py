@@ -45,9 +45,9 @@ def _secret(secret_id: str) -> Credentials:
 class RunOptions:
     """How to run, apart from what is declared.
 
-    ``jars``, ``master``, ``log``, ``lake``, ``driver_memory`` and ``spark_configuration`` are for a session that :func:`run`
-    starts itself. ``once`` reads what is there and ends. ``stop`` ends the stream when it is set, after the batch in
-    hand. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
+    ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
+    that :func:`run` starts itself. ``once`` reads what is there and ends. ``stop`` ends the stream when it is set, after the
+    batch in hand. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
     clients of the endpoint that the environment names, or AWS.
     """
 
@@ -56,6 +56,7 @@ class RunOptions:
     log: Path = Path("penstock-spark.log")
     lake: Path | None = None
     driver_memory: str = "1g"
+    archive: Path | None = None
     spark_configuration: Mapping[str, str] = field(default_factory=dict)
     once: bool = False
     metrics: Path | None = None
@@ -125,6 +126,7 @@ def _session(options: RunOptions) -> SessionSettings:
         log=options.log.absolute(),
         lake=options.lake,
         driver_memory=options.driver_memory,
+        archive=options.archive,
         extra=options.spark_configuration,
     )
 

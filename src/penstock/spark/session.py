@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SessionSettings", "lake_configuration", "open_session", "s3a_configuration"]
+__all__ = ["SessionSettings", "end_jvm", "lake_configuration", "open_session", "s3a_configuration"]
 
 _LOG4J = """\
 appender.file.type = RollingFile
@@ -37,7 +37,8 @@ rootLogger.appenderRef.file.ref = file
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
     """How to start Spark. ``jars``: the connectors' files; ``log``: where Spark's own log goes; ``lake``: see
-    :func:`lake_configuration`. ``extra`` are Spark's configuration keys and win over ours.
+    :func:`lake_configuration`. ``archive``: a class archive for the JVM, used where it is there; ``record`` writes one.
+    ``extra`` are Spark's configuration keys and win over ours.
     """
 
     master: str = "local[*]"
@@ -45,6 +46,8 @@ class SessionSettings:
     log: Path
     lake: Path | None = None
     driver_memory: str = "1g"
+    archive: Path | None = None
+    record: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -104,9 +107,9 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         **(here if local else {}),
         "spark.master": settings.master,
         "spark.app.name": f"penstock {name}",
-        "spark.jars": ",".join(str(jar) for jar in settings.jars),
+        **_class_path(settings),
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -XX:+UseParallelGC",
+        "spark.driver.extraJavaOptions": " ".join(_java_options(settings, log4j)),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -118,6 +121,25 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
         **settings.extra,
     }
+
+
+def _class_path(settings: SessionSettings) -> dict[str, str]:
+    """The connectors: in one JVM as part of its own class path, which a class archive covers; else sent to executors."""
+    jars = [str(jar) for jar in settings.jars]
+    if settings.master.startswith("local") and not settings.master.startswith("local-cluster"):
+        return {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
+    return {"spark.jars": ",".join(jars)}
+
+
+def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
+    yield f"-Dlog4j2.configurationFile={log4j.as_uri()}"
+    yield "-XX:+UseParallelGC"
+    if settings.record is not None:
+        yield f'"-XX:ArchiveClassesAtExit={settings.record}"'
+    elif settings.archive is not None and settings.archive.is_file():
+        # Where the archive does not fit, the JVM says so in the log and starts without it.
+        yield f'"-XX:SharedArchiveFile={settings.archive}"'
+        yield "-Xshare:auto"
 
 
 def open_session(settings: SessionSettings, *, name: str, locations: Iterable[str]) -> SparkSession:
@@ -141,6 +163,15 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
             context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
         _leave_ending_to_python(context)
         return SparkSession(context)
+
+
+def end_jvm(*, seconds: float) -> None:
+    """End the JVM of the stopped session, which otherwise ends with this process, and wait for it."""
+    gateway: Any = SparkContext._gateway
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(seconds)
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def _leave_ending_to_python(context: SparkContext) -> None:

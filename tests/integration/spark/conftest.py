@@ -1,12 +1,15 @@
 """One Spark session for the tests that do not kill it, configured as the runner configures its own."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.cli.fetch import spark_archive
 from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
 from penstock.spark.session import SessionSettings, open_session
 
 
@@ -22,7 +25,8 @@ def spark_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores over ``spark_lake``."""
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    settings = SessionSettings(master="local[2]", jars=class_path("spark"), lake=spark_lake, log=log)
+    archive = spark_archive(find_java(os.environ).home)
+    settings = SessionSettings(master="local[2]", jars=class_path("spark"), lake=spark_lake, log=log, archive=archive)
     session = open_session(settings, name="tests", locations=["s3://lk/any"])
     yield session
     session.stop()

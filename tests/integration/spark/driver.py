@@ -8,7 +8,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from stream import Registry
 
+from penstock.cli.fetch import spark_archive
 from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
 from penstock.pipelines import read_pipeline
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.runner import RunOptions, run
@@ -23,6 +25,7 @@ options = RunOptions(
     once=True,
     registry=Registry(),
     driver_memory="512m",
+    archive=spark_archive(find_java(os.environ).home),
     failpoint=Failpoint.from_environment(os.environ),
 )
 print(run(read_pipeline(pipeline), options=options))

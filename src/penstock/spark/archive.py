@@ -1,0 +1,90 @@
+"""A class archive for Spark's JVM: what it loads and checks at every start, kept ready to be mapped (the JDK's AppCDS).
+
+Two thirds of what a small pipeline needs to start is the loading of some 20,000 classes. The archive is made once for an
+environment by a rehearsal, a small stream from Avro to Parquet, in a process of its own. It is a help and no more: a JVM
+that finds it missing, or made for another JDK or class path, goes without it.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyspark
+
+from penstock.errors import EnvironmentProblem
+
+__all__ = ["class_archive", "make_class_archive"]
+
+_SECONDS = 300
+
+
+def class_archive(folder: Path, java_home: Path, jars: Sequence[Path]) -> Path:
+    """Where the archive for this JDK, this Spark and ``jars`` is kept in ``folder``, made or not."""
+    release = java_home / "release"
+    parts = [
+        str(java_home.resolve()),
+        release.read_text() if release.is_file() else "",
+        str(_spark_home()),
+        pyspark.__version__,
+        *map(str, jars),
+    ]
+    return folder / f"spark-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}.jsa"
+
+
+def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> None:
+    """Make ``archive`` (160 MB, half a minute) and remove those of environments that are gone.
+
+    Raises :class:`EnvironmentProblem` where it cannot be made; what there was before is then still there.
+    """
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        _remove_orphans(archive.parent)
+        with TemporaryDirectory(prefix=".making-", dir=archive.parent) as scratch:
+            made = Path(scratch) / archive.name
+            _rehearse(made, java_home, jars, Path(scratch))
+            archive.with_suffix(".json").write_text(json.dumps({"spark": str(_spark_home())}))
+            made.replace(archive)
+    except OSError as error:
+        raise EnvironmentProblem(f"Spark's class archive in {archive.parent} cannot be made: {error.strerror}.") from error
+
+
+def _spark_home() -> Path:
+    return Path(pyspark.__file__).resolve().parent
+
+
+def _rehearse(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
+    log = scratch / "rehearsal.log"
+    command = [sys.executable, "-m", "penstock.spark.rehearsal", str(made), str(scratch), *map(str, jars)]
+    environment = {**os.environ, "JAVA_HOME": str(java_home)}
+    with log.open("wb") as output:
+        try:
+            done = subprocess.run(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                timeout=_SECONDS,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            done = -1
+    if done != 0 or not made.is_file():
+        last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        raise EnvironmentProblem(f"Spark's class archive cannot be made: the rehearsal failed ({last[0][:300]}).")
+
+
+def _remove_orphans(folder: Path) -> None:
+    for note in folder.glob("spark-*.json"):
+        try:
+            gone = not Path(json.loads(note.read_text())["spark"]).is_dir()
+        except (ValueError, KeyError):
+            gone = True
+        if gone:
+            note.with_suffix(".jsa").unlink(missing_ok=True)
+            note.unlink(missing_ok=True)

@@ -1,0 +1,122 @@
+"""The rehearsal whose classes go into the archive: ``python -m penstock.spark.rehearsal ARCHIVE SCRATCH JAR...``.
+
+It does what a batch of a pipeline does, over two versions of a schema and a handful of records, without a broker.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from penstock.pipelines.model import Decode
+from penstock.schema.version import SchemaVersion
+from penstock.serdes.avro import AvroSchema
+from penstock.serdes.codec import message_writer
+from penstock.spark.decode import decoded
+from penstock.spark.session import SessionSettings, end_jvm, open_session
+from penstock.spark.staging import METADATA, good_rows
+from penstock.spark.versions import SchemaBook
+
+_SECONDS = 60
+
+
+def _definition(number: int) -> str:
+    plain = [{"name": "id", "type": "long"}, {"name": "day", "type": "string"}]
+    fields = plain + [{"name": f"v{n}", "type": ["null", "double"], "default": None} for n in range(number)]
+    return json.dumps({"type": "record", "name": "Rehearsal", "fields": fields})
+
+
+class _Versions:
+    """A registry of two versions."""
+
+    def __init__(self) -> None:
+        self.all = [
+            SchemaVersion(
+                id=UUID(int=number),
+                schema_arn="arn:aws:glue:us-east-1:000000000000:schema/r/r",
+                registry_name="r",
+                schema_name="r",
+                number=number,
+                definition=_definition(number),
+                data_format="AVRO",
+            )
+            for number in (1, 2)
+        ]
+
+    def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:  # noqa: ARG002
+        return self.all
+
+    def version(self, version_id: UUID | str) -> SchemaVersion:
+        return next(version for version in self.all if str(version.id) == str(version_id))
+
+
+def main(archive: Path, scratch: Path, jars: list[Path]) -> None:
+    """Run the rehearsal and end the JVM, which writes ``archive`` then."""
+    lake = scratch / "lake"
+    (lake / "r").mkdir(parents=True)
+    settings = SessionSettings(
+        master="local[2]", jars=jars, log=scratch / "spark.log", lake=lake, driver_memory="512m", record=archive
+    )
+    spark = open_session(settings, name="rehearsal", locations=["s3://r/t"])
+    book = SchemaBook(_Versions(), Decode(registry="r", schema="r"))
+    book.refresh()
+    _batch(_records(spark, book), 0, book)
+    _stream(spark, book)
+    spark.read.parquet("s3://r/t").groupBy("day").count().collect()
+    # Loads the source; without a broker it goes no further.
+    spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "r").load()
+    spark.stop()
+    end_jvm(seconds=_SECONDS * 2)
+
+
+def _records(spark: SparkSession, book: SchemaBook) -> DataFrame:
+    writers = [message_writer(version.id, AvroSchema(version.definition)) for version in book.plan().writers]
+    frames = [bytearray(writers[n % 2]({"id": n, "day": f"d{n % 3}"})) for n in range(20)] + [bytearray(b"damaged")]
+    values = spark.createDataFrame([(frame,) for frame in frames], "value binary")
+    return _as_kafka(values)
+
+
+def _as_kafka(values: DataFrame) -> DataFrame:
+    return values.select(
+        F.lit(None).cast("binary").alias("key"),
+        "value",
+        F.lit("t").alias("topic"),
+        F.lit(0).alias("partition"),
+        F.monotonically_increasing_id().alias("offset"),
+        F.current_timestamp().alias("timestamp"),
+    )
+
+
+def _batch(records: DataFrame, number: int, book: SchemaBook) -> None:
+    plan = book.plan()
+    read, written = Observation(), Observation()
+    rows = good_rows(decoded(records, plan, branches=40, zlib=False), plan, read).drop(*METADATA.values())
+    rows.createOrReplaceTempView("records")
+    output = rows.sparkSession.sql("SELECT *, upper(day) AS loud FROM records WHERE id >= 0")
+    output = output.observe(written, F.count(F.lit(1)).alias("rows")).coalesce(1)
+    output.write.mode("append").partitionBy("day").parquet(f"s3://r/t/batch={number}")
+    if read.get["bad"]:
+        bad = decoded(records, plan, branches=40, zlib=False).filter(F.col("_reason").isNotNull())
+        bad.select("_reason", "value").write.mode("append").parquet(f"s3://r/dead/{number}")
+
+
+def _stream(spark: SparkSession, book: SchemaBook) -> None:
+    """Two micro-batches through foreachBatch and a checkpoint."""
+
+    def commit(records: DataFrame, number: int) -> None:
+        _batch(_as_kafka(records.select(F.lit(bytearray(18)).alias("value"))), number + 1, book)
+
+    rate: Any = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    query = rate.writeStream.foreachBatch(commit).option("checkpointLocation", "s3://r/checkpoint").start()
+    for _ in range(_SECONDS):
+        if query.awaitTermination(1) or len(query.recentProgress) >= 2:
+            break
+    query.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), [Path(jar) for jar in sys.argv[3:]])

@@ -1,0 +1,44 @@
+"""Where class archives are kept, and that they go with what they were made for."""
+
+import json
+
+import pytest
+
+from penstock.errors import EnvironmentProblem
+from penstock.spark.archive import class_archive, make_class_archive
+
+
+@pytest.fixture
+def java(tmp_path):
+    home = tmp_path / "java"
+    home.mkdir()
+    (home / "release").write_text('JAVA_VERSION="17.0.1"')
+    return home
+
+
+def test_each_java_and_class_path_has_its_own(java, tmp_path):
+    jars = [tmp_path / "a.jar"]
+    first = class_archive(tmp_path, java, jars)
+    assert class_archive(tmp_path, java, jars) == first
+    assert class_archive(tmp_path, java, [*jars, tmp_path / "b.jar"]) != first
+    (java / "release").write_text('JAVA_VERSION="17.0.2"')
+    assert class_archive(tmp_path, java, jars) != first
+
+
+def test_what_cannot_be_made_is_said_and_leaves_nothing(java, tmp_path):
+    folder = tmp_path / "cache"
+    archive = class_archive(folder, java, [])
+    with pytest.raises(EnvironmentProblem, match="cannot be made: the rehearsal failed"):
+        make_class_archive(archive, java, [])
+    assert list(folder.iterdir()) == []
+
+
+def test_archives_of_environments_that_are_gone_are_removed(java, tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for name, spark in (("spark-old", tmp_path / "gone"), ("spark-new", tmp_path)):
+        (folder / f"{name}.jsa").write_bytes(b"x")
+        (folder / f"{name}.json").write_text(json.dumps({"spark": str(spark)}))
+    with pytest.raises(EnvironmentProblem):
+        make_class_archive(class_archive(folder, java, []), java, [])
+    assert sorted(path.name for path in folder.iterdir()) == ["spark-new.jsa", "spark-new.json"]
