@@ -51,7 +51,8 @@ class CompilerPool:
 
     def __init__(self, size: int = _MAX_WORKERS) -> None:
         self._size = size
-        self._reset()
+        self._idle: list[_Worker] = []
+        self._lock, self._free = threading.Lock(), threading.BoundedSemaphore(size)
 
     def compile(self, files: Mapping[str, str], main: str) -> bytes | list[CompileError]:
         """The FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
@@ -82,12 +83,9 @@ class CompilerPool:
         """Leave the parent's compilers to the parent."""
         for worker in self._idle:
             worker.abandon()
-        self._reset()
-
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._free = threading.BoundedSemaphore(self._size)
-        self._idle: list[_Worker] = []
+        self._idle = []
+        # Another thread of the parent may have held them.
+        self._lock, self._free = threading.Lock(), threading.BoundedSemaphore(self._size)
 
     def _take(self) -> "_Worker":
         with self._lock:

@@ -1,6 +1,5 @@
 """Google's protobuf library, imported when first needed."""
 
-from types import ModuleType
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
@@ -8,7 +7,7 @@ from penstock.errors import EnvironmentProblem
 __all__ = ["descriptors", "parse_descriptor_set", "parse_file_descriptor"]
 
 
-def descriptors() -> ModuleType:
+def descriptors() -> Any:
     """``google.protobuf.descriptor_pb2``; :class:`~penstock.errors.EnvironmentProblem` where it is not installed."""
     try:
         from google.protobuf import descriptor_pb2  # noqa: PLC0415 - an extra's library, needed for this format only

@@ -131,7 +131,8 @@ class _Writer:
                 plain.append((min(item.number for item in items), (message.oneof_decl[index], items)))
         for _, item in sorted(plain, key=lambda pair: pair[0]):
             if isinstance(item, tuple):
-                yield from self._oneof(*item, indent, scope, message)
+                oneof, items = item
+                yield from self._oneof(oneof, items, indent, scope, message)
             else:
                 yield from self._field(item, indent, None, scope)
         yield from self._enums(message.enum_type, indent)
