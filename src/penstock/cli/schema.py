@@ -73,12 +73,12 @@ def command() -> None:
 @broker_options(required=False)
 @click.option(
     "--schema-registry-url",
-    envvar="PENSTOCK_SCHEMA_REGISTRY_URL",
+    envvar="SCHEMA_REGISTRY_URL",
     help="Registry with Confluent's interface, for records that name their schema by its ids.",
 )
 @click.option(
     "--schema-registry-user-info",
-    envvar="PENSTOCK_SCHEMA_REGISTRY_USER_INFO",
+    envvar="SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO",
     help="USER:PASSWORD for it; better given by the environment.",
 )
 def check(file: Path, output: str, **options: Any) -> None:
