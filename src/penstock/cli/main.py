@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "env": ("penstock.cli.env", "local", "Print the environment that points AWS clients at the platform."),
     "serve": ("penstock.cli.serve", "server", "Run the server alone."),
     "operations": ("penstock.cli.operations", "server", "List the AWS operations that are served."),
+    "registry": ("penstock.cli.registry", "client", "Move the registry's contents in and out."),
     "produce": ("penstock.cli.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
     "schema": ("penstock.cli.schema", "client", "Check a schema definition against the registry and against real records."),
     "run": ("penstock.cli.run", "spark", "Run a declared pipeline on Spark."),

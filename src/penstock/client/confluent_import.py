@@ -1,0 +1,264 @@
+"""A live Confluent registry copied into another one: every version with its id and number, and a comparison at the end.
+
+The target is any registry with Confluent's interface, Penstock's above all. Copying a version that is there already, with
+the same id and number, changes nothing, so an import that was stopped goes on where it is started again.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from json import dumps
+from typing import Any
+from urllib.parse import quote
+
+from penstock.client.confluent import ConfluentClient
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
+
+__all__ = ["ConfluentImport", "Difference", "ImportReport"]
+
+_MAX_DEPTH = 100
+_KEPT = ("schema", "schemaType", "references")
+
+Place = tuple[str, int]
+"""A subject and a version's number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What is not the same in the target; ``version`` 0 is the subject itself."""
+
+    subject: str
+    version: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}{f' version {self.version}' if self.version else ''}: {self.what}"
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportReport:
+    """What an import did. ``differences`` are those of the final comparison, in the order of the subjects."""
+
+    subjects: int = 0
+    versions: int = 0
+    copied: int = 0
+    deleted: int = 0
+    levels: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+class ConfluentImport:
+    """Copies the subjects of ``source`` whose names begin with ``prefix`` into ``target``.
+
+    ``context`` puts subjects of the source's default context into this context of the target (without its dot); those of
+    other contexts keep theirs. ``progress`` hears the subject, how many are done, and how many there are.
+    """
+
+    def __init__(
+        self,
+        source: ConfluentClient,
+        target: ConfluentClient,
+        *,
+        prefix: str = "",
+        context: str | None = None,
+        progress: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._prefix = prefix
+        self._context = context
+        self._progress = progress
+        self._done: set[Place] = set()
+        self._modes: dict[str, str | None] = {}
+        self._refused: dict[Place, str] = {}
+
+    def run(self) -> ImportReport:
+        """Copy, delete softly what is deleted there, set the levels, compare.
+
+        Raises what the two clients raise where a registry cannot be asked; a version that the target refuses becomes a
+        difference, and the import goes on.
+        """
+        report = ImportReport()
+        subjects = [name for name in self._subjects() if name.startswith(self._prefix)]
+        report.subjects = len(subjects)
+        places = {subject: self._numbers(subject) for subject in subjects}
+        try:
+            for index, subject in enumerate(subjects):
+                self._progress(subject, index, len(subjects))
+                for number in places[subject][0]:
+                    self._copy((subject, number), report, ())
+        finally:
+            self._restore_modes()
+        report.versions = sum(len(numbers) for numbers, _ in places.values())
+        for subject in subjects:
+            self._level(subject, report)
+        self._delete([(subject, number) for subject in subjects for number in places[subject][1]], report)
+        report.differences.extend(self._compare(places))
+        return report
+
+    def _copy(self, place: Place, report: ImportReport, above: tuple[Place, ...]) -> None:
+        if place in self._done:
+            return
+        if place in above or len(above) >= _MAX_DEPTH:
+            raise DataProblem(f"{self._source.url}: the references of subject {place[0]} version {place[1]} do not end.")
+        given = self._read(place)
+        for item in given.get("references") or ():
+            self._copy((_seen_from(place[0], item["subject"]), item["version"]), report, (*above, place))
+        self._done.add(place)
+        there = self._there(place)
+        if there is not None and there.get("id") == given["id"]:
+            return
+        subject = self._renamed(place[0])
+        self._import_mode(subject)
+        body = self._body(place[0], given) | {"id": given["id"], "version": place[1]}
+        try:
+            self._target.request("POST", f"/subjects/{_quoted(subject)}/versions", dumps(body).encode())
+            report.copied += 1
+        except InvalidInput as error:
+            self._refused[place] = error.message
+
+    def _read(self, place: Place) -> dict[str, Any]:
+        answer = self._source.request("GET", f"/subjects/{_quoted(place[0])}/versions/{place[1]}?deleted=true")
+        if not isinstance(answer, dict) or type(answer.get("id")) is not int or not isinstance(answer.get("schema"), str):
+            raise EnvironmentProblem(f"{self._source.url}: subject {place[0]} version {place[1]} is no schema.")
+        return answer
+
+    def _there(self, place: Place) -> dict[str, Any] | None:
+        path = f"/subjects/{_quoted(self._renamed(place[0]))}/versions/{place[1]}?deleted=true"
+        try:
+            answer: dict[str, Any] = self._target.request("GET", path)
+        except NotFound:
+            return None
+        return answer
+
+    def _body(self, subject: str, given: dict[str, Any]) -> dict[str, Any]:
+        body = {name: given[name] for name in _KEPT if given.get(name)}
+        if "references" in body:
+            body["references"] = [
+                {**item, "subject": self._renamed(_seen_from(subject, item["subject"]))} for item in body["references"]
+            ]
+        return body
+
+    def _subjects(self) -> list[str]:
+        """All subjects, page by page: servers give up to 20,000 at once, and old ones know no pages."""
+        found: dict[str, None] = {}
+        while True:
+            before = len(found)
+            found.update(dict.fromkeys(self._list(f"/subjects?deleted=true&offset={before}")))
+            if len(found) == before:
+                return list(found)
+
+    def _numbers(self, subject: str) -> tuple[list[int], list[int]]:
+        """All version numbers, and those of them that are deleted softly."""
+        path = f"/subjects/{_quoted(subject)}/versions"
+        everything = [int(number) for number in self._list(f"{path}?deleted=true")]
+        try:
+            live = {int(number) for number in self._list(path)}
+        except NotFound:
+            live = set()
+        return everything, [number for number in everything if number not in live]
+
+    def _level(self, subject: str, report: ImportReport) -> None:
+        try:
+            answer = self._source.request("GET", f"/config/{_quoted(subject)}")
+        except NotFound:
+            return
+        level = answer.get("compatibilityLevel") if isinstance(answer, dict) else None
+        if isinstance(level, str):
+            body = dumps({"compatibility": level}).encode()
+            self._target.request("PUT", f"/config/{_quoted(self._renamed(subject))}", body)
+            report.levels += 1
+
+    def _delete(self, places: Sequence[Place], report: ImportReport) -> None:
+        """Referring versions go before those that they refer to: what is refused is tried again while others go."""
+        waiting = [place for place in places if place not in self._refused]
+        while waiting:
+            left: list[Place] = []
+            for place in waiting:
+                try:
+                    self._target.request("DELETE", f"/subjects/{_quoted(self._renamed(place[0]))}/versions/{place[1]}")
+                    report.deleted += 1
+                except NotFound:
+                    continue
+                except InvalidInput:
+                    left.append(place)
+            if len(left) == len(waiting):
+                return
+            waiting = left
+
+    def _compare(self, places: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
+        """Every version once more: found by its text, with its id, number and state."""
+        for index, (subject, (numbers, deleted)) in enumerate(places.items()):
+            self._progress(subject, index, len(places))
+            for number in numbers:
+                what = self._refused.get((subject, number)) or self._difference((subject, number), number in deleted)
+                if what is not None:
+                    yield Difference(subject=subject, version=number, what=what)
+
+    def _difference(self, place: Place, deleted: bool) -> str | None:
+        given = self._read(place)
+        lost = [name for name in ("metadata", "ruleSet") if given.get(name)]
+        if lost:
+            return f"it has {' and '.join(lost)}, which the target does not keep"
+        path = f"/subjects/{_quoted(self._renamed(place[0]))}"
+        try:
+            found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(place[0], given)).encode())
+        except (NotFound, InvalidInput) as error:
+            return f"not found by its text: {error.message}"
+        if (found.get("id"), found.get("version")) != (given["id"], place[1]):
+            return f"id {given['id']} became id {found.get('id')} version {found.get('version')}"
+        try:
+            self._target.request("GET", f"{path}/versions/{place[1]}")
+        except NotFound:
+            return None if deleted else "deleted in the target"
+        return "deleted in the source, not in the target" if deleted else None
+
+    def _import_mode(self, subject: str) -> None:
+        """Let the context of ``subject`` take ids; its own mode comes back at the end."""
+        scope = _context_of(subject)
+        if scope in self._modes:
+            return
+        path = f"/mode/{_quoted(scope)}"
+        try:
+            before: str | None = self._target.request("GET", path)["mode"]
+        except NotFound:
+            before = None
+        self._modes[scope] = before
+        self._target.request("PUT", f"{path}?force=true", dumps({"mode": "IMPORT"}).encode())
+
+    def _restore_modes(self) -> None:
+        for scope, before in self._modes.items():
+            path = f"/mode/{_quoted(scope)}"
+            # An import that was killed left IMPORT behind; nobody wants it back.
+            if before in {None, "IMPORT"}:
+                self._target.request("DELETE", path)
+            else:
+                self._target.request("PUT", f"{path}?force=true", dumps({"mode": before}).encode())
+
+    def _renamed(self, subject: str) -> str:
+        if self._context is None:
+            return subject
+        name = subject.removeprefix(":.:")
+        return name if name.startswith(":.") else f":.{self._context}:{name}"
+
+    def _list(self, path: str) -> list[Any]:
+        answer = self._source.request("GET", path)
+        if not isinstance(answer, list):
+            raise EnvironmentProblem(f"{self._source.url}{path} gave no list.")
+        return answer
+
+
+def _seen_from(subject: str, referenced: str) -> str:
+    """A referenced subject's full name: without a context it is one of the referring subject's."""
+    if referenced.startswith(":.") or not subject.startswith(":."):
+        return referenced
+    return _context_of(subject) + referenced
+
+
+def _context_of(subject: str) -> str:
+    if not subject.startswith(":."):
+        return ":.:"
+    return subject[: subject.index(":", 1) + 1]
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,131 @@
+"""A registry copied into another server by the command: ids, numbers, references, deletions and levels stay."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+
+from penstock.testing.server import RunningServer, running_server
+
+V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
+USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[RunningServer, RunningServer]]:
+    with running_server() as source, running_server() as target:
+        yield source, target
+
+
+def login(server: RunningServer) -> str:
+    return f"{server.access_key_id}:{server.secret_access_key}"
+
+
+@contextlib.contextmanager
+def client(server: RunningServer, path: str = "") -> Iterator[SchemaRegistryClient]:
+    made = SchemaRegistryClient({"url": server.endpoint_url + path, "basic.auth.user.info": login(server), "max.retries": 0})
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def run(source: RunningServer, target: RunningServer, *options: str) -> tuple[int, Any, str]:
+    """Exit status, the report, what was said beside it."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "penstock",
+            "registry",
+            "import",
+            "--from-confluent",
+            source.endpoint_url,
+            "--json",
+            *options,
+        ],
+        env={
+            "SCHEMA_REGISTRY_URL": target.endpoint_url,
+            "SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO": login(target),
+            "PENSTOCK_FROM_USER_INFO": login(source),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+
+
+def fill(source: RunningServer) -> dict[str, int]:
+    """Ids by what holds them. The subject that refers sorts before the one it refers to."""
+    with client(source) as registry:
+        ids = {"gone": registry.register_schema("gone", Schema('"string"', "AVRO"))}
+        registry.delete_subject("gone")
+        ids["v1"] = registry.register_schema("used", Schema(V1, "AVRO"))
+        ids["v2"] = registry.register_schema("used", Schema(V2, "AVRO"))
+        ids["uses"] = registry.register_schema("a-user", Schema(USES, "AVRO", [SchemaReference("R", "used", 1)]))
+        registry.delete_version("used", 2)
+        ids["team"] = registry.register_schema(":.team:used", Schema(V2, "AVRO"))
+        registry.set_compatibility("used", "FULL_TRANSITIVE")
+    return ids
+
+
+def test_everything_keeps_its_ids(servers: tuple[RunningServer, RunningServer]) -> None:
+    source, target = servers
+    ids = fill(source)
+    status, report, said = run(source, target)
+    assert status == 0, said
+    assert report == {"subjects": 4, "versions": 5, "copied": 5, "deleted": 2, "levels": 1, "differences": []}
+    with client(target) as registry:
+        assert registry.get_schema(ids["v1"]).schema_str == V1
+        assert registry.get_schema(ids["v2"]).schema_str == V2
+        assert registry.get_versions("used") == [1]
+        assert registry.get_versions("used", deleted=True) == [1, 2]
+        assert registry.get_subjects() == ["a-user", "used", ":.team:used"]
+        assert registry.get_referenced_by("used", 1) == [ids["uses"]]
+        assert registry.get_compatibility("used") == "FULL_TRANSITIVE"
+        assert registry.get_global_mode() == "READWRITE"
+        assert registry.register_schema("new", Schema('"long"', "AVRO")) > max(ids.values())
+    with client(target, "/contexts/.team") as registry:
+        assert registry.get_schema(ids["team"]).schema_str == V2
+    # Once more, over what is there: nothing is left to do.
+    status, report, said = run(source, target)
+    assert (status, report["copied"], report["deleted"], report["differences"]) == (0, 0, 0, []), said
+
+
+def test_a_context_can_take_what_had_none(servers: tuple[RunningServer, RunningServer]) -> None:
+    source, target = servers
+    ids = fill(source)
+    status, _, said = run(source, target, "--context", "moved", "--prefix", "a-user")
+    assert status == 0, said
+    with client(target, "/contexts/.moved") as registry:
+        assert registry.get_subjects() == [":.moved:a-user", ":.moved:used"]
+        assert registry.get_schema(ids["uses"]).schema_str == USES
+
+
+def test_what_cannot_be_copied_is_told(servers: tuple[RunningServer, RunningServer]) -> None:
+    source, target = servers
+    fill(source)
+    with client(target) as registry:
+        registry.register_schema("taken", Schema('"bytes"', "AVRO"))
+        registry.register_schema("taken-too", Schema('"double"', "AVRO"))
+    status, report, said = run(source, target, "--prefix", "used")
+    assert status == 4
+    assert [(each["subject"], each["version"]) for each in report["differences"]] == [("used", 1)]
+    assert "another schema's" in report["differences"][0]["what"]
+    assert "differ" in said
+
+
+def test_a_wrong_password_is_told(servers: tuple[RunningServer, RunningServer]) -> None:
+    source, target = servers
+    status, report, said = run(source, target, "--from-user-info", "AKIA0:wrong")
+    assert (status, report) == (1, None)
+    assert "401" in said
+    assert "Traceback" not in said
