@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -72,6 +73,40 @@ def test_migrating_from_several_connections_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_versions_of_an_older_store_get_serials_in_the_order_they_were_made(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    config = Config()
+    config.set_main_option("script_location", str(migrations.MIGRATIONS))
+    rows = [("v1", 1, 1, "a", 30), ("v2", 1, 2, "b", 10), ("v3", 2, 1, "a", 20), ("v4", 3, 1, "a", 40)]
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        for name in ("r", "q"):
+            connection.execute(text(f"INSERT INTO registries VALUES ('{name}', NULL, 0, 0)"))
+        for number, home in ((1, "r"), (2, "r"), (3, "q")):
+            connection.execute(
+                text(f"INSERT INTO schemas VALUES ({number}, '{home}', 's{number}', 'AVRO', 'NONE', NULL, 1, 1, 2, 0, 0, 0)")
+            )
+        for name, schema, number, print_, created in rows:
+            connection.execute(
+                text(
+                    "INSERT INTO schema_versions (id, schema_id, number, status, fingerprint, definition, created)"
+                    f" VALUES ('{name}', {schema}, {number}, 'AVAILABLE', '{print_}', 'x', {created})"
+                )
+            )
+    migrate(database)
+    with database.read() as connection:
+        found = dict(connection.execute(text("SELECT id, serial FROM schema_versions")).all())
+        last = connection.execute(text("SELECT number FROM serial_counter")).scalar()
+    assert found == {"v2": 1, "v1": 2, "v3": 2, "v4": 3}
+    assert last == 3
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0001")
+        assert connection.execute(text("SELECT count(*) FROM schema_versions")).scalar() == 4
+    database.close()
 
 
 def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:

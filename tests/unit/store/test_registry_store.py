@@ -7,15 +7,19 @@ from uuid import uuid4
 
 import pytest
 
+from penstock.registry.audit import Actor, acting
 from penstock.registry.errors import (
     MetadataExists,
+    MissingReference,
     RegistryExists,
     RegistryFull,
     RegistryNotFound,
     SchemaExists,
+    SerialTaken,
     VersionNotFound,
+    VersionReferenced,
 )
-from penstock.registry.model import Metadata, Registry, Schema, SchemaKey, Version
+from penstock.registry.model import Metadata, Policy, Reference, Registry, Schema, SchemaKey, Version
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.incompatibility import Incompatibility
 from penstock.store.memory.registry import MemoryRegistryStore
@@ -302,3 +306,240 @@ class TestTwoProcesses:
         two._cache.stamp()
         two._cache.put(first.id, first, stamp)
         assert two.get_version(first.id) is None
+
+
+class TestSerials:
+    """One number for one definition in one registry."""
+
+    def test_a_definition_has_one_in_a_registry_and_another_in_the_next(self, stored):
+        store, first = stored
+        other, elsewhere = SchemaKey("r", "t"), SchemaKey("q", "s")
+        store.add_registry(registry("q"), {}, limit=10)
+        same = version(1, other, fingerprint=first.fingerprint)
+        assert store.add_schema(schema(other, latest=1, next_number=2), same, {}).serial == first.serial
+        apart = version(1, elsewhere, fingerprint=first.fingerprint)
+        apart = store.add_schema(schema(elsewhere, latest=1, next_number=2), apart, {})
+        assert apart.serial > first.serial
+        assert store.get_version(apart.id) == apart
+        assert [head.key for head in store.list_versions_with_serial("r", first.serial)] == [KEY, other]
+        assert store.list_versions_with_serial("q", first.serial) == []
+        assert store.get_version_with_serial("q", apart.serial) == apart
+        assert store.get_version_with_serial("r", apart.serial) is None
+
+    def test_a_deleted_definition_keeps_it(self, stored):
+        store, first = stored
+        second = store.add_version(version(2), revision=0, replaces=None)
+        store.delete_versions(KEY, [2], LATER, revision=1)
+        third = store.add_version(version(3), revision=2, replaces=None)
+        again = store.add_version(version(4, fingerprint=second.fingerprint), revision=3, replaces=None)
+        assert len({first.serial, second.serial, third.serial}) == 3
+        assert again.serial == second.serial
+
+    def test_imports_bring_their_own(self, stored):
+        store, first = stored
+        imported = store.add_version(version(20, serial=500), revision=0, replaces=None)
+        assert (imported.serial, imported.number) == (500, 20)
+        assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (20, 21)
+        below = store.add_version(version(7, serial=77), revision=1, replaces=None)
+        assert below.serial == 77
+        assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (20, 21)
+        assert store.add_version(version(21), revision=2, replaces=None).serial == 501
+        for number, serial in ((40, 500), (41, first.serial)):
+            with pytest.raises(SerialTaken):
+                store.add_version(version(number, serial=serial), revision=3, replaces=None)
+        other = SchemaKey("r", "t")
+        with pytest.raises(SerialTaken, match="has id"):
+            store.add_schema(schema(other), version(1, other, fingerprint=first.fingerprint, serial=900), {})
+        assert store.get_schema(other) is None
+        assert store.get_schema(KEY).revision == 3
+
+    def test_one_that_nothing_bears_any_more_is_free_for_an_import(self, stored):
+        store, _ = stored
+        gone = store.add_version(version(2), revision=0, replaces=None)
+        store.delete_versions(KEY, [2], LATER, revision=1)
+        taken = store.add_version(version(3, serial=gone.serial), revision=2, replaces=None)
+        assert taken.serial == gone.serial
+        again = store.add_version(version(4, fingerprint=gone.fingerprint), revision=3, replaces=None)
+        assert again.serial not in {gone.serial, 0}
+
+
+class TestSoftDeletion:
+    @pytest.fixture
+    def deleted(self, stored):
+        """The store whose version 2 of two is deleted softly, and that version before it was."""
+        store, _ = stored
+        second = store.add_version(version(2), revision=0, replaces=None)
+        store.get_version(second.id)
+        assert store.soft_delete_versions(KEY, [2, 9], LATER, revision=7) is None
+        assert store.soft_delete_versions(KEY, [2, 9], LATER, revision=1) == [2]
+        return store, second
+
+    def test_it_is_left_out_and_still_read(self, deleted):
+        store, second = deleted
+        marked = replace(second, deleted=LATER)
+        assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (1, 3)
+        assert [head.number for head in store.list_versions(KEY, None, 10)] == [1]
+        assert [head.deleted for head in store.list_versions(KEY, None, 10, deleted=True)] == [None, LATER]
+        assert [item.number for item in store.usable_versions(KEY, 1)] == [1]
+        assert store.get_version(second.id) == marked
+        assert store.get_version_numbered(KEY, 2) == marked
+        assert store.find_version(KEY, second.fingerprint) == marked
+        assert store.get_version_with_serial("r", second.serial) == marked
+        assert store.soft_delete_versions(KEY, [2], LATER, revision=2) == []
+
+    def test_a_live_bearer_of_the_serial_goes_before_it(self, deleted):
+        store, second = deleted
+        other = SchemaKey("r", "t")
+        live = store.add_schema(schema(other, latest=1), version(1, other, fingerprint=second.fingerprint), {})
+        assert store.get_version_with_serial("r", second.serial) == live
+
+    def test_it_comes_back_with_its_ids_and_metadata(self, deleted):
+        store, second = deleted
+        store.put_metadata(second.id, Metadata(key="k", value="v", created=NOW), limit=10)
+        wanted = replace(version(3, fingerprint=second.fingerprint), id=second.id)
+        back = store.add_version(wanted, revision=2, replaces=second.id)
+        assert (back.id, back.serial, back.number, back.deleted) == (second.id, second.serial, 3, None)
+        assert store.get_version(second.id) == back
+        assert store.get_version_numbered(KEY, 2) is None
+        assert len(store.list_metadata(second.id)) == 1
+        assert store.get_schema(KEY).latest == 3
+
+    def test_subjects_are_those_that_hold_something(self, deleted):
+        store, _ = deleted
+        empty, gone = SchemaKey("r", "S"), SchemaKey("r", "t")
+        store.add_schema(schema(empty), None, {})
+        store.add_schema(schema(gone, latest=1, next_number=2), version(1, gone), {})
+        store.soft_delete_versions(gone, [1], LATER, revision=0)
+
+        def subjects(after=None, count=10, prefix="", registry="r", **wanted):
+            return store.list_subjects(registry, prefix, after, count, **wanted)
+
+        assert subjects(live=True, deleted=False) == [KEY]
+        assert subjects(live=True, deleted=True) == [KEY, gone]
+        assert subjects(live=False, deleted=True, after=KEY) == [gone]
+        assert subjects(live=True, deleted=True, prefix="t", registry=None) == [gone]
+        assert subjects(live=False, deleted=False) == []
+
+
+class TestReferences:
+    @pytest.fixture
+    def referring(self, stored):
+        """The store with schema ``t``, whose version refers to version 1 of ``s``, that one, and the target."""
+        store, target = stored
+        other = SchemaKey("r", "t")
+        reference = Reference(name="a.B", registry="r", schema="s", number=1)
+        wanted = version(1, other, references=(reference, replace(reference, name="c")), fingerprint="f" * 64)
+        return store, store.add_schema(schema(other, latest=1, next_number=2), wanted, {}), target
+
+    def test_they_are_kept_and_found_backwards(self, referring):
+        store, referrer, target = referring
+        assert store.get_version(referrer.id) == referrer
+        assert [head.id for head in store.referencing(target.id)] == [referrer.id]
+        assert store.referencing(referrer.id) == []
+
+    def test_what_they_name_has_to_be_there(self, stored):
+        store, _ = stored
+        missing = Reference(name="x", registry="r", schema="s", number=9)
+        with pytest.raises(MissingReference):
+            store.add_version(version(2, references=(missing,)), revision=0, replaces=None)
+        assert store.get_schema(KEY).revision == 0
+
+    def test_what_is_referred_to_stays(self, referring):
+        store, referrer, target = referring
+        for delete in (
+            lambda: store.delete_versions(KEY, [1], LATER, revision=0),
+            lambda: store.soft_delete_versions(KEY, [1], LATER, revision=0),
+            lambda: store.delete_schema(KEY),
+        ):
+            with pytest.raises(VersionReferenced) as refused:
+                delete()
+            assert [head.id for head in refused.value.referrers] == [referrer.id]
+        assert store.get_version(target.id) == target
+        assert store.soft_delete_versions(referrer.key, [1], LATER, revision=0) == [1]
+        assert store.soft_delete_versions(KEY, [1], LATER, revision=0) == [1]
+        with pytest.raises(VersionReferenced):
+            store.delete_versions(KEY, [1], LATER, revision=1)
+        assert store.delete_schema(referrer.key)
+        assert store.delete_versions(KEY, [1], LATER, revision=1) == [1]
+
+    def test_a_registry_goes_with_the_references_inside_it(self, referring):
+        store, referrer, _ = referring
+        store.add_registry(registry("q"), {}, limit=10)
+        outside = SchemaKey("q", "s")
+        reference = Reference(name="a", registry="r", schema="t", number=1)
+        store.add_schema(schema(outside, latest=1), version(1, outside, references=(reference,)), {})
+        with pytest.raises(VersionReferenced):
+            store.delete_registry("r")
+        assert store.get_version(referrer.id) == referrer
+        store.delete_schema(outside)
+        assert store.delete_registry("r")
+        assert store.get_version(referrer.id) is None
+
+
+def test_policies(stored):
+    store, _ = stored
+    policies = [
+        Policy(scope="", compatibility=CompatibilityMode.FULL),
+        Policy(scope="registry/r", mode="READONLY", normalize=True),
+        Policy(scope="schema/r/s", mode="IMPORT", normalize=False),
+        Policy(scope="schema/r/other"),
+    ]
+    for policy in policies:
+        store.put_policy(policy)
+    store.put_policy(replace(policies[0], mode="READWRITE"))
+    scopes = [policy.scope for policy in policies]
+    assert store.get_policies([*scopes, "x"]) == {
+        "": replace(policies[0], mode="READWRITE"), **{policy.scope: policy for policy in policies[1:]}
+    }  # fmt: skip
+    assert store.get_policies([]) == {}
+    assert store.delete_policy("registry/r") == policies[1]
+    assert store.delete_policy("registry/r") is None
+    assert store.delete_schema(KEY)
+    assert set(store.get_policies(scopes)) == {"", "schema/r/other"}
+    assert store.delete_registry("r")
+    assert set(store.get_policies(scopes)) == {""}
+
+
+def test_an_inherited_compatibility_is_kept_as_such(store):
+    store.add_registry(registry(), {}, limit=10)
+    store.add_schema(replace(schema(), compatibility=None), None, {})
+    assert store.get_schema(KEY).compatibility is None
+    assert store.update_schema(replace(store.get_schema(KEY), compatibility=CompatibilityMode.NONE))
+    assert store.get_schema(KEY).compatibility is CompatibilityMode.NONE
+
+
+def test_versions_are_scanned_in_pages(stored):
+    store, first = stored
+    added = [first]
+    for name in ("a", "s", "t"):
+        key = SchemaKey("r", name)
+        if name != "s":
+            store.add_schema(schema(key), None, {})
+        for number in (2, 3):
+            more = version(number, key, status="FAILURE" if (name, number) == ("t", 2) else "AVAILABLE")
+            added.append(store.add_version(more, revision=number - 2, replaces=None))
+    expected = sorted((item for item in added if item.status == "AVAILABLE"), key=lambda item: (item.key, item.number))
+    found, after = [], None
+    while page := store.scan_versions("r", "", after, 2, deleted=False):
+        found.extend(page)
+        after = (page[-1].key, page[-1].number)
+    assert found == expected
+    assert store.scan_versions(None, "t", None, 10, deleted=True) == [item for item in expected if item.key.name == "t"]
+
+
+def test_changes_are_recorded_with_their_actor(stored):
+    store, _ = stored
+    with acting(Actor(principal="arn:aws:iam::000000000000:user/ana", client="10.0.0.7")):
+        added = store.add_version(version(2), revision=0, replaces=None)
+        store.soft_delete_versions(KEY, [2], LATER, revision=1)
+    with pytest.raises(SchemaExists):
+        store.add_schema(schema(), None, {})
+    newest, before = store.list_audit(None, 2, resource=None)
+    assert (newest.operation, newest.outcome, newest.client) == ("SoftDeleteVersions", "versions 2", "10.0.0.7")
+    assert before.principal == "arn:aws:iam::000000000000:user/ana"
+    assert before.resource == "schema/r/s"
+    assert before.outcome == f"version 2 AVAILABLE, id {added.id}, serial {added.serial}"
+    rest = store.list_audit(before.number, 10, resource=None)
+    assert [entry.operation for entry in rest] == ["RegisterVersion", "CreateSchema", "CreateRegistry"]
+    assert [entry.operation for entry in store.list_audit(None, 10, resource="registry/r")] == ["CreateRegistry"]
+    assert rest[0].principal == "-"
