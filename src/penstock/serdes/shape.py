@@ -102,7 +102,7 @@ class _Builder:
         if kind in {"record", "error"}:
             return self._record(schema)
         if kind in {"enum", "fixed"}:
-            made = Node(Kind.VARINT) if kind == "enum" else _fixed(int(schema["size"]))
+            made = Node(Kind.VARINT) if kind == "enum" else _fixed(_size(schema))
             self._named[schema["name"]] = made
             return made
         if kind in {"array", "map"}:
@@ -141,6 +141,13 @@ class _Builder:
             for record in self._records:
                 if not record.empty and all(part.empty for part in record.inside):
                     record.empty = changed = True
+
+
+def _size(schema: Mapping[str, Any]) -> int:
+    size = schema["size"]
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise UnreadableSchema(f"The size of fixed {schema['name']} is no number of bytes.")  # fastavro does not look
+    return size
 
 
 def _fixed(size: int) -> Node:
