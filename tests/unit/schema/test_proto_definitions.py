@@ -1,11 +1,13 @@
 """Protobuf definitions that are read, those that are not and why, and what the wire formats need of them."""
 
 import sys
+from importlib import import_module
 
 import pytest
 from confluent_kafka.schema_registry.common.protobuf import _create_index_array, _str_to_proto
+from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
-from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
+from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
@@ -185,3 +187,40 @@ def test_what_is_not_installed_is_named(module, monkeypatch):
     compiler.shipped_files.cache_clear()
     with pytest.raises(EnvironmentProblem, match=r"pip install 'penstock\[protobuf\]'"):
         PROTOBUF.parse('syntax = "proto3"; message A {}')
+
+
+@pytest.mark.parametrize("module", ["meta_pb2", "type.decimal_pb2", "type.variant_pb2", "types.decimal_pb2"])
+def test_what_confluents_registry_knows_is_there(module):
+    theirs = descriptor_pb2.FileDescriptorProto()
+    import_module(f"confluent_kafka.schema_registry.confluent.{module}").DESCRIPTOR.CopyToProto(theirs)
+    schema = proto(f'import "{theirs.name}"; message A {{}}')
+    ours = next(file for file in schema.tree.files if file.name == theirs.name)
+    assert meaning(ours) == meaning(theirs)
+    assert {(item.extendee, item.number) for item in ours.extension} == {
+        (item.extendee, item.number) for item in theirs.extension
+    }
+
+
+def test_googles_common_types_are_there():
+    text = """
+    import "google/type/money.proto"; import "google/api/field_behavior.proto"; import "google/api/annotations.proto";
+    import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+    message A {
+      google.type.Money price = 1 [(google.api.field_behavior) = REQUIRED];
+      confluent.type.Decimal tax = 2 [(confluent.field_meta) = {doc: "d" tags: "PII" params {key: "precision" value: "8"}}];
+    }
+    service S { rpc Get (A) returns (A) { option (google.api.http) = {get: "/v1/{price.units}"}; } }
+    """
+    schema = proto(text)
+    assert '(.confluent.field_meta) = { doc: "d" params { key: "precision" value: "8" } tags: "PII" }' in schema.canonical
+    assert PROTOBUF.parse(schema.canonical).fingerprint == schema.fingerprint
+    mine = ReferencedText(name="google/type/money.proto", text='syntax = "proto3"; package google.type; message Money {}')
+    assert PROTOBUF.parse(f'syntax = "proto3";{text}', [mine]).fingerprint == schema.fingerprint
+
+
+@pytest.mark.parametrize(
+    "path", ["google/type/date_pb2.py", "google/cloud/common_resources.proto", "grpc_tools/_proto/x.proto"]
+)
+def test_other_installed_files_are_not_there(path):
+    with pytest.raises(InvalidSchema):
+        proto(f'import "{path}"; message A {{}}')

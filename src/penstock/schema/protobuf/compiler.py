@@ -30,6 +30,8 @@ __all__ = ["MAX_SECONDS", "CompileError", "CompilerGaveUp", "CompilerPool", "com
 MAX_SECONDS = 5.0  # of one compilation
 _MAX_WORKERS = 2
 _WORKER = Path(__file__).with_name("worker.py")
+_OWN_FILES = Path(__file__).with_name("shipped")
+_COMMON = ("api", "logging", "longrunning", "rpc", "type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,9 @@ class _Worker:
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="penstock-protoc-")
         try:
+            shipped = [str(_well_known_folder()), str(_OWN_FILES), self._link_common_files()]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_WORKER), _library_folder(), self._folder],
+                [sys.executable, "-P", str(_WORKER), _library_folder(), self._folder, *shipped],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -114,6 +117,14 @@ class _Worker:
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
+
+    def _link_common_files(self) -> str:
+        """A folder with these packages alone: the one they are installed in has all sorts of files."""
+        folder = Path(self._folder) / "common"
+        (folder / "google").mkdir(parents=True)
+        for package in _common_folders():
+            (folder / "google" / package.name).symlink_to(package, target_is_directory=True)
+        return str(folder)
 
     @property
     def alive(self) -> bool:
@@ -174,9 +185,22 @@ def _library_folder() -> str:
 
 @cache
 def shipped_files() -> frozenset[str]:
-    """The import paths that come with the compiler: Google's well-known types and ``descriptor.proto``."""
-    folder = Path(_library_folder()) / "grpc_tools" / "_proto"
-    return frozenset(path.relative_to(folder).as_posix() for path in folder.rglob("*.proto"))
+    """The import paths that need no reference: Google's well-known and common types, and what Confluent's registry knows."""
+    roots = [_OWN_FILES, _well_known_folder()]
+    found = {path.relative_to(root).as_posix() for root in roots for path in root.rglob("*.proto")}
+    for folder in _common_folders():
+        found.update(f"google/{folder.name}/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.proto"))
+    return frozenset(found)
+
+
+def _well_known_folder() -> Path:
+    return Path(_library_folder()) / "grpc_tools" / "_proto"
+
+
+def _common_folders() -> list[Path]:
+    """The packages below ``google`` that hold .proto files beside their modules."""
+    specs = [find_spec(f"google.{name}") for name in _COMMON]
+    return [Path(spec.submodule_search_locations[0]) for spec in specs if spec and spec.submodule_search_locations]
 
 
 _POOL = CompilerPool()

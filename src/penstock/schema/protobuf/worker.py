@@ -1,6 +1,7 @@
 """The child process in which Google's protocol compiler runs; a program of its own that imports nothing of Penstock.
 
-Arguments: the folder that holds ``grpc_tools``, and a folder to work in. Standard input carries requests, standard output
+Arguments: the folder that holds ``grpc_tools``, a folder to work in, and folders of files that every definition may import.
+Standard input carries requests, standard output
 answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, and ``main``,
 the path to compile. An answer is one byte, a length (4 bytes) and a body: ``D`` with a FileDescriptorSet, or ``E`` with
 JSON, a list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where there is none.
@@ -31,16 +32,15 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     os.dup2(null, 2)
-    library, folder = sys.argv[1], Path(sys.argv[2])
+    library, folder, shipped = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     sys.path.append(library)
     from grpc_tools import _protoc_compiler as protoc  # noqa: PLC0415 - its folder is known only now
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    well_known = str(Path(protoc.__file__).parent / "_proto")
     while (request := _read(requests)) is not None:
-        kind, body = _compile(protoc, json.loads(request), folder, well_known)
+        kind, body = _compile(protoc, json.loads(request), folder, shipped)
         answers.write(kind + struct.pack(">I", len(body)) + body)
         answers.flush()
 
@@ -53,7 +53,7 @@ def _read(stream: BinaryIO) -> bytes | None:
     return stream.read(size)
 
 
-def _compile(protoc: Any, request: dict[str, Any], folder: Path, well_known: str) -> tuple[bytes, bytes]:
+def _compile(protoc: Any, request: dict[str, Any], folder: Path, shipped: list[str]) -> tuple[bytes, bytes]:
     sources, target = folder / "src", folder / "out"
     shutil.rmtree(sources, ignore_errors=True)
     target.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def _compile(protoc: Any, request: dict[str, Any], folder: Path, well_known: str
     arguments = [
         "protoc",
         f"-I{sources}",
-        f"-I{well_known}",
+        *(f"-I{path}" for path in shipped),
         f"--descriptor_set_out={target}",
         "--include_source_info",
         "--include_imports",
@@ -79,7 +79,7 @@ def _compile(protoc: Any, request: dict[str, Any], folder: Path, well_known: str
         return b"D", target.read_bytes()
     try:
         # Only this entry gives errors as values; it comes second because it also generates code where it succeeds.
-        protoc.get_protos(main_path.encode(), [str(sources).encode(), well_known.encode()])
+        protoc.get_protos(main_path.encode(), [path.encode() for path in (str(sources), *shipped)])
     except protoc.ProtocErrors as errors:
         return _refused([_error(error) for error in errors.errors()[:MAX_ERRORS]])
     return _refused([[main_path, 0, 0, "The compiler gives no reason."]])
