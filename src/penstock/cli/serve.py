@@ -27,6 +27,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The object store over the same lake.")
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
+@click.option("--requests-per-second", type=click.FloatRange(1), help="What one access key may send. [no bound]")
 @click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
@@ -40,6 +41,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     s3_endpoint_url: str | None,
     master_key_file: Path | None,
     auth: bool,
+    requests_per_second: float | None,
     access_log: bool,
 ) -> None:
     """Run the server alone.
@@ -61,6 +63,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
         workers=workers,
         authenticate=auth,
         access_log=access_log,
+        requests_per_second=requests_per_second,
         bootstrap_key=BootstrapKey.from_environment(os.environ),
     )
     if not auth:

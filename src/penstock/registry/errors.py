@@ -3,10 +3,11 @@
 ::
 
     PenstockError
-    ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound, SoftDeleted
+    ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound,
+    │                    ResourcePolicyNotFound, SoftDeleted
     ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken, SerialTaken
     ├── LimitExceeded  ── RegistryFull
-    ├── ConcurrentModification ── TooMuchContention
+    ├── ConcurrentModification ── TooMuchContention, ConditionFailed
     └── InvalidInput   ── VersioningDisabled, ProtectedVersion, IncompatibleSchema, VersionReferenced, NotSoftDeleted
         └── BadReference ── MissingReference
 
@@ -22,6 +23,7 @@ from penstock.schema.compatibility import CompatibilityVerdict
 
 __all__ = [
     "BadReference",
+    "ConditionFailed",
     "IncompatibleSchema",
     "MetadataExists",
     "MetadataNotFound",
@@ -33,6 +35,7 @@ __all__ = [
     "RegistryFull",
     "RegistryNotFound",
     "ResourceNotFound",
+    "ResourcePolicyNotFound",
     "SchemaExists",
     "SchemaNotFound",
     "SerialTaken",
@@ -82,6 +85,19 @@ class ResourceNotFound(NotFound):
 
     def __init__(self, resource: str) -> None:
         super().__init__(f"Entity not found: {resource[:400]}.", remedy="Check the ARN's region, account and names.")
+
+
+class ResourcePolicyNotFound(NotFound):
+    """The resource has no policy."""
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(f"Policy not found. Resource: {resource}.", remedy="PutResourcePolicy adds one.")
+
+
+class ConditionFailed(ConcurrentModification):
+    """A condition that the caller stated does not hold."""
+
+    aws_code = "ConditionCheckFailureException"
 
 
 class RegistryExists(AlreadyExists):

@@ -74,6 +74,10 @@ class Identity:
             return self.schema(schema_arn=resource_arn)
         raise ResourceNotFound(resource_arn)
 
+    def is_catalog(self, resource_arn: str) -> bool:
+        """Whether the ARN is the one of the account's data catalog."""
+        return resource_arn == arn("glue", self.region, self.account, "catalog")
+
     def _registry_of(self, registry_arn: str) -> str:
         kind, _, name = self._resource(registry_arn).partition("/")
         if kind != "registry" or not name or "/" in name:

@@ -17,6 +17,7 @@ __all__ = [
     "Reference",
     "Registry",
     "RegistryLimits",
+    "ResourcePolicy",
     "Schema",
     "SchemaKey",
     "Version",
@@ -137,6 +138,17 @@ class Metadata:
     key: str
     value: str
     created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePolicy:
+    """A JSON policy document of ``resource``: ``catalog``, ``registry/NAME`` or ``schema/REGISTRY/NAME``."""
+
+    resource: str
+    text: str
+    hash: str
+    created: datetime
+    updated: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

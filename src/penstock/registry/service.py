@@ -15,6 +15,7 @@ from penstock.registry.metadata import VersionMetadata
 from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Version
 from penstock.registry.policies import Policies
 from penstock.registry.registries import Registries
+from penstock.registry.resource_policies import ResourcePolicies
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import Tags
@@ -48,7 +49,8 @@ class RegistryService:
     """The semantics of Glue's registry operations, free of their wire shapes.
 
     ``registries``, ``schemas``, ``versions``, ``policies``, ``metadata`` and ``tags`` hold one noun each, ``deletion`` the
-    deletion in two steps, ``audit`` the record of changes; ``identity`` is for ARNs.
+    deletion in two steps, ``audit`` the record of changes,
+    ``resource_policies`` JSON policy documents; ``identity`` is for ARNs.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class RegistryService:
         self.deletion = Deletions(store, self.versions, now=now)
         self.metadata = VersionMetadata(store, now=now, limits=limits)
         self.audit = AuditLog(store)
+        self.resource_policies = ResourcePolicies(store, self.identity, now=now)
         self.tags = Tags(store, self.identity, limits=limits)
 
     def diff(self, key: SchemaKey, first: int | None, second: int | None) -> str:

@@ -4,12 +4,21 @@ Every write is one atomic step that checks its own preconditions. Rows come back
 does not say otherwise, versions that were deleted softly are versions like all others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from penstock.registry.audit import AuditTrail
-from penstock.registry.model import Metadata, Policy, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import (
+    Metadata,
+    Policy,
+    Registry,
+    ResourcePolicy,
+    Schema,
+    SchemaKey,
+    Version,
+    VersionHead,
+)
 
 __all__ = ["RegistryStore"]
 
@@ -131,6 +140,18 @@ class RegistryStore(AuditTrail, Protocol):
 
     def delete_policy(self, scope: str) -> Policy | None:
         """Delete a policy, given back; None where there was none."""
+
+    def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
+        """The policy of ``catalog``, ``registry/NAME`` or ``schema/REGISTRY/NAME``."""
+
+    def list_resource_policies(self, after: str | None, count: int) -> Sequence[ResourcePolicy]:
+        """Up to ``count`` policies of resources behind ``after``."""
+
+    def put_resource_policy(self, policy: ResourcePolicy, check: Callable[[ResourcePolicy | None], None]) -> ResourcePolicy:
+        """Add or replace a policy, which keeps its time of creation, unless ``check`` of the stored one raises."""
+
+    def delete_resource_policy(self, resource: str, check: Callable[[ResourcePolicy | None], None]) -> None:
+        """Delete a policy, unless ``check`` of the stored one raises."""
 
     def put_metadata(self, version_id: str, pair: Metadata, *, limit: int) -> None:
         """Raise :class:`VersionNotFound`, :class:`MetadataExists`, :class:`RegistryFull`."""

@@ -15,6 +15,7 @@ from penstock import __version__
 from penstock.access.authenticate import Authenticator, KeyCache
 from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.throttle import Throttle
 from penstock.api.confluent.app import ConfluentApp
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
@@ -37,6 +38,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         account=settings.account,
         region=settings.region,
         observer=metrics,
+        throttle=Throttle(settings.requests_per_second / settings.workers) if settings.requests_per_second else None,
     )
     confluent = ConfluentApp(
         services.schemas, keys=keys if settings.authenticate else None, account=settings.account, observer=metrics

@@ -57,6 +57,8 @@ class ServerSettings:
     workers: int = 1
     authenticate: bool = True
     access_log: bool = True
+    requests_per_second: float | None = None
+    """What one access key may send; None is no bound."""
     bootstrap_key: BootstrapKey | None = None
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; set by the parent when there are several."""

@@ -20,6 +20,7 @@ from penstock.api.aws import dispatch
 from penstock.api.aws.dispatch import AwsApp, Served
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.api.aws.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
 
@@ -332,3 +333,11 @@ def test_a_handler_without_an_operation_is_a_mistake_found_at_start() -> None:
     twice = OperationSet(service="glue", handlers={"GetSchemaVersion": Handlers()})
     with pytest.raises(ValueError, match="served twice"):
         EndpointTable([twice, twice])
+
+
+def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
+    world.app._throttle = Throttle(1.0, clock=lambda: 0.0)
+    request = {"SchemaVersionId": "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"}
+    assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
+    answer = world.call("AWSGlue.GetSchemaVersion", request)
+    assert (answer.status, answer.body["__type"]) == (400, "ThrottlingException")

@@ -10,11 +10,20 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.retries.standard import ThrottledRetryableChecker
 
+from penstock.api.aws import dispatch
 from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.errors import Throttled
+from penstock.api.aws.operations import RequestContext
 from penstock.api.aws.registry import operations
+from penstock.api.aws.throttle import Throttle
+from penstock.registry.errors import VersionNotFound
+from penstock.registry.model import Policy, SchemaKey
+from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 
 ACCOUNT = "000000000000"
@@ -111,7 +120,7 @@ def refused(call, code, text, **request):
 
 
 def test_all_registry_and_tag_operations_are_served():
-    assert len(SERVED.handlers) == 23
+    assert len(SERVED.handlers) == 27
     assert SERVED.inline <= SERVED.handlers.keys()
 
 
@@ -285,3 +294,148 @@ def test_a_version_of_another_schema_is_refused(stored):
         stored.glue.put_schema_version_metadata, "InvalidInputException", "belongs to schema s", SchemaId=other,
         SchemaVersionId=stored.id, MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "1"},
     )  # fmt: skip
+
+
+PERSON = {
+    "JSON": '{"type":"object","properties":{"name":{"type":"string","description":"Whole."}}}',
+    "PROTOBUF": 'syntax = "proto3"; package p; message Person { string name = 1; }',
+}
+WIDER = {
+    "JSON": '{"type":"object","properties":{"name":{"type":["string","null"],"description":"Whole."}}}',
+    "PROTOBUF": 'syntax = "proto3"; package p; message Person { string name = 1; int32 age = 2; }',
+}
+BROKEN_TYPE = {
+    "JSON": '{"type":"object","properties":{"name":{"type":"integer"}}}',
+    "PROTOBUF": 'syntax = "proto3"; package p; message Person { int32 name = 1; }',
+}
+
+
+@pytest.mark.parametrize("data_format", ["JSON", "PROTOBUF"])
+def test_every_operation_on_versions_serves_the_other_formats(glue, data_format):
+    schema = {"RegistryName": "r", "SchemaName": "person"}
+    glue.create_registry(RegistryName="r")
+    first = glue.create_schema(
+        RegistryId={"RegistryName": "r"}, SchemaName="person", DataFormat=data_format, Compatibility="BACKWARD",
+        SchemaDefinition=PERSON[data_format],
+    )  # fmt: skip
+    spaced = PERSON[data_format].replace(" ", "  ").replace(",", " ,\n")
+    found = glue.get_schema_by_definition(SchemaId=schema, SchemaDefinition=spaced)
+    assert (found["SchemaVersionId"], found["DataFormat"]) == (first["SchemaVersionId"], data_format)
+    second = glue.register_schema_version(SchemaId=schema, SchemaDefinition=WIDER[data_format])
+    assert (second["VersionNumber"], second["Status"]) == (2, "AVAILABLE")
+    third = glue.register_schema_version(SchemaId=schema, SchemaDefinition=BROKEN_TYPE[data_format])
+    assert (third["VersionNumber"], third["Status"]) == (3, "FAILURE")
+    diff = glue.get_schema_versions_diff(
+        SchemaId=schema, FirstSchemaVersionNumber={"VersionNumber": 2}, SecondSchemaVersionNumber={"VersionNumber": 3},
+        SchemaDiffType="SYNTAX_DIFF",
+    )["Diff"]  # fmt: skip
+    assert "# Version 3 was refused. Incompatible under BACKWARD:" in diff
+    assert any(line.startswith("+") and "int" in line for line in diff.splitlines())
+    told = glue.query_schema_version_metadata(SchemaVersionId=third["SchemaVersionId"])["MetadataInfoMap"]
+    assert "penstock:incompatibility" in told
+    glue.update_schema(SchemaId=schema, SchemaVersionNumber={"VersionNumber": 2})
+    assert glue.get_schema(SchemaId=schema)["SchemaCheckpoint"] == 2
+    assert glue.check_schema_version_validity(DataFormat=data_format, SchemaDefinition=PERSON[data_format])["Valid"]
+    invalid = glue.check_schema_version_validity(DataFormat=data_format, SchemaDefinition='{"type": 7} message')
+    assert not invalid["Valid"]
+    assert invalid["Error"]
+
+
+def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop, client):
+    service = RegistryService(MemoryRegistryStore())
+    handlers = operations(service).handlers
+    service.registries.create("r")
+    created = handlers["CreateSchema"](
+        {"RegistryId": {"RegistryName": "r"}, "SchemaName": "s", "DataFormat": "AVRO", "SchemaDefinition": V1}, None
+    )
+    service.deletion.soft(SchemaKey("r", "s"), 1)
+    assert handlers["ListSchemaVersions"]({"SchemaId": SCHEMA}, None) == {"Schemas": []}
+    assert handlers["GetSchemaVersion"]({"SchemaVersionId": created["SchemaVersionId"]}, None)["SchemaDefinition"] == V1
+    with pytest.raises(VersionNotFound):
+        handlers["GetSchemaVersion"]({"SchemaId": SCHEMA, "SchemaVersionNumber": {"VersionNumber": 1}}, None)
+
+
+def test_an_inherited_compatibility_shows_as_the_one_that_holds():
+    service = RegistryService(MemoryRegistryStore())
+    service.schemas.create(NewSchema(name="s", data_format="AVRO", compatibility=None))
+    handler = operations(service).handlers["GetSchema"]
+    request = {"SchemaId": {"RegistryName": "default-registry", "SchemaName": "s"}}
+    assert handler(request, None)["Compatibility"] == "BACKWARD"
+    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
+    assert handler(request, None)["Compatibility"] == "FULL"
+
+
+POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"glue:Get*","Resource":"*"}]}'
+
+
+def test_resource_policies(stored):
+    glue = stored.glue
+    refused(glue.get_resource_policy, "EntityNotFoundException", "Policy not found")
+    refused(
+        glue.put_resource_policy, "ConditionCheckFailureException", "has no resource policy",
+        PolicyInJson=POLICY, PolicyExistsCondition="MUST_EXIST",
+    )  # fmt: skip
+    first = glue.put_resource_policy(PolicyInJson=POLICY, PolicyExistsCondition="NOT_EXIST")["PolicyHash"]
+    refused(
+        glue.put_resource_policy, "ConditionCheckFailureException", "has a resource policy",
+        PolicyInJson=POLICY, PolicyExistsCondition="NOT_EXIST",
+    )  # fmt: skip
+    second = glue.put_resource_policy(PolicyInJson=POLICY.replace("Allow", "Deny"), PolicyHashCondition=first)["PolicyHash"]
+    refused(
+        glue.put_resource_policy, "ConditionCheckFailureException", "hash", PolicyInJson=POLICY, PolicyHashCondition=first
+    )
+    read = glue.get_resource_policy()
+    assert (read["PolicyInJson"], read["PolicyHash"]) == (POLICY.replace("Allow", "Deny"), second)
+    assert read["CreateTime"] <= read["UpdateTime"]
+    glue.put_resource_policy(PolicyInJson=POLICY, ResourceArn=stored.arn)
+    listed = glue.get_resource_policies(MaxResults=1)
+    more = glue.get_resource_policies(NextToken=listed["NextToken"])["GetResourcePoliciesResponseList"]
+    assert [item["PolicyHash"] for item in (*listed["GetResourcePoliciesResponseList"], *more)] == [second, first]
+    refused(glue.delete_resource_policy, "ConditionCheckFailureException", "hash", PolicyHashCondition=first)
+    glue.delete_resource_policy(PolicyHashCondition=second)
+    refused(glue.delete_resource_policy, "EntityNotFoundException", "Policy not found")
+    glue.delete_schema(SchemaId=SCHEMA)
+    assert glue.get_resource_policies()["GetResourcePoliciesResponseList"] == []
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "{{", '{"Statement": 1}', '{"Statement":[],"x":"' + "y" * 10_240 + '"}'])
+def test_what_is_no_resource_policy_is_refused(glue, text):
+    refused(glue.put_resource_policy, "InvalidInputException", "policy", PolicyInJson=text)
+
+
+def test_resource_policies_are_of_things_that_exist(glue):
+    for resource, code in ((f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/x", "EntityNotFoundException"),):
+        refused(glue.put_resource_policy, code, "registry/x", PolicyInJson=POLICY, ResourceArn=resource)
+
+
+def test_changes_are_recorded_as_the_callers(loop, client):
+    context = RequestContext(
+        service="glue", operation="CreateRegistry", account=ACCOUNT, region="us-east-1", principal="ana", request_id="1",
+        client="10.0.0.7",
+    )  # fmt: skip
+    service = RegistryService(MemoryRegistryStore())
+    table = EndpointTable([operations(service)])
+    dispatch._work_as(table.get("AWSGlue.CreateRegistry"), {"RegistryName": "r"}, context)
+    (entry,) = service.audit.list().items
+    assert (entry.principal, entry.client, entry.operation, entry.resource) == (
+        "ana",
+        "10.0.0.7",
+        "CreateRegistry",
+        "registry/r",
+    )
+
+
+def test_requests_over_the_bound_are_answered_as_aws_does(loop):
+    time = [0.0]
+    throttle = Throttle(2.0, clock=lambda: time[0])
+    throttle.take("a")
+    throttle.take("a")
+    throttle.take("b")
+    with pytest.raises(Throttled) as refusal:
+        throttle.take("a")
+    assert refusal.value.aws_code in ThrottledRetryableChecker._THROTTLED_ERROR_CODES
+    assert refusal.value.http_status == 400
+    time[0] = 0.5
+    throttle.take("a")
+    with pytest.raises(Throttled):
+        throttle.take("a")

@@ -19,6 +19,8 @@ from penstock.api.aws.body import ClientGone, parse_json, query_members, read_bo
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, Throttled, render
 from penstock.api.aws.operations import RequestContext
+from penstock.api.aws.throttle import Throttle
+from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp", "Observer", "Served"]
 
@@ -81,6 +83,7 @@ class AwsApp:
         account: str,
         region: str,
         observer: Observer,
+        throttle: Throttle | None = None,
         threads: int = 16,
     ) -> None:
         self._endpoints = endpoints
@@ -88,6 +91,7 @@ class AwsApp:
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = region
         self._observer = observer
+        self._throttle = throttle
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock-api")
         self._waiting = 0
 
@@ -113,7 +117,6 @@ class AwsApp:
                 await _send(send, exchange, status=status, code=code, body=answered)
             caller = exchange.caller
             service = exchange.service
-            client = scope.get("client")
             self._observer.finished(
                 Served(
                     service.model.name if service is not None else "unknown",
@@ -123,7 +126,7 @@ class AwsApp:
                     time.perf_counter() - started,
                     caller.principal if caller is not None else "-",
                     exchange.request_id,
-                    client[0] if client else "-",
+                    _client(scope),
                 )
             )
 
@@ -148,21 +151,30 @@ class AwsApp:
             region=self._region,
             principal=caller.principal,
             request_id=exchange.request_id,
+            client=_client(scope),
         )
         if endpoint.inline:
             return _work(endpoint, raw, context)
-        answer: bytes = await self._on_thread(_work, endpoint, raw, context)
+        answer: bytes = await self._on_thread(_work_as, endpoint, raw, context)
         return answer
 
     async def _caller(self, request: SignedRequest, service: Service) -> Caller:
         if self._authenticator is None:
+            self._count("")
             return self._anonymous
         claim = self._authenticator.claim(request, service=service.model.signing_name)
         keys = self._authenticator.keys
         key = keys.fresh(claim.access_key_id)
         if key is None:
             key = await self._on_thread(keys.fetch, claim.access_key_id)
-        return self._authenticator.prove(claim, request, key)
+        caller = self._authenticator.prove(claim, request, key)
+        # After the proof: nobody uses up another one's share.
+        self._count(claim.access_key_id)
+        return caller
+
+    def _count(self, access_key_id: str) -> None:
+        if self._throttle is not None:
+            self._throttle.take(access_key_id)
 
     async def _on_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         if self._waiting >= _MAX_WAITING:
@@ -191,6 +203,17 @@ def _new_id() -> str:
 
 def _work(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
     return orjson.dumps(endpoint.render(endpoint.handler(endpoint.check(raw), context)))
+
+
+def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
+    # Inline operations change nothing that is recorded.
+    with acting(Actor(principal=context.principal, client=context.client)):
+        return _work(endpoint, raw, context)
+
+
+def _client(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else "-"
 
 
 def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -24,6 +24,8 @@ class RequestContext:
     principal: str
     """ARN of the caller; ``anonymous`` under --no-auth."""
     request_id: str
+    client: str = "-"
+    """Network address it came from."""
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]

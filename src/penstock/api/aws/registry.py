@@ -3,6 +3,7 @@
 from typing import Any
 
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.registry_policies import policy_handlers
 from penstock.api.aws.registry_shapes import Request, number_of, present, registry_of, schema_of, timestamp
 from penstock.api.aws.registry_tags import TagOwner, tag_handlers
 from penstock.api.aws.registry_versions import version_handlers
@@ -20,7 +21,7 @@ _PAGE = 25
 
 
 def operations(service: RegistryService, *, tag_owners: tuple[TagOwner, ...] = ()) -> OperationSet:
-    """The 20 registry operations and the three of tags.
+    """The 20 registry operations, the three of tags and the four of resource policies.
 
     ``tag_owners`` answer for ARNs of other kinds (databases, tables, jobs), asked in turn.
     """
@@ -38,6 +39,7 @@ def operations(service: RegistryService, *, tag_owners: tuple[TagOwner, ...] = (
         "DeleteSchema": schemas.delete,
         **version_handlers(service),
         **tag_handlers((service.tags, *tag_owners)),
+        **policy_handlers(service.resource_policies),
     }
     return OperationSet(service="glue", handlers=handlers, inline=_INLINE)
 

@@ -21,7 +21,17 @@ from penstock.registry.errors import (
     VersionReferenced,
 )
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import AVAILABLE, Metadata, Policy, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import (
+    AVAILABLE,
+    Metadata,
+    Policy,
+    Registry,
+    ResourcePolicy,
+    Schema,
+    SchemaKey,
+    Version,
+    VersionHead,
+)
 
 __all__ = ["MemoryRegistryStore"]
 
@@ -42,6 +52,7 @@ class MemoryRegistryStore:
         self._metadata: dict[str, list[Metadata]] = {}
         self._tags: dict[str, dict[str, str]] = {}
         self._policies: dict[str, Policy] = {}
+        self._resource_policies: dict[str, ResourcePolicy] = {}
         self._serials: dict[str, dict[tuple[str, str], int]] = {}
         self._last_serial = 0
         self._audit: deque[AuditEntry] = deque(maxlen=MAX_AUDIT_ENTRIES)
@@ -82,6 +93,7 @@ class MemoryRegistryStore:
             gone = [scope for scope in self._policies if scope.startswith(f"schema/{name}/")]
             for scope in (registry_resource(name), *gone):
                 self._policies.pop(scope, None)
+            self._resource_policies.pop(registry_resource(name), None)
             self._serials.pop(name, None)
             if self._registries.pop(name, None) is None:
                 return False
@@ -277,6 +289,29 @@ class MemoryRegistryStore:
                 self._record("DeletePolicy", scope, "deleted")
             return self._policies.pop(scope, None)
 
+    def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
+        return self._resource_policies.get(resource)
+
+    def list_resource_policies(self, after: str | None, count: int) -> Sequence[ResourcePolicy]:
+        with self._lock:
+            return _behind(list(self._resource_policies.values()), after, count, lambda policy: policy.resource)
+
+    def put_resource_policy(self, policy: ResourcePolicy, check: Callable[[ResourcePolicy | None], None]) -> ResourcePolicy:
+        with self._lock:
+            stored = self._resource_policies.get(policy.resource)
+            check(stored)
+            if stored is not None:
+                policy = replace(policy, created=stored.created)
+            self._resource_policies[policy.resource] = policy
+            self._record("PutResourcePolicy", policy.resource, f"hash {policy.hash}")
+            return policy
+
+    def delete_resource_policy(self, resource: str, check: Callable[[ResourcePolicy | None], None]) -> None:
+        with self._lock:
+            check(self._resource_policies.get(resource))
+            self._resource_policies.pop(resource, None)
+            self._record("DeleteResourcePolicy", resource, "deleted")
+
     def list_audit(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
         with self._lock:
             found = [
@@ -356,6 +391,7 @@ class MemoryRegistryStore:
             self._forget(version)
         self._tags.pop(schema_resource(key), None)
         self._policies.pop(schema_resource(key), None)
+        self._resource_policies.pop(schema_resource(key), None)
         return self._schemas.pop(key, None) is not None
 
     def _step_back(self, schema: Schema, now: datetime, operation: str, numbers: Sequence[int]) -> None:

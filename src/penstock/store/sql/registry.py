@@ -1,17 +1,26 @@
 """The registry's store over SQL: a read is one indexed lookup, a write one transaction that checks its preconditions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from sqlalchemy import and_, delete, func, insert, select
+from sqlalchemy import Connection, and_, delete, func, insert, select
+from sqlalchemy.engine import RowMapping
 
 from penstock.registry.audit import AuditEntry
 from penstock.registry.errors import MetadataExists, RegistryFull, VersionNotFound
-from penstock.registry.model import Metadata, Policy
+from penstock.registry.model import Metadata, Policy, ResourcePolicy
 from penstock.store.sql.database import retried
 from penstock.store.sql.registry_base import insert_tags, record
 from penstock.store.sql.registry_rows import micros, policy_row, time_of, to_policy
 from penstock.store.sql.registry_schemas import SchemaRows
-from penstock.store.sql.registry_tables import audit, policies, registry_tags, schema_metadata, schema_versions
+from penstock.store.sql.registry_tables import (
+    audit,
+    policies,
+    registry_tags,
+    resource_policies,
+    schema_metadata,
+    schema_versions,
+)
 
 __all__ = ["SqlRegistryStore"]
 
@@ -103,6 +112,38 @@ class SqlRegistryStore(SchemaRows):
             record(connection, "DeletePolicy", scope, "deleted")
         return to_policy(row)
 
+    def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
+        with self._database.read() as connection:
+            return _resource_policy(connection, resource)
+
+    def list_resource_policies(self, after: str | None, count: int) -> Sequence[ResourcePolicy]:
+        query = select(resource_policies).order_by(resource_policies.c.resource).limit(count)
+        if after is not None:
+            query = query.where(resource_policies.c.resource > after)
+        with self._database.read() as connection:
+            return [_to_resource_policy(row) for row in connection.execute(query).mappings()]
+
+    @retried
+    def put_resource_policy(self, policy: ResourcePolicy, check: Callable[[ResourcePolicy | None], None]) -> ResourcePolicy:
+        with self._database.write() as connection:
+            stored = _resource_policy(connection, policy.resource)
+            check(stored)
+            if stored is not None:
+                policy = replace(policy, created=stored.created)
+                connection.execute(delete(resource_policies).where(resource_policies.c.resource == policy.resource))
+            times = {"created": micros(policy.created), "updated": micros(policy.updated)}
+            row = {"resource": policy.resource, "policy": policy.text, "hash": policy.hash, **times}
+            connection.execute(insert(resource_policies).values(**row))
+            record(connection, "PutResourcePolicy", policy.resource, f"hash {policy.hash}")
+        return policy
+
+    @retried
+    def delete_resource_policy(self, resource: str, check: Callable[[ResourcePolicy | None], None]) -> None:
+        with self._database.write() as connection:
+            check(_resource_policy(connection, resource))
+            connection.execute(delete(resource_policies).where(resource_policies.c.resource == resource))
+            record(connection, "DeleteResourcePolicy", resource, "deleted")
+
     def list_audit(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
         query = select(audit).order_by(audit.c.id.desc()).limit(count)
         if before is not None:
@@ -122,3 +163,19 @@ class SqlRegistryStore(SchemaRows):
                 )
                 for row in connection.execute(query).mappings()
             ]
+
+
+def _resource_policy(connection: Connection, resource: str) -> ResourcePolicy | None:
+    query = select(resource_policies).where(resource_policies.c.resource == resource)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _to_resource_policy(row)
+
+
+def _to_resource_policy(row: RowMapping) -> ResourcePolicy:
+    return ResourcePolicy(
+        resource=row["resource"],
+        text=row["policy"],
+        hash=row["hash"],
+        created=time_of(row["created"]),
+        updated=time_of(row["updated"]),
+    )

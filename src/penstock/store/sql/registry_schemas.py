@@ -13,7 +13,14 @@ from penstock.store.sql.registry_base import count_deletion, insert_tags, record
 from penstock.store.sql.registry_deletion import refuse_referenced
 from penstock.store.sql.registry_rows import micros, schema_row, to_registry, to_schema
 from penstock.store.sql.registry_statements import REGISTRY, beginning_with, is_schema, naming
-from penstock.store.sql.registry_tables import policies, registries, registry_tags, schema_versions, schemas
+from penstock.store.sql.registry_tables import (
+    policies,
+    registries,
+    registry_tags,
+    resource_policies,
+    schema_versions,
+    schemas,
+)
 from penstock.store.sql.registry_versions import VersionRows
 
 __all__ = ["SchemaRows"]
@@ -74,7 +81,7 @@ class SchemaRows(VersionRows):
             if connection.execute(delete(registries).where(registries.c.name == name)).rowcount == 0:
                 return False
             resource, below = registry_resource(name), f"schema/{name}/"
-            for column in (registry_tags.c.resource, policies.c.scope):
+            for column in (registry_tags.c.resource, policies.c.scope, resource_policies.c.resource):
                 connection.execute(delete(column.table).where(or_(column == resource, beginning_with(column, below))))
             count_deletion(connection)
             record(connection, "DeleteRegistry", resource, "deleted with all it held")
@@ -158,8 +165,8 @@ class SchemaRows(VersionRows):
             refuse_referenced(connection, f"A version of schema {key.name}", inside)
             if connection.execute(delete(schemas).where(and_(mine))).rowcount == 0:
                 return False
-            connection.execute(delete(registry_tags).where(registry_tags.c.resource == resource))
-            connection.execute(delete(policies).where(policies.c.scope == resource))
+            for column in (registry_tags.c.resource, policies.c.scope, resource_policies.c.resource):
+                connection.execute(delete(column.table).where(column == resource))
             count_deletion(connection)
             record(connection, "DeleteSchema", resource, "deleted with all versions")
         return True

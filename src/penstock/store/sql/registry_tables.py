@@ -141,7 +141,7 @@ policies = Table(
 resource_policies = Table(
     "resource_policies",
     metadata,
-    Column("resource_arn", String(2048), primary_key=True),
+    Column("resource", String(600), primary_key=True),
     Column("policy", Text, nullable=False),
     Column("hash", String(64), nullable=False),
     Column("created", BigInteger, nullable=False),

@@ -51,12 +51,12 @@ def _create_tables() -> None:
     )
     op.create_table(
         "resource_policies",
-        sa.Column("resource_arn", sa.String(length=2048), nullable=False),
+        sa.Column("resource", sa.String(length=600), nullable=False),
         sa.Column("policy", sa.Text(), nullable=False),
         sa.Column("hash", sa.String(length=64), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("updated", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("resource_arn", name=op.f("pk_resource_policies")),
+        sa.PrimaryKeyConstraint("resource", name=op.f("pk_resource_policies")),
     )
     op.create_table(
         "audit",
