@@ -203,24 +203,9 @@ SCALARS = st.one_of(
     st.booleans(),
     st.integers(-3, 2**70),
 )
-KEYS = st.sampled_from(
-    [
-        "type",
-        "name",
-        "namespace",
-        "fields",
-        "symbols",
-        "items",
-        "values",
-        "size",
-        "default",
-        "aliases",
-        "logicalType",
-        "precision",
-        "scale",
-        "__fastavro_parsed",
-        "__named_schemas",
-    ]
+KEYS = st.one_of(
+    st.sampled_from(["type", "name", "namespace", "fields", "symbols", "items", "values", "size", "default", "aliases"]),
+    st.sampled_from(["logicalType", "precision", "scale", "__fastavro_parsed", "__named_schemas"]),
 )
 VALUES = st.recursive(
     SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)), max_leaves=25
