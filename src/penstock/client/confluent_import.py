@@ -69,6 +69,7 @@ class ConfluentImport:
         self._progress = progress
         self._done: set[Place] = set()
         self._modes: dict[str, str | None] = {}
+        self._switched: set[str] = set()
         self._refused: dict[Place, str] = {}
 
     def run(self) -> ImportReport:
@@ -81,6 +82,8 @@ class ConfluentImport:
         subjects = [name for name in self._subjects() if name.startswith(self._prefix)]
         report.subjects = len(subjects)
         places = {subject: self._numbers(subject) for subject in subjects}
+        for subject in subjects:
+            self._mode(_context_of(self._renamed(subject)))
         try:
             for index, subject in enumerate(subjects):
                 self._progress(subject, index, len(subjects))
@@ -212,26 +215,29 @@ class ConfluentImport:
             return None if deleted else "deleted in the target"
         return "deleted in the source, not in the target" if deleted else None
 
+    def _mode(self, scope: str) -> None:
+        """Remember the context's own mode."""
+        if scope not in self._modes:
+            try:
+                self._modes[scope] = self._target.request("GET", f"/mode/{_quoted(scope)}")["mode"]
+            except NotFound:
+                self._modes[scope] = None
+
     def _import_mode(self, subject: str) -> None:
         """Let the context of ``subject`` take ids; its own mode comes back at the end."""
         scope = _context_of(subject)
-        if scope in self._modes:
-            return
-        path = f"/mode/{_quoted(scope)}"
-        try:
-            before: str | None = self._target.request("GET", path)["mode"]
-        except NotFound:
-            before = None
-        self._modes[scope] = before
-        self._target.request("PUT", f"{path}?force=true", dumps({"mode": "IMPORT"}).encode())
+        self._mode(scope)
+        if scope not in self._switched:
+            self._switched.add(scope)
+            self._target.request("PUT", f"/mode/{_quoted(scope)}?force=true", dumps({"mode": "IMPORT"}).encode())
 
     def _restore_modes(self) -> None:
         for scope, before in self._modes.items():
             path = f"/mode/{_quoted(scope)}"
             # An import that was killed left IMPORT behind; nobody wants it back.
-            if before in {None, "IMPORT"}:
+            if before == "IMPORT" or (before is None and scope in self._switched):
                 self._target.request("DELETE", path)
-            else:
+            elif before is not None and scope in self._switched:
                 self._target.request("PUT", f"{path}?force=true", dumps({"mode": before}).encode())
 
     def _renamed(self, subject: str) -> str:

@@ -23,13 +23,15 @@ class Definitions:
             _CAPACITY_CHARS
         )
 
-    def parse(self, data_format: str, text: str, references: Sequence[Reference] = ()) -> ParsedSchema:
-        """A new definition, of whose references each has to be usable.
+    def parse(
+        self, data_format: str, text: str, references: Sequence[Reference] = (), *, usable: bool = True
+    ) -> ParsedSchema:
+        """A new definition, of whose references each has to be ``usable``; a search for an old one has them as they are.
 
         :class:`~penstock.schema.errors.InvalidSchema`, :class:`~penstock.schema.errors.FormatNotServed`,
         :class:`~penstock.registry.errors.BadReference`.
         """
-        return self._parse(data_format, text, self._references.texts(data_format, references, new=True))
+        return self._parse(data_format, text, self._references.texts(data_format, references, new=usable))
 
     def of(self, version: Version) -> ParsedSchema:
         """The definition of a stored version."""

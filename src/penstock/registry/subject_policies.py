@@ -142,7 +142,9 @@ class SubjectPolicies:
 
     def check_writable(self, subject: SubjectName) -> str:
         """The mode of ``subject``; :class:`NotPermitted` where it is READONLY."""
-        mode = self.mode(subject, inherited=True)
+        # DISABLED, which shows as READONLY, is told by the registration itself.
+        said = (policy.mode for policy in self._service.policies.chain(subject.key))
+        mode = next((mode for mode in said if mode is not None), READWRITE)
         if mode == READONLY:
             raise NotPermitted(
                 f"Subject '{subject}' is in read-only mode.",

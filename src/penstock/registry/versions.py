@@ -262,7 +262,8 @@ class Versions:
         """
         data_format = self._schema(key).data_format
         references = self._declared(key) if references is None else references
-        version = self._store.find_version(key, self._definitions.parse(data_format, definition, references).fingerprint)
+        parsed = self._definitions.parse(data_format, definition, references, usable=not deleted)
+        version = self._store.find_version(key, parsed.fingerprint)
         if version is None or (version.deleted is not None and not deleted):
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}")
         return version

@@ -25,12 +25,17 @@ class RawText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A handler at ``path`` (``/subjects/{subject}/versions``); ``name`` is the operation's in metrics and logs."""
+    """A handler at ``path`` (``/subjects/{subject}/versions``); ``name`` is the operation's in metrics and logs.
+
+    An ``inline`` one answers from memory or one indexed read and runs on the event loop, unless the request asks for
+    another ``format``, which may have to compile; all others run on a thread.
+    """
 
     method: str
     path: str
     name: str
     handler: Handler
+    inline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

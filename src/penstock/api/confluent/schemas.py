@@ -19,18 +19,18 @@ def routes(ids: SubjectIds, shapes: Shapes) -> list[Route]:
     """The routes of schemas, contexts and the server's own data."""
     served = _Schemas(ids, shapes)
 
-    def get(path: str, name: str) -> Route:
-        return Route(method="GET", path=path, name=name, handler=getattr(served, name))
+    def get(path: str, name: str, *, inline: bool = False) -> Route:
+        return Route(method="GET", path=path, name=name, handler=getattr(served, name), inline=inline)
 
     return [
         get("/", "root"),
         get("/schemas", "list_schemas"),
         get("/schemas/types", "list_types"),
-        get("/schemas/ids/{id}", "get_by_id"),
-        get("/schemas/ids/{id}/schema", "get_text_by_id"),
+        get("/schemas/ids/{id}", "get_by_id", inline=True),
+        get("/schemas/ids/{id}/schema", "get_text_by_id", inline=True),
         get("/schemas/ids/{id}/subjects", "list_subjects_of_id"),
         get("/schemas/ids/{id}/versions", "list_versions_of_id"),
-        get("/schemas/guids/{guid}", "get_by_guid"),
+        get("/schemas/guids/{guid}", "get_by_guid", inline=True),
         get("/schemas/guids/{guid}/ids", "list_ids_of_guid"),
         get("/contexts", "list_contexts"),
         Route(method="DELETE", path="/contexts/{name}", name="delete_context", handler=served.delete_context),

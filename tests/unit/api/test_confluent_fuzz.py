@@ -1,0 +1,177 @@
+"""Requests of any shape: never a defect, always Confluent's error body; and histories that keep the registry's promises."""
+
+import json
+from urllib.parse import quote
+
+from confluent_face import BROKEN, V1, V2, V3, Face
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+NAMES = st.sampled_from(
+    ["s", "t", ":.a:s", ":.a:", ":.:s", ":*:", ":.__GLOBAL:", "a/b", "$2F", "", ".", "..", "é"]
+) | st.text(max_size=8)
+VERSIONS = st.sampled_from(["1", "2", "latest", "-1", "0", "x", "2147483647", "2147483648"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+SCHEMAS = st.sampled_from([V1, V2, V3, BROKEN, "{", "", '"string"', 'syntax = "proto3"; message M {}', "[" * 2_000])
+BODIES = JSON | st.fixed_dictionaries(
+    {},
+    optional={
+        "schema": SCHEMAS | JSON,
+        "schemaType": st.sampled_from(["AVRO", "JSON", "avro", "XML"]) | JSON,
+        "references": st.lists(
+            st.fixed_dictionaries({"name": st.text(max_size=4), "subject": NAMES, "version": st.integers(-2, 3)}) | JSON,
+            max_size=3,
+        )
+        | JSON,
+        "id": st.integers(-2, 2**40) | JSON,
+        "version": st.integers(-2, 2**40) | JSON,
+        "compatibility": st.sampled_from(["FULL", "none", "DISABLED"]) | JSON,
+        "mode": st.sampled_from(["IMPORT", "readonly", "READWRITE"]) | JSON,
+        "normalize": JSON,
+    },
+)
+SEGMENTS = st.sampled_from(
+    [
+        "subjects",
+        "versions",
+        "schema",
+        "referencedby",
+        "schemas",
+        "ids",
+        "guids",
+        "types",
+        "config",
+        "mode",
+        "compatibility",
+        "contexts",
+        "v1",
+        "metadata",
+        "id",
+    ]
+)
+PATHS = st.lists(SEGMENTS | NAMES | VERSIONS, max_size=7).map(
+    lambda parts: "/" + "/".join(quote(part, safe="") for part in parts)
+)
+KNOWN_PATHS = st.one_of(
+    st.builds("/subjects/{}/versions".format, NAMES.map(lambda name: quote(name, safe=""))),
+    st.builds("/subjects/{}".format, NAMES.map(lambda name: quote(name, safe=""))),
+    st.builds("/subjects/{}/versions/{}".format, NAMES.map(lambda name: quote(name, safe="")), VERSIONS),
+    st.builds("/compatibility/subjects/{}/versions/{}".format, NAMES.map(lambda name: quote(name, safe="")), VERSIONS),
+    st.builds("/config/{}".format, NAMES.map(lambda name: quote(name, safe=""))),
+    st.builds("/mode/{}".format, NAMES.map(lambda name: quote(name, safe=""))),
+    st.builds("/schemas/ids/{}/versions".format, VERSIONS),
+)
+QUERIES = st.dictionaries(
+    st.sampled_from(
+        [
+            "deleted",
+            "deletedOnly",
+            "permanent",
+            "subjectPrefix",
+            "offset",
+            "limit",
+            "verbose",
+            "force",
+            "subject",
+            "format",
+            "latestOnly",
+        ]
+    ),
+    st.sampled_from(["true", "false", "-1", "0", "1", ":.a:", ":*:", "s", "x" * 50, "", "resolved", "serialized"]),
+    max_size=3,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["GET", "POST", "PUT", "DELETE"]), PATHS | KNOWN_PATHS, QUERIES, BODIES),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_request_is_a_defect(requests):
+    face = Face()
+    for method, path, query, body in requests:
+        answer = face.http.request(method, f"http://testserver{path}", params=query, content=json.dumps(body))
+        assert answer.status_code < 500, (method, path, query, body, answer.text)
+        if answer.status_code != 200:
+            said = answer.json()
+            assert set(said) <= {"error_code", "message", "incompatibilities"}
+            assert str(said["error_code"])[:3] == str(answer.status_code)
+            assert said["message"]
+    face.app.close()
+
+
+class Histories(RuleBasedStateMachine):
+    """Registrations, deletions and lookups in any order."""
+
+    def __init__(self):
+        super().__init__()
+        self.face = Face()
+        self.face.put("/config", compatibility="NONE")
+        self.ids: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}
+
+    @rule(subject=st.sampled_from("st"), schema=st.sampled_from([V1, V2, V3, BROKEN]))
+    def register(self, subject, schema):
+        answer = self.face.register(subject, schema)
+        assert self.ids.setdefault(schema, answer["id"]) == answer["id"]
+        self.numbers[subject] = max(self.numbers.get(subject, 0), answer["version"])
+        found = self.face.post(f"/subjects/{subject}", schema=schema)[1]
+        assert (found["id"], found["version"]) == (answer["id"], answer["version"])
+
+    @rule(subject=st.sampled_from("st"), number=st.integers(1, 4), permanent=st.sampled_from(["", "?permanent=true"]))
+    def delete_version(self, subject, number, permanent):
+        _, live = self.face.get(f"/subjects/{subject}/versions")
+        _, every = self.face.get(f"/subjects/{subject}/versions?deleted=true")
+        status, answer = self.face.delete(f"/subjects/{subject}/versions/{number}{permanent}")
+        if permanent:
+            expected = isinstance(every, list) and number in every and not (isinstance(live, list) and number in live)
+        else:
+            expected = isinstance(live, list) and number in live
+        assert (status == 200) is expected
+        if status == 200:
+            assert answer == number
+            self.forget_lost()
+
+    @rule(subject=st.sampled_from("st"), permanent=st.sampled_from(["", "?permanent=true"]))
+    def delete_subject(self, subject, permanent):
+        status, _ = self.face.delete(f"/subjects/{subject}{permanent}")
+        if status == 200 and permanent:
+            self.numbers.pop(subject, None)
+        self.forget_lost()
+
+    def teardown(self):
+        self.face.app.close()
+
+    def forget_lost(self):
+        """A schema that no version holds any more may come back under another id."""
+        for schema, serial in list(self.ids.items()):
+            if self.face.get(f"/schemas/ids/{serial}")[0] == 404:
+                del self.ids[schema]
+
+    @invariant()
+    def ids_lead_to_their_schemas(self):
+        for schema, serial in self.ids.items():
+            assert self.face.get(f"/schemas/ids/{serial}")[1]["schema"] == schema
+
+    @invariant()
+    def listings_agree(self):
+        listed = {(each["subject"], each["version"]) for each in self.face.get("/schemas")[1]}
+        _, subjects = self.face.get("/subjects")
+        assert {subject for subject, _ in listed} == set(subjects)
+        for subject in subjects:
+            numbers = self.face.get(f"/subjects/{subject}/versions")[1]
+            assert numbers == sorted(number for name, number in listed if name == subject)
+            assert numbers[-1] <= self.numbers[subject]
+            assert self.face.get(f"/subjects/{subject}/versions/latest")[1]["version"] == numbers[-1]
+
+
+Histories.TestCase.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
+TestHistories = Histories.TestCase

@@ -1,0 +1,163 @@
+"""A registry copied into another: stopped anywhere and started again, and what cannot be the same is told."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.client.confluent_import import ConfluentImport
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "api"))
+from confluent_face import BROKEN, V1, V2, Face
+
+USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+
+
+class Killed(Exception):
+    pass
+
+
+class Reaching:
+    """A client of a registry in memory, which dies after ``calls`` writes."""
+
+    url = "http://registry.invalid"
+
+    def __init__(self, face, calls=None):
+        self.face = face
+        self.left = calls
+
+    def request(self, method, path, body=None):
+        if self.left is not None and method != "GET":
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+        status, answer = self.face.call(method, path, None if body is None else json.loads(body))
+        if status == 200:
+            return answer
+        raise (NotFound if status == 404 else InvalidInput)(answer["message"])
+
+
+@pytest.fixture
+def source():
+    face = Face()
+    face.register("used", V1)
+    face.register("used", V2)
+    face.register("a-user", USES, references=[{"name": "R", "subject": "used", "version": 1}])
+    face.register("gone", USES, references=[{"name": "R", "subject": "used", "version": 2}])
+    face.register(":.team:used", V2)
+    face.register(":.team:uses", USES, references=[{"name": "R", "subject": "used", "version": 1}])
+    face.put("/config/used", compatibility="FULL")
+    face.delete("/subjects/gone")
+    face.delete("/subjects/used/versions/2")
+    yield face
+    face.app.close()
+
+
+@pytest.fixture
+def target():
+    face = Face()
+    yield face
+    face.app.close()
+
+
+def contents(face):
+    listed = face.get("/schemas?deleted=true")[1]
+    return [{key: value for key, value in each.items() if key != "guid"} for each in listed]
+
+
+def test_copies_everything(source, target):
+    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+    assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (6, 6, 2, 1, [])
+    assert contents(target) == contents(source)
+    assert target.get("/subjects")[1] == source.get("/subjects")[1]
+    assert target.get("/config/used") == (200, {"compatibilityLevel": "FULL"})
+    assert target.refused("GET", "/mode/:.:") == (404, 40409)
+
+
+@pytest.mark.parametrize("calls", range(12))
+def test_goes_on_where_it_was_stopped(source, target, calls):
+    with pytest.raises(Killed):
+        ConfluentImport(Reaching(source), Reaching(target, calls)).run()
+    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+    assert report.differences == []
+    assert contents(target) == contents(source)
+    assert target.get("/mode/s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
+    assert target.get("/mode/:.team:s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
+
+
+def test_gives_a_mode_back(source, target):
+    target.put("/mode/:.:", mode="READONLY")
+    ConfluentImport(Reaching(source), Reaching(target), prefix="a-user").run()
+    assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
+
+
+def test_moves_subjects_into_a_context(source, target):
+    report = ConfluentImport(Reaching(source), Reaching(target), context="new").run()
+    assert report.differences == []
+    assert target.get("/subjects")[1] == [":.new:a-user", ":.new:used", ":.team:used", ":.team:uses"]
+    assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
+
+
+def test_tells_what_is_in_the_way(source, target):
+    target.register("used", BROKEN)
+    report = ConfluentImport(Reaching(source), Reaching(target), prefix="used").run()
+    assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
+    assert "used version 1" in str(report.differences[0])
+    assert target.get("/subjects/used/versions/1")[1]["schema"] == BROKEN
+
+
+class Scripted:
+    """A source that answers what a test says."""
+
+    url = "http://old.invalid"
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def request(self, method, path, body=None):
+        bare = path.partition("?")[0]
+        if bare not in self.answers or "offset=1" in path:
+            if "offset" in path:
+                return []
+            raise NotFound(bare)
+        return self.answers[bare]
+
+
+def version(schema, serial, **more):
+    return {"schema": schema, "id": serial, **more}
+
+
+def test_tells_what_is_one_schema_here(target):
+    answers = {
+        "/subjects": ["s"],
+        "/subjects/s/versions": [1, 2],
+        "/subjects/s/versions/1": version(V1, 5),
+        "/subjects/s/versions/2": version(json.dumps(json.loads(V1), indent=1), 6),
+    }
+    report = ConfluentImport(Scripted(answers), Reaching(target)).run()
+    (difference,) = report.differences
+    assert difference.version == 2
+    assert "The schema has id 5, not 6" in difference.what
+
+
+def test_tells_what_would_be_lost(target):
+    rules = {"domainRules": [{"name": "x"}]}
+    answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, ruleSet=rules)}
+    (difference,) = ConfluentImport(Scripted(answers), Reaching(target)).run().differences
+    assert "ruleSet" in difference.what
+
+
+def test_references_in_a_circle_end(target):
+    around = [{"name": "R", "subject": "s", "version": 1}]
+    answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, references=around)}
+    with pytest.raises(DataProblem, match="do not end"):
+        ConfluentImport(Scripted(answers), Reaching(target)).run()
+
+
+@pytest.mark.parametrize("answer", [None, [], {"schema": 1, "id": 1}, {"schema": V1}, {"schema": V1, "id": "1"}])
+def test_a_source_that_is_none(target, answer):
+    answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
+    with pytest.raises(EnvironmentProblem):
+        ConfluentImport(Scripted(answers), Reaching(target)).run()
