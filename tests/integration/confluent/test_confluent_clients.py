@@ -9,9 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient, SchemaRegistryError
+from confluent_kafka.schema_registry import (
+    Schema,
+    SchemaReference,
+    SchemaRegistryClient,
+    SchemaRegistryError,
+    header_schema_id_serializer,
+)
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
@@ -165,7 +172,18 @@ def test_protobuf_records_go_round_with_references(client: SchemaRegistryClient,
     assert client.get_latest_version("penstock_city.proto").schema.schema_type == "PROTOBUF"
 
 
-def test_a_guid_in_a_header_is_the_uuid_of_glue(client: SchemaRegistryClient, server: RunningServer) -> None:
+def test_a_record_with_its_guid_in_a_header(client: SchemaRegistryClient, server: RunningServer) -> None:
+    inside = SerializationContext("headed", MessageField.VALUE, [])
+    write = AvroSerializer(client, CITY, conf={"schema.id.serializer": header_schema_id_serializer})
+    payload = write({"name": "Ulm on the Danube"}, inside)
+    ((_, header),) = inside.headers
+    assert payload == b"\x22Ulm on the Danube"
+    glue = server.client("glue").get_schema_version(SchemaVersionId=str(UUID(bytes=header[1:])))
+    assert glue["SchemaArn"].endswith(":schema/default-registry/headed-value")
+    assert AvroDeserializer(client)(payload, inside) == {"name": "Ulm on the Danube"}
+
+
+def test_a_guid_is_the_uuid_of_glue(client: SchemaRegistryClient, server: RunningServer) -> None:
     registered = client.register_schema_full_response("guid", Schema(V1, "AVRO"))
     glue = server.client("glue").get_schema_version(SchemaVersionId=str(registered.guid))
     assert glue["SchemaDefinition"] == V1

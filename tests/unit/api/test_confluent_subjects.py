@@ -51,6 +51,32 @@ def test_refuses_an_incompatible_schema_and_says_why(face):
     assert face.service.schemas.list().items[0].next_number == 2
 
 
+@pytest.mark.parametrize(
+    ("schema_type", "old", "new", "path"),
+    [
+        ("JSON", '{"type":"object","properties":{"a":{"type":"integer"}}}', '{"type":"string"}', ""),
+        (
+            "JSON",
+            '{"type":"object","properties":{"a":{"type":"integer"}}}',
+            '{"type":"object","properties":{"a":{"type":"string"}}}',
+            "/a",
+        ),
+        (
+            "PROTOBUF",
+            'syntax = "proto3"; message M { int32 a = 1; }',
+            'syntax = "proto3"; message M { string a = 1; }',
+            "M",
+        ),
+    ],
+)
+def test_refuses_in_every_format(face, schema_type, old, new, path):
+    face.register("s", old, schemaType=schema_type)
+    status, answer = face.post("/subjects/s/versions", schema=new, schemaType=schema_type)
+    assert (status, answer["error_code"]) == (409, 409)
+    assert any(path in each["path"] for each in answer["incompatibilities"])
+    assert all(each["rule"] in answer["message"] for each in answer["incompatibilities"])
+
+
 def test_java_gets_the_refusal_without_what_it_cannot_read(face):
     face.register("s", V1)
     _, answer = face.call("POST", "/subjects/s/versions", {"schema": BROKEN}, user_agent="Java/11.0.2")
