@@ -1,5 +1,6 @@
 """A compiled definition: its descriptors, its types by name, and what the two wire formats need of them."""
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ __all__ = [
     "is_group",
     "is_required",
     "real_oneof",
+    "shared",
     "type_name",
     "type_text",
 ]
@@ -107,12 +109,14 @@ class ProtoTree:
     @cached_property
     def messages(self) -> Mapping[str, MessageType]:
         """All message types, those of imports too, by full name."""
-        return {item.full_name: item for file in self.files for item in _messages(file)}
+        own = {item.full_name: item for file in self.files if not _is_shared(file) for item in _messages(file)}
+        return ChainMap(own, *(_SHARED[file.name].messages for file in self.files if _is_shared(file)))
 
     @cached_property
     def enums(self) -> Mapping[str, EnumType]:
         """All enum types, those of imports too, by full name."""
-        return {item.full_name: item for file in self.files for item in _enums(file)}
+        own = {item.full_name: item for file in self.files if not _is_shared(file) for item in _enums(file)}
+        return ChainMap(own, *(_SHARED[file.name].enums for file in self.files if _is_shared(file)))
 
     @cached_property
     def own_messages(self) -> Sequence[MessageType]:
@@ -153,6 +157,35 @@ class ProtoTree:
         return InvalidSchema(
             f"The definition has no message {full_name[:200]}.", remedy="Name one of its messages with its package."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedFile:
+    """A file that comes with the compiler and its types, once for all the trees that import it."""
+
+    file: Any
+    messages: dict[str, MessageType]
+    enums: dict[str, EnumType]
+
+
+_SHARED: dict[str, _SharedFile] = {}
+
+
+def shared(file: Any) -> Any:
+    """The one copy of a file that is the same in every tree."""
+    found = _SHARED.get(file.name)
+    if found is None:
+        copy = type(file)()
+        copy.CopyFrom(file)
+        messages = {item.full_name: item for item in _messages(copy)}
+        # Of two threads one wins, and both take what it put there.
+        found = _SHARED.setdefault(file.name, _SharedFile(copy, messages, {item.full_name: item for item in _enums(copy)}))
+    return found.file
+
+
+def _is_shared(file: Any) -> bool:
+    found = _SHARED.get(file.name)
+    return found is not None and found.file is file
 
 
 def _messages(file: Any) -> Iterator[MessageType]:

@@ -10,7 +10,7 @@ from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf.compiler import CompileError, CompilerGaveUp, compile_files, shipped_files
 from penstock.schema.protobuf.library import parse_descriptor_set, parse_file_descriptor
 from penstock.schema.protobuf.map_entries import restore_map_entries
-from penstock.schema.protobuf.model import MAIN_FILE, ProtoTree
+from penstock.schema.protobuf.model import MAIN_FILE, ProtoTree, shared
 from penstock.schema.protobuf.render import render_file
 from penstock.schema.protobuf.source import check_text, mark_map_entries
 
@@ -131,13 +131,21 @@ def _compile(files: dict[str, str]) -> ProtoTree:
         ) from None
     if not isinstance(result, bytes):
         raise _refusal(result)
-    compiled = list(parse_descriptor_set(result).file)
+    compiled = parse_descriptor_set(result).file
     comments = dict(_comments(compiled[-1]))
+    kept: list[Any] = []
     for file in compiled:
         file.ClearField("source_code_info")
-        if marked.get(file.name) != files.get(file.name):
+        if file.name in shipped_files():
+            kept.append(shared(file))
+            continue
+        if marked[file.name] != files[file.name]:
             restore_map_entries(file, marker)
-    return ProtoTree(files=compiled, comments=comments)
+        # A copy, because a part of a message keeps the memory of the whole.
+        copy = type(file)()
+        copy.CopyFrom(file)
+        kept.append(copy)
+    return ProtoTree(files=kept, comments=comments)
 
 
 def _refusal(errors: Sequence[CompileError]) -> InvalidSchema:
