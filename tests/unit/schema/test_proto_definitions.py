@@ -115,6 +115,31 @@ def test_references_are_bounded():
         PROTOBUF.parse('syntax = "proto3"; message A {}', [ReferencedText(name="a.proto", text=" " * 170_001)])
 
 
+def test_descriptors_among_the_references_are_bounded():
+    text = PROTOBUF.serialized(PROTOBUF.parse(DEPENDENCY.text))
+    many = [ReferencedText(name=f"a{number}.proto", text=text) for number in range(51)]
+    with pytest.raises(InvalidSchema, match="51 of the imports are descriptors"):
+        PROTOBUF.parse('syntax = "proto3"; message A {}', many)
+
+
+def test_descriptors_that_build_on_descriptors():
+    options = PROTOBUF.parse(
+        'syntax = "proto3"; package o; import "google/protobuf/descriptor.proto"; '
+        "extend google.protobuf.FieldOptions { string tag = 50001; }"
+    )
+    first = ReferencedText(name="o.proto", text=PROTOBUF.serialized(options))
+    text = 'syntax = "proto3"; package b; import "o.proto"; message B { int32 x = 1 [(o.tag) = "t"]; }'
+    second = ReferencedText(name="b.proto", text=PROTOBUF.serialized(PROTOBUF.parse(text, [first])))
+    user = 'syntax = "proto3"; import "b.proto"; message A { b.B b = 1; }'
+    written = [ReferencedText(name="o.proto", text=options.text), ReferencedText(name="b.proto", text=text)]
+    assert PROTOBUF.parse(user, [first, second]).fingerprint == PROTOBUF.parse(user, written).fingerprint
+
+
+@pytest.mark.parametrize("text", ['\ufeffsyntax = "proto3";\nmessage A {}', 'syntax = "proto3";\r\nmessage A {\r\n}\r\n'])
+def test_what_editors_leave_in_files(text):
+    assert PROTOBUF.parse(text).fingerprint == proto("message A {}").fingerprint
+
+
 def test_references_through_references():
     texts = {
         "c/c.proto": 'syntax = "proto3"; package c; message C { int32 x = 1; }',

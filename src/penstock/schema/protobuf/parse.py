@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.schema.errors import InvalidSchema
-from penstock.schema.format import ReferencedText
+from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.protobuf.compiler import CompileError, CompilerGaveUp, compile_files, shipped_files
 from penstock.schema.protobuf.library import parse_descriptor_set, parse_file_descriptor
 from penstock.schema.protobuf.map_entries import restore_map_entries
@@ -19,6 +19,8 @@ __all__ = ["MAX_REFERENCED_CHARS", "MAX_REFERENCES", "parse_protobuf"]
 MAX_REFERENCES = 1_000
 MAX_REFERENCED_CHARS = 4_000_000
 _MAX_PATH = 255  # bytes of one step of an import path, as file systems have it
+_MAX_BASE64 = 2 * MAX_DEFINITION_CHARS
+_MAX_DESCRIPTORS = 50  # referred to: each takes a compilation of what it imports to be read
 _MARKER = "penstock_map_entry"
 
 
@@ -69,6 +71,11 @@ def _files(references: Sequence[ReferencedText]) -> dict[str, str]:
             )
         files[item.name] = item.text
     pending = {name: descriptor for name, text in files.items() if (descriptor := _descriptor(text)) is not None}
+    if len(pending) > _MAX_DESCRIPTORS:
+        raise InvalidSchema(
+            f"{len(pending)} of the imports are descriptors; the limit is {_MAX_DESCRIPTORS}.",
+            remedy="Register them as .proto text.",
+        )
     for name, descriptor in pending.items():
         files[name] = _rendered(descriptor, files)
     for name, text in files.items():
@@ -93,7 +100,7 @@ def _check_path(name: str) -> None:
 
 def _descriptor(text: str) -> Any | None:
     """The FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
-    if len(text) > MAX_REFERENCED_CHARS or not text.strip() or any(character in text[:2000] for character in '{};"'):
+    if len(text) > _MAX_BASE64 or not text.strip() or any(character in text[:2000] for character in '{};"'):
         return None
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
