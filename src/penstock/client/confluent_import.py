@@ -7,7 +7,7 @@ the same id and number, changes nothing, so an import that was stopped goes on w
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from json import dumps
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from penstock.client.confluent import ConfluentClient
@@ -16,7 +16,10 @@ from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFo
 __all__ = ["ConfluentImport", "Difference", "ImportReport"]
 
 _MAX_DEPTH = 100
+_MAX_SUBJECTS = 1_000_000
 _KEPT = ("schema", "schemaType", "references")
+
+T = TypeVar("T", int, str)
 
 Place = tuple[str, int]
 """A subject and a version's number."""
@@ -121,7 +124,12 @@ class ConfluentImport:
 
     def _read(self, place: Place) -> dict[str, Any]:
         answer = self._source.request("GET", f"/subjects/{_quoted(place[0])}/versions/{place[1]}?deleted=true")
-        if not isinstance(answer, dict) or type(answer.get("id")) is not int or not isinstance(answer.get("schema"), str):
+        if (
+            not isinstance(answer, dict)
+            or type(answer.get("id")) is not int
+            or not isinstance(answer.get("schema"), str)
+            or not _are_references(answer.get("references"))
+        ):
             raise EnvironmentProblem(f"{self._source.url}: subject {place[0]} version {place[1]} is no schema.")
         return answer
 
@@ -146,16 +154,18 @@ class ConfluentImport:
         found: dict[str, None] = {}
         while True:
             before = len(found)
-            found.update(dict.fromkeys(self._list(f"/subjects?deleted=true&offset={before}")))
+            found.update(dict.fromkeys(self._list(f"/subjects?deleted=true&offset={before}", str)))
             if len(found) == before:
                 return list(found)
+            if len(found) > _MAX_SUBJECTS:
+                raise EnvironmentProblem(f"{self._source.url} lists more than {_MAX_SUBJECTS:,} subjects.")
 
     def _numbers(self, subject: str) -> tuple[list[int], list[int]]:
         """All version numbers, and those of them that are deleted softly."""
         path = f"/subjects/{_quoted(subject)}/versions"
-        everything = [int(number) for number in self._list(f"{path}?deleted=true")]
+        everything = self._list(f"{path}?deleted=true", int)
         try:
-            live = {int(number) for number in self._list(path)}
+            live = set(self._list(path, int))
         except NotFound:
             live = set()
         return everything, [number for number in everything if number not in live]
@@ -246,11 +256,20 @@ class ConfluentImport:
         name = subject.removeprefix(":.:")
         return name if name.startswith(":.") else f":.{self._context}:{name}"
 
-    def _list(self, path: str) -> list[Any]:
+    def _list(self, path: str, kind: type[T]) -> list[T]:
         answer = self._source.request("GET", path)
-        if not isinstance(answer, list):
-            raise EnvironmentProblem(f"{self._source.url}{path} gave no list.")
+        if not isinstance(answer, list) or not all(type(item) is kind for item in answer):
+            raise EnvironmentProblem(f"{self._source.url}{path} gave no list of {kind.__name__}.")
         return answer
+
+
+def _are_references(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list) and all(
+        isinstance(item, dict) and isinstance(item.get("subject"), str) and type(item.get("version")) is int
+        for item in value
+    )
 
 
 def _seen_from(subject: str, referenced: str) -> str:

@@ -156,8 +156,27 @@ def test_references_in_a_circle_end(target):
         ConfluentImport(Scripted(answers), Reaching(target)).run()
 
 
-@pytest.mark.parametrize("answer", [None, [], {"schema": 1, "id": 1}, {"schema": V1}, {"schema": V1, "id": "1"}])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        [],
+        {"schema": 1, "id": 1},
+        {"schema": V1},
+        {"schema": V1, "id": "1"},
+        {"schema": V1, "id": 1, "references": [{"name": "x"}]},
+        {"schema": V1, "id": 1, "references": 7},
+    ],
+)
 def test_a_source_that_is_none(target, answer):
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
+    with pytest.raises(EnvironmentProblem):
+        ConfluentImport(Scripted(answers), Reaching(target)).run()
+
+
+@pytest.mark.parametrize(
+    "answers", [{"/subjects": {}}, {"/subjects": [1]}, {"/subjects": ["s"], "/subjects/s/versions": ["1"]}]
+)
+def test_a_source_that_lists_something_else(target, answers):
     with pytest.raises(EnvironmentProblem):
         ConfluentImport(Scripted(answers), Reaching(target)).run()
