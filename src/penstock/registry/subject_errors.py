@@ -140,15 +140,15 @@ class ModeNotConfigured(NotFound):
 
 
 class Incompatible(InvalidInput):
-    """A new definition that the subject's compatibility level refuses; ``verdict`` holds every conflict."""
+    """A new definition that the subject's compatibility ``level`` refuses; ``verdict`` holds every conflict."""
 
     confluent_code: ClassVar[int] = 409
 
-    def __init__(self, subject: object, verdict: CompatibilityVerdict) -> None:
+    def __init__(self, subject: object, verdict: CompatibilityVerdict, *, level: str) -> None:
         listed = "; ".join(str(conflict) for conflict in verdict.conflicts)
         super().__init__(
             f"Schema being registered is incompatible with an earlier schema for subject '{_shown(subject)}' under "
-            f"{verdict.mode}; details: [{listed}]"
+            f"{level}; details: [{listed}]"
         )
         self.verdict = verdict
 

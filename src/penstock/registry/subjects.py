@@ -37,7 +37,7 @@ from penstock.registry.subject_names import (
     parse_subject,
     subject_of,
 )
-from penstock.registry.subject_policies import IMPORT, SubjectPolicies
+from penstock.registry.subject_policies import IMPORT, SubjectPolicies, level_name
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.incompatibility import Incompatibility
@@ -156,7 +156,7 @@ class Subjects:
             schema = self._service.schemas.get(key)
         mismatch = self._mismatch(schema, wanted)
         if mismatch is not None:
-            raise Incompatible(subject, mismatch)
+            raise Incompatible(subject, mismatch, level=level_name(mismatch.mode))
         try:
             return self._service.versions.register(
                 key,
@@ -169,7 +169,7 @@ class Subjects:
                 checked=not importing,
             )
         except IncompatibleSchema as error:
-            raise Incompatible(subject, error.verdict) from None
+            raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
 
     def lookup(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> Version:
         """The version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""

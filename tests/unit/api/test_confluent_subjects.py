@@ -286,6 +286,7 @@ def test_a_transitive_level_tests_all_versions(face):
     assert face.post(path, schema=V2)[1]["is_compatible"] is True
     face.put("/config", compatibility="BACKWARD_TRANSITIVE")
     assert face.post(path, schema=V2)[1]["is_compatible"] is False
+    assert "under BACKWARD_TRANSITIVE;" in face.post("/subjects/s/versions", schema=V2)[1]["message"]
     assert face.post(f"{path}/latest", schema=V2)[1]["is_compatible"] is True
 
 
