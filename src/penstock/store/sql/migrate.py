@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
 
-__all__ = ["HEAD", "migrate"]
+__all__ = ["HEAD", "migrate", "revision_of"]
 
 HEAD = "0002"  # the newest revision in migrations/versions
 
@@ -21,14 +21,7 @@ def migrate(database: Database) -> None:
     A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` where the
     database comes from a newer Penstock, or cannot be used at all.
     """
-    try:
-        found = _revision(database)
-    except (DBAPIError, OSError) as error:
-        raise EnvironmentProblem(
-            f"The store {database.name} cannot be used: {_reason(error)}.",
-            remedy="Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).",
-        ) from error
-    if found == HEAD:
+    if revision_of(database) == HEAD:
         return
     # Alembic takes longer to import than most servers take to start, and most starts migrate nothing.
     from alembic import command  # noqa: PLC0415
@@ -74,9 +67,16 @@ def _reason(error: Exception) -> str:
     return str(details.get("M", "")) if isinstance(details, dict) else str(details)
 
 
-def _revision(database: Database) -> str | None:
-    with database.read() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+def revision_of(database: Database) -> str | None:
+    """The revision of the tables, None where there are none; :class:`EnvironmentProblem` where it cannot be read."""
+    try:
+        with database.read() as connection:
+            if not inspect(connection).has_table("alembic_version"):
+                return None
+            revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    except (DBAPIError, OSError) as error:
+        raise EnvironmentProblem(
+            f"The store {database.name} cannot be used: {_reason(error)}.",
+            remedy="Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).",
+        ) from error
     return revision

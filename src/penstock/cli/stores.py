@@ -1,0 +1,58 @@
+"""What the commands that work on a store directly share: which one, and who does it."""
+
+import getpass
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from penstock.errors import EnvironmentProblem
+from penstock.registry.audit import Actor, acting
+from penstock.settings.home import Home
+from penstock.store.sql.database import Database
+
+__all__ = ["opened_store", "store_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def store_options(command: F) -> F:
+    """The options ``--home`` and ``--store-url``, for :func:`opened_store`."""
+    home = click.option(
+        "--home", type=click.Path(path_type=Path), envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"
+    )
+    url = click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="URL of the store. [SQLite in the home]")
+    return home(url(command))
+
+
+@contextmanager
+def opened_store(home: Path | None, store_url: str | None, *, existing: bool = True) -> Iterator[Database]:
+    """The store, whose changes are recorded as those of the user of this machine.
+
+    ``existing`` asks that an SQLite store is there; :class:`EnvironmentProblem` otherwise.
+    """
+    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    database = Database(store_url or folder.store_url)
+    file = Path(str(database.url.database)) if database.is_sqlite else None
+    if file is not None and not file.exists():
+        if existing:
+            raise EnvironmentProblem(
+                f"There is no store at {file}.", remedy="Name it with --home or --store-url, or start a server on it once."
+            )
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with acting(Actor(principal=f"local:{_user()}", client=socket.gethostname())):
+            yield database
+    finally:
+        database.close()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
