@@ -8,10 +8,11 @@ from penstock.schema.jsonschema.facts import Facts
 from penstock.schema.jsonschema.model import TRUE, Node, type_names, value_key
 from penstock.schema.jsonschema.scalars import finding
 
-__all__ = ["alternatives", "combined_findings", "is_empty", "unevaluated_findings"]
+__all__ = ["alternatives", "combined_findings", "is_empty", "may_contradict", "unevaluated_findings"]
 
 _MAX_VALUES = 300
 _MAX_EXCLUDED = 12
+_MAX_PAIRS = 400
 _MAX_NEEDED_ITEMS = 20
 
 
@@ -72,7 +73,13 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
         return []
     nearest: tuple[Incompatibility, ...] = ()
     overlapping: Node | None = None
-    for index, branch in _candidates(comparison, part, keyword, facts):
+    candidates = list(_candidates(comparison, part, keyword, facts))
+    if len(candidates) * max((len(choice.branches) for choice in facts.choices), default=0) > _MAX_PAIRS:
+        # The caller takes the writer's alternatives one by one, and each then finds its few candidates.
+        return [_uncovered(branches, facts, f"{ask.path}/{keyword}", (), None)]
+    for index, branch in candidates:
+        if not facts.types <= branch.types:
+            continue
         inner = yield Ask("covers", branch, ask.nodes, f"{ask.path}/{keyword}/{index}")
         if inner:
             nearest = inner if not nearest or len(inner) < len(nearest) else nearest
@@ -80,8 +87,8 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
         if not exclusive:
             return []
         overlapping = None
-        for other in branches:
-            if other is not branch and (yield Ask("empty", TRUE, (*ask.nodes, other))):
+        for other_index, other in candidates:
+            if other_index != index and (yield Ask("empty", TRUE, (*ask.nodes, other))):
                 overlapping = other
                 break
         if overlapping is None:
@@ -102,7 +109,7 @@ def _same_choice(comparison: Comparison, branches: tuple[Node, ...], keyword: st
 
 
 def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> Iterator[tuple[int, Node]]:
-    """The branches that the writer's values may belong to on the surface; for a single value, found by that value."""
+    """The branches that some of the writer's values may belong to on the surface; a single value finds its own."""
     branches = part.several(keyword)
     if facts.values is not None and len(facts.values) == 1:
         by_value = part.branches_by_value(keyword)
@@ -111,8 +118,19 @@ def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) 
         indexes = list(range(len(branches)))
         comparison.spend(len(indexes))
     for index in indexes:
-        if facts.types <= branches[index].types:
+        if facts.types & branches[index].types and not _apart(facts, branches[index]):
             yield index, branches[index]
+
+
+def _apart(facts: Facts, branch: Node) -> bool:
+    """Whether a property that both need, with lists of values that share none, tells the two apart."""
+    for name in branch.required if facts.types == {"object"} and branch.types == {"object"} else ():
+        listed = branch.properties.get(name, TRUE)
+        if listed.values is not None and name in facts.required:
+            theirs = (node.value_keys for node in facts.property(name) if node.values is not None)
+            if any(listed.value_keys.isdisjoint(keys) for keys in theirs):
+                return True
+    return False
 
 
 def _uncovered(
@@ -189,6 +207,11 @@ def is_empty(comparison: Comparison, ask: Ask) -> Rule:
         if (yield Ask("empty", TRUE, (*ask.nodes, *case))):
             return [_NOT_EMPTY]
     return [] if cases else [_NOT_EMPTY]
+
+
+def may_contradict(facts: Facts) -> bool:
+    """Whether a closer look could show that no value is accepted by all schemas; a single plain schema accepts some."""
+    return bool(facts.negated or facts.choices or facts.conditional or len(facts.nodes) > 1)
 
 
 def _needed(facts: Facts) -> list[tuple[Node, ...]]:

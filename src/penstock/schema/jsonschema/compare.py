@@ -6,7 +6,13 @@ writer's alternatives (anyOf, oneOf, if, enum, types) are taken one by one. What
 
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.arrays import array_findings
-from penstock.schema.jsonschema.combined import alternatives, combined_findings, is_empty, unevaluated_findings
+from penstock.schema.jsonschema.combined import (
+    alternatives,
+    combined_findings,
+    is_empty,
+    may_contradict,
+    unevaluated_findings,
+)
 from penstock.schema.jsonschema.engine import MAX_FINDINGS, Ask, Comparison, Findings, Rule
 from penstock.schema.jsonschema.facts import Facts
 from penstock.schema.jsonschema.identity import Identity
@@ -54,7 +60,7 @@ def _covers(comparison: Comparison, ask: Ask) -> Rule:
         message = "the reader accepts nothing here and the writer has values. Take the false out."
         return [finding(ask.path, "TYPE_CHANGED", "nothing", facts.describe(), message)]
     found = list((yield Ask("part", ask.node, ask.nodes, ask.path)))
-    for step, node in ask.node.in_place():
+    for step, node in ask.node.in_place:
         found.extend((yield Ask("covers", node, ask.nodes, ask.path + step)))
     return found
 
@@ -69,7 +75,7 @@ def _part(comparison: Comparison, ask: Ask) -> Rule:
         return []
     cases = alternatives(comparison, ask.node, facts)
     if cases is None:
-        return found if (yield Ask("empty", TRUE, ask.nodes)) else []
+        return found if not may_contradict(facts) or (yield Ask("empty", TRUE, ask.nodes)) else []
     by_case: list[Incompatibility] = []
     for case in cases:
         by_case.extend((yield Ask("part", ask.node, (*ask.nodes, *case), ask.path)))

@@ -12,7 +12,7 @@ from penstock.schema.jsonschema.drafts import DRAFT_07, Draft, draft_of, subsche
 from penstock.schema.jsonschema.library import check_by_library, check_pattern
 from penstock.schema.jsonschema.rewriting import for_library
 
-__all__ = ["BASE", "Document", "Place", "escape", "read_document"]
+__all__ = ["BASE", "Document", "Place", "escape", "read_document", "validator_of"]
 
 BASE = "http://penstock.invalid/schema.json"
 """The URI of a definition without one. The top-level domain is reserved to have no host."""
@@ -157,7 +157,7 @@ def read_document(text: str, references: Sequence[ReferencedText] = ()) -> Docum
     _check_patterns(document.patterns)
     document.resolve_all()
     _check_patterns(document.patterns)
-    _check_by_library(document)
+    _library_validator(document, exact=False)
     _check_cycles(document)
     return document
 
@@ -191,14 +191,22 @@ def _check_patterns(patterns: Mapping[str, str]) -> None:
         check_pattern(pattern, path)
 
 
-def _check_by_library(document: Document) -> None:
+def validator_of(document: Document) -> Any:
+    """The jsonschema-rs validator of a definition, for documents. It looks nothing up, and its patterns stop backtracking.
+
+    :class:`InvalidSchema` where a pattern is so large that it is not compiled.
+    """
+    return _library_validator(document, exact=True)
+
+
+def _library_validator(document: Document, *, exact: bool) -> Any:
     others: dict[str, tuple[Any, Draft]] = {}
     for uri, schema in document.resources.items():
         place = document.places.get(id(schema))
         # Those inside another schema come to the library with its text.
         if schema is not document.root and (place is None or place.path.endswith("#")):
-            others[uri] = (for_library(schema), place.draft if place else document.draft)
-    check_by_library(for_library(document.root), document.draft, BASE, others)
+            others[uri] = (for_library(schema, exact=exact), place.draft if place else document.draft)
+    return check_by_library(for_library(document.root, exact=exact), document.draft, BASE, others)
 
 
 def _check_cycles(document: Document) -> None:

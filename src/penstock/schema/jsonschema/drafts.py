@@ -40,11 +40,25 @@ _DRAFTS = (
 )
 _BY_NAME = {draft.uri.partition("://")[2]: draft for draft in _DRAFTS}
 
-_ONE = {"additionalProperties": 4, "not": 4, "contains": 6, "propertyNames": 6, "if": 7, "then": 7, "else": 7}
-_ONE_NEW = {"unevaluatedItems": 2019, "unevaluatedProperties": 2019, "contentSchema": 2019}
+_ONE = {
+    "additionalItems": 4,
+    "additionalProperties": 4,
+    "items": 4,
+    "not": 4,
+    "contains": 6,
+    "propertyNames": 6,
+    "if": 7,
+    "then": 7,
+    "else": 7,
+    "contentSchema": 2019,
+    "unevaluatedItems": 2019,
+    "unevaluatedProperties": 2019,
+}
 _MANY = {"allOf": 4, "anyOf": 4, "oneOf": 4, "prefixItems": 2020}
-_SINCE = {**_ONE, **_ONE_NEW, **_MANY, "const": 6, "dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019}
+_SINCE = {**_ONE, **_MANY, "const": 6, "dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019}
 _NAMED = {"properties": 4, "patternProperties": 4, "definitions": 4, "$defs": 4, "dependencies": 4, "dependentSchemas": 2019}
+_HOLDERS = {**_ONE, **_MANY, **_NAMED}
+_DEFINITIONS = ("definitions", "$defs")
 
 
 def since(keyword: str) -> int:
@@ -70,42 +84,15 @@ def draft_of(schema: Any, *, default: Draft, path: str = "") -> Draft:
 
 def subschemas(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The schemas that ``schema`` holds by ``draft``, each with its pointer's tokens from here."""
-    if "$ref" in schema and draft.ref_stands_alone:
-        for keyword in ("definitions", "$defs"):
-            yield from _named(schema, keyword)
-        return
-    for keyword, year in (*_ONE.items(), *_ONE_NEW.items()):
-        if keyword in schema and draft.year >= year:
-            yield (keyword,), schema[keyword]
-    for keyword, year in _MANY.items():
-        if draft.year >= year:
-            yield from _many(schema, keyword)
-    for keyword, year in _NAMED.items():
-        if draft.year >= year:
-            yield from _named(schema, keyword)
-    yield from _items(schema, draft)
-
-
-def _items(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(schema.get("items"), list):
-        if draft.year < 2020:
-            yield from _many(schema, "items")
-    elif "items" in schema:
-        yield ("items",), schema["items"]
-    if "additionalItems" in schema and draft.year < 2020:
-        yield ("additionalItems",), schema["additionalItems"]
-
-
-def _many(schema: dict[str, Any], keyword: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    value = schema.get(keyword)
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield (keyword, str(index)), item
-
-
-def _named(schema: dict[str, Any], keyword: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    value = schema.get(keyword)
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, (dict, bool)):
-                yield (keyword, name), item
+    alone = "$ref" in schema and draft.ref_stands_alone
+    for keyword, value in schema.items():
+        if keyword not in _HOLDERS or draft.year < _HOLDERS[keyword] or (alone and keyword not in _DEFINITIONS):
+            continue
+        if keyword in _NAMED:
+            if isinstance(value, dict):
+                yield from (((keyword, name), item) for name, item in value.items() if isinstance(item, (dict, bool)))
+        elif isinstance(value, list):
+            if keyword in _MANY or (keyword == "items" and draft.year < 2020):
+                yield from (((keyword, str(index)), item) for index, item in enumerate(value))
+        elif keyword not in _MANY and (keyword != "additionalItems" or draft.year < 2020):
+            yield (keyword,), value

@@ -1,6 +1,6 @@
 """What a value is known to be that several schemas accept at once: the writer's side of every rule."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
@@ -10,6 +10,10 @@ from penstock.schema.jsonschema.library import matches
 from penstock.schema.jsonschema.model import FALSE, TRUE, Bound, Node, type_names, types_of_value, value_key
 
 __all__ = ["Choice", "Facts", "effective", "gather", "value_obeys"]
+
+
+_MAX_LOOKED_UP = 5_000
+_MAX_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,12 +140,14 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
     found: dict[int, Node] = {}
     pending = list(nodes)
     dependent: list[Node] = []
+    kinds, rounds = TRUE.types, 0
     while pending:
         node = pending.pop()
         if id(node) in found or node is TRUE:
             continue
+        kinds &= node.types
         found[id(node)] = node
-        pending.extend(inner for _, inner in node.in_place())
+        pending.extend(inner for _, inner in node.in_place)
         if node.values is not None and len(node.values) == 1 and node.place is not None:
             key = value_key(node.values[0])
             if key not in constants:
@@ -149,24 +155,28 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
             pending.append(constants[key])
         if node.dependent_schemas:
             dependent.append(node)
-        if not pending and dependent:
+        if not pending and dependent and rounds < _MAX_ROUNDS and kinds <= {"object"}:
+            rounds += 1
             required = _required(found.values())
-            for part in dependent:
-                pending.extend(inner for name, (_, inner) in part.dependent_schemas.items() if name in required)
-            pending = [inner for inner in pending if id(inner) not in found]
+            held = [inner for part in dependent for name, (_, inner) in part.dependent_schemas.items() if name in required]
+            pending = [inner for inner in held if id(inner) not in found]
     return list(found.values())
 
 
-def _required(parts: Any) -> frozenset[str]:
+def _required(parts: Iterable[Node]) -> frozenset[str]:
     """The names that have to be there, those that others bring along included."""
-    parts = list(parts)
-    required = {name for part in parts for name in part.required}
-    links = [link for part in parts for link in part.dependent_required.items()]
-    grown = True
-    while grown and links:
-        added = {name for trigger, names in links if trigger in required for name in names} - required
-        required |= added
-        grown = bool(added)
+    required: set[str] = set()
+    brings: dict[str, list[str]] = {}
+    pending: list[str] = []
+    for part in parts:
+        pending.extend(part.required)
+        for name, names in part.dependent_required.items():
+            brings.setdefault(name, []).extend(names)
+    while pending:
+        name = pending.pop()
+        if name not in required:
+            required.add(name)
+            pending.extend(brings.get(name, ()))
     return frozenset(required)
 
 
@@ -226,8 +236,9 @@ def _impossible(facts: Facts) -> frozenset[str]:
     if facts.max_items is not None and facts.min_items > facts.max_items:
         found.add("array")
     least = max(facts.min_properties, len(facts.required))
+    few = len(facts.required) * sum(1 + len(part.patterns) for part in facts.nodes) <= _MAX_LOOKED_UP
     if (facts.max_properties is not None and least > facts.max_properties) or (
-        "object" in facts.types and any(facts.property(name) == (FALSE,) for name in facts.required)
+        few and "object" in facts.types and any(facts.property(name) == (FALSE,) for name in facts.required)
     ):
         found.add("object")
     return frozenset(found)

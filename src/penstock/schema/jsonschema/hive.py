@@ -30,8 +30,8 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
     return tuple(
         Field(
             name=name,
-            type=_describe(types.facts(facts.property(name))),
-            doc=_comment(facts.property(name)),
+            type=_describe(types.facts(_listed(facts, name))),
+            doc=_comment(_listed(facts, name)),
             required=name in facts.required,
         )
         for name in _names(facts)
@@ -56,8 +56,8 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     return tuple(
         HiveColumn(
             name=name,
-            type=types.text(facts.property(name), step("properties", name), inside),
-            comment=_comment(facts.property(name)),
+            type=types.text(_listed(facts, name), step("properties", name), inside),
+            comment=_comment(_listed(facts, name)),
         )
         for name in names
     )
@@ -134,7 +134,7 @@ class _Types:
                         f"{where}: '{name[:100]}' cannot be the name of a struct's field in a table.",
                         remedy="Rename the property without spaces, commas, colons, backticks and angle brackets.",
                     )
-                parts.append(f"{name}:{self.text(facts.property(name), where, inside, depth + 1)}")
+                parts.append(f"{name}:{self.text(_listed(facts, name), where, inside, depth + 1)}")
                 size += len(parts[-1])
                 if size > MAX_HIVE_TYPE:
                     break  # the caller refuses it by its length
@@ -151,7 +151,12 @@ class _Types:
 def _names(facts: Facts) -> list[str]:
     """The listed properties that may be there, in the order of the definition, the outermost schema's first."""
     named = dict.fromkeys(name for node in facts.nodes for name in node.properties)
-    return [name for name in named if facts.property(name) != (FALSE,)]
+    return [name for name in named if FALSE not in _listed(facts, name)]
+
+
+def _listed(facts: Facts, name: str) -> tuple[Node, ...]:
+    """The schemas that list the property by its name."""
+    return tuple(node.properties[name] for node in facts.nodes if name in node.properties)
 
 
 def _comment(nodes: Sequence[Node]) -> str | None:

@@ -13,7 +13,7 @@ from penstock.schema.jsonschema.drafts import Draft
 __all__ = ["check_by_library", "check_pattern", "matches", "without_repetitions"]
 
 _MAX_PATTERN = 5_000
-_BACKTRACKS = 10_000
+_BACKTRACKS = 1_000
 _REGEX_BYTES = 1 << 20
 
 # Escapes are matched whole so that braces in them do not count.
@@ -30,10 +30,11 @@ def _library() -> ModuleType:
     return jsonschema_rs
 
 
-def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[Any, Draft]]) -> None:
-    """Hold ``schema`` against its draft's meta-schema and compile it. ``others`` are the schemas it may refer to, by URI.
+def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[Any, Draft]]) -> Any:
+    """The validator of ``schema``, held against its draft's meta-schema first.
 
-    Raises :class:`InvalidSchema` with the path of the offending member. Neither a URL nor a file is ever followed.
+    ``others`` are the schemas it may refer to, by URI. Raises :class:`InvalidSchema` with the path of the offending member.
+    Neither a URL nor a file is ever followed.
     """
     library = _library()
     number = getattr(library, draft.validator.removesuffix("Validator"))
@@ -44,7 +45,7 @@ def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, 
             options["registry"] = library.Registry(resources, draft=number, retriever=_refuse)
         for uri, (other, its_draft) in others.items():
             getattr(library, its_draft.validator)(other, base_uri=uri, **options)
-        getattr(library, draft.validator)(schema, base_uri=base, **options)
+        return getattr(library, draft.validator)(schema, base_uri=base, **options)
     except library.ValidationError as error:
         path = "".join(f"/{_escape(str(step))}" for step in error.instance_path)
         message = str(error.message)
@@ -98,9 +99,18 @@ def matches(pattern: str, text: str) -> bool | None:
 @lru_cache(maxsize=4_096)
 def _matcher(pattern: str) -> Callable[[str], bool | None] | None:
     library = _library()
-    options = _pattern_options(library)
     try:
-        validator = library.Draft7Validator({"pattern": pattern}, pattern_options=options, validate_formats=False)
+        # The engine without look-around and back-references takes time in proportion to the text.
+        plain = library.Draft7Validator({"pattern": pattern}, pattern_options=library.RegexOptions(size_limit=_REGEX_BYTES))
+    except ValueError:
+        return _backtracking_matcher(library, pattern)
+    is_valid: Callable[[str], bool] = plain.is_valid
+    return is_valid
+
+
+def _backtracking_matcher(library: ModuleType, pattern: str) -> Callable[[str], bool | None] | None:
+    try:
+        validator = library.Draft7Validator({"pattern": pattern}, pattern_options=_pattern_options(library))
     except ValueError:
         return None
     kinds = library.ValidationErrorKind

@@ -1,9 +1,10 @@
 """A JSON Schema as the comparison sees it: one value for the spellings of all drafts, references followed on demand."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from penstock.schema.json_text import write_json
@@ -33,6 +34,7 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "arra
 
 _T = TypeVar("_T")
 _MAX_CONSTANT_DEPTH = 20
+_NOTHING: dict[str, Any] = {}
 _KINDS = {name: frozenset({name}) for name in ALL_TYPES} | {"number": frozenset({"integer", "fraction"})}
 
 
@@ -45,12 +47,12 @@ class Bound:
     keyword: str
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Node:
     """One schema. Children are nodes; identity is equality, and one schema of one document is one node.
 
-    ``values`` of None: not restricted to a list. ``static_rest``: what properties and items that nothing else evaluated have
-    to be. ``in_place``: schemas that all hold for the same value (``$ref``, ``allOf``), each with its step in the path.
+    ``values`` of None: not restricted to a list. ``raw`` is the schema where its keywords mean something; the schemas under
+    them are made on demand. ``given...`` are the inner schemas of nodes that no document holds.
     """
 
     schema: Any
@@ -73,14 +75,21 @@ class Node:
     raw: dict[str, Any] = field(default_factory=dict)
     prefix_keyword: str = "prefixItems"
     rest_keyword: str = "items"
+    given: "dict[str, Node]" = field(default_factory=dict)
+    given_properties: "dict[str, Node]" = field(default_factory=dict)
+    given_prefix: "tuple[Node, ...]" = ()
     _children: dict[str, Any] = field(default_factory=dict)
 
     def child(self, keyword: str) -> "Node | None":
         """The schema under ``keyword``."""
+        if keyword not in self.raw:
+            return self.given.get(keyword)
         return self._cached(keyword, lambda: self._wrap(self._said(keyword)) if _is_schema(self._said(keyword)) else None)
 
     def named(self, keyword: str) -> "dict[str, Node]":
         """The schemas by name under ``keyword``; what is no schema there is left out."""
+        if keyword not in self.raw:
+            return _NOTHING
         return self._cached(
             f"{keyword} named",
             lambda: {name: self._wrap(item) for name, item in _mapping(self._said(keyword)).items() if _is_schema(item)},
@@ -88,52 +97,54 @@ class Node:
 
     def several(self, keyword: str) -> "tuple[Node, ...]":
         """The list of schemas under ``keyword``."""
+        if keyword not in self.raw:
+            return ()
         return self._cached(
             f"{keyword} several",
             lambda: tuple(map(self._wrap, self._said(keyword))) if isinstance(self._said(keyword), list) else (),
         )
 
-    @property
+    @cached_property
     def value_keys(self) -> frozenset[str]:
         """The keys of ``values``."""
-        return self._cached("values by key", lambda: frozenset(map(value_key, self.values or ())))
+        return frozenset(map(value_key, self.values or ()))
 
     def branches_by_value(self, keyword: str) -> dict[str, list[int]]:
         """The places of the alternatives by the key of a value that they list; those without a list by ``""``."""
         return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
 
-    @property
+    @cached_property
     def properties(self) -> "dict[str, Node]":
-        return self.named("properties")
+        """The listed properties by name."""
+        return self.given_properties or self.named("properties")
 
-    @property
+    @cached_property
     def patterns(self) -> "dict[str, Node]":
+        """The schemas of properties by a pattern of their names."""
         return self.named("patternProperties")
 
-    @property
+    @cached_property
     def additional(self) -> "Node":
+        """The schema of the properties that are neither listed nor matched."""
         return self.child("additionalProperties") or self._unevaluated("unevaluatedProperties")
 
-    @property
+    @cached_property
     def prefix(self) -> "tuple[Node, ...]":
-        return self.several(self.prefix_keyword)
+        """The schemas of the first items."""
+        return self.given_prefix or self.several(self.prefix_keyword)
 
-    @property
+    @cached_property
     def rest(self) -> "Node":
+        """The schema of the items behind the listed ones."""
         return self.child(self.rest_keyword) or self._unevaluated("unevaluatedItems")
 
-    @property
-    def has_rest(self) -> bool:
-        """Whether a keyword says something about the items behind the listed ones."""
-        return self.rest is not TRUE
-
-    @property
+    @cached_property
     def dependent_required(self) -> dict[str, tuple[str, ...]]:
         """Names that have to be there where another is."""
         both = {**_mapping(self._said("dependencies")), **_mapping(self._said("dependentRequired"))}
         return {name: tuple(item) for name, item in both.items() if isinstance(item, list)}
 
-    @property
+    @cached_property
     def dependent_schemas(self) -> "dict[str, tuple[str, Node]]":
         """Schemas that hold where a name is there, with the keyword that says so."""
         return {
@@ -142,23 +153,18 @@ class Node:
             for name, node in self.named(keyword).items()
         }
 
-    def in_place(self) -> "Iterator[tuple[str, Node]]":
+    @cached_property
+    def in_place(self) -> "tuple[tuple[str, Node], ...]":
         """The schemas that hold beside this one, with the step that leads to each."""
-        if self.document is not None and isinstance(self.schema, dict):
-            for target in self.document.targets.get(id(self.schema), ()):
-                yield "", self.document_node(target)
-        for index, node in enumerate(self.several("allOf")):
-            yield f"/allOf/{index}", node
+        targets = () if self.document is None else self.document.targets.get(id(self.schema), ())
+        listed = ((f"/allOf/{index}", node) for index, node in enumerate(self.several("allOf")))
+        return (*(("", self._wrap(target)) for target in targets), *listed)
 
-    @property
+    @cached_property
     def applicators(self) -> bool:
         """Whether other schemas may evaluate properties and items of the same value."""
         keywords = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "contains")
         return any(keyword in self.raw for keyword in keywords)
-
-    def document_node(self, schema: Any) -> "Node":
-        """The node of ``schema``, somewhere in the same document."""
-        return self._wrap(schema)
 
     def _said(self, keyword: str) -> Any:
         """The value of ``keyword``, None where the schema's draft does not have it."""
@@ -256,17 +262,17 @@ def constant(value: Any, depth: int = 0) -> Node:
         node.required = tuple(sorted(value))
         node.max_properties = len(value)
         inner = {name: constant(item, depth + 1) for name, item in value.items()}
-        node._children = {"properties named": inner, "additionalProperties": FALSE}
+        node.given_properties, node.given = inner, {"additionalProperties": FALSE}
     elif isinstance(value, list) and depth < _MAX_CONSTANT_DEPTH:
         node.min_items = node.max_items = len(value)
         node.unique = len({value_key(item) for item in value}) == len(value)
-        node._children = {"prefixItems several": tuple(constant(item, depth + 1) for item in value), "items": FALSE}
+        node.given_prefix, node.given = tuple(constant(item, depth + 1) for item in value), {"items": FALSE}
     return node
 
 
 def negation(node: Node) -> Node:
     """A schema that accepts what ``node`` does not."""
-    return Node(schema={"not": node.schema}, _children={"not": node})
+    return Node(schema={"not": node.schema}, given={"not": node})
 
 
 def of_types(types: frozenset[str]) -> Node:
@@ -302,6 +308,8 @@ def value_key(value: Any) -> str:
 
 def normal(value: Any) -> Any:
     """``value`` with each number in its one spelling."""
+    if isinstance(value, (str, int)) or value is None:
+        return value
     return json.loads(json.dumps(value), parse_float=_number)
 
 

@@ -26,7 +26,7 @@ def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) 
     found.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
     found.extend(_dependent_required(part, facts, path))
     names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.names) if name not in part.properties)])
-    comparison.spend(len(names) * (1 + len(part.patterns)))
+    comparison.spend(len(names) * (1 + len(part.patterns) + sum(len(node.patterns) for node in facts.nodes)))
     if part.properties or part.patterns or part.additional is not TRUE:
         for name in names:
             found.extend((yield from _property(comparison, part, facts, name, path)))

@@ -10,17 +10,22 @@ from penstock.schema.jsonschema.library import without_repetitions
 __all__ = ["for_library"]
 
 
-def for_library(schema: Any) -> Any:
-    """A copy of ``schema`` with each draft's URI spelled its one way, and with patterns that compile in no time."""
-    return json.loads(json.dumps(schema), object_hook=_rewrite)
+def for_library(schema: Any, *, exact: bool) -> Any:
+    """A copy of ``schema`` with each draft's URI spelled its one way, and unless ``exact`` patterns that compile in no time."""
+    return json.loads(json.dumps(schema), object_hook=_spell if exact else _rewrite)
 
 
 def _rewrite(schema: dict[str, Any]) -> dict[str, Any]:
-    pattern, patterns, uri = (schema.get(keyword) for keyword in ("pattern", "patternProperties", "$schema"))
+    pattern, patterns = schema.get("pattern"), schema.get("patternProperties")
     if isinstance(pattern, str):
         schema["pattern"] = without_repetitions(pattern)
     if isinstance(patterns, dict):
         schema["patternProperties"] = _patterns(patterns)
+    return _spell(schema)
+
+
+def _spell(schema: dict[str, Any]) -> dict[str, Any]:
+    uri = schema.get("$schema")
     if isinstance(uri, str):
         schema["$schema"] = _draft_uri(uri)
     return schema
