@@ -16,11 +16,14 @@ V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
 
+Servers = tuple[RunningServer, RunningServer, dict[str, int]]
 
-@pytest.fixture
-def servers() -> Iterator[tuple[RunningServer, RunningServer]]:
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Servers]:
+    """A source with something in it, an empty target, and the source's ids by what holds them."""
     with running_server() as source, running_server() as target:
-        yield source, target
+        yield source, target, fill(source)
 
 
 def login(server: RunningServer) -> str:
@@ -77,9 +80,8 @@ def fill(source: RunningServer) -> dict[str, int]:
     return ids
 
 
-def test_everything_keeps_its_ids(servers: tuple[RunningServer, RunningServer]) -> None:
-    source, target = servers
-    ids = fill(source)
+def test_everything_keeps_its_ids(servers: Servers) -> None:
+    source, target, ids = servers
     status, report, said = run(source, target)
     assert status == 0, said
     assert report == {"subjects": 4, "versions": 5, "copied": 5, "deleted": 2, "levels": 1, "differences": []}
@@ -100,9 +102,8 @@ def test_everything_keeps_its_ids(servers: tuple[RunningServer, RunningServer]) 
     assert (status, report["copied"], report["deleted"], report["differences"]) == (0, 0, 0, []), said
 
 
-def test_a_context_can_take_what_had_none(servers: tuple[RunningServer, RunningServer]) -> None:
-    source, target = servers
-    ids = fill(source)
+def test_a_context_can_take_what_had_none(servers: Servers) -> None:
+    source, target, ids = servers
     status, _, said = run(source, target, "--context", "moved", "--prefix", "a-user")
     assert status == 0, said
     with client(target, "/contexts/.moved") as registry:
@@ -110,21 +111,22 @@ def test_a_context_can_take_what_had_none(servers: tuple[RunningServer, RunningS
         assert registry.get_schema(ids["uses"]).schema_str == USES
 
 
-def test_what_cannot_be_copied_is_told(servers: tuple[RunningServer, RunningServer]) -> None:
-    source, target = servers
-    fill(source)
-    with client(target) as registry:
-        registry.register_schema("taken", Schema('"bytes"', "AVRO"))
-        registry.register_schema("taken-too", Schema('"double"', "AVRO"))
-    status, report, said = run(source, target, "--prefix", "used")
+def test_what_cannot_be_copied_is_told(servers: Servers) -> None:
+    source, target, ids = servers
+    with client(target, "/contexts/.busy") as registry:
+        rest = registry._rest_client
+        rest.put("mode", {"mode": "IMPORT"})
+        rest.post("subjects/taken/versions", {"schema": '"bytes"', "id": ids["v1"]})
+        rest.delete("mode")
+    status, report, said = run(source, target, "--prefix", "used", "--context", "busy")
     assert status == 4
     assert [(each["subject"], each["version"]) for each in report["differences"]] == [("used", 1)]
     assert "another schema's" in report["differences"][0]["what"]
     assert "differ" in said
 
 
-def test_a_wrong_password_is_told(servers: tuple[RunningServer, RunningServer]) -> None:
-    source, target = servers
+def test_a_wrong_password_is_told(servers: Servers) -> None:
+    source, target, _ = servers
     status, report, said = run(source, target, "--from-user-info", "AKIA0:wrong")
     assert (status, report) == (1, None)
     assert "401" in said

@@ -173,5 +173,5 @@ class Histories(RuleBasedStateMachine):
             assert self.face.get(f"/subjects/{subject}/versions/latest")[1]["version"] == numbers[-1]
 
 
-Histories.TestCase.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
+Histories.TestCase.settings = settings(max_examples=8, stateful_step_count=15, deadline=None)
 TestHistories = Histories.TestCase

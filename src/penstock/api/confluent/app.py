@@ -36,6 +36,7 @@ _V1 = b"application/vnd.schemaregistry.v1+json"
 _ANSWERED_TYPES = (_V1, b"application/vnd.schemaregistry+json", b"application/json")
 # What a browser sends across sites without asking: never JSON, so never a request of a registry's client.
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+_STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
 _WITH_BODY = frozenset({"POST", "PUT"})
 
 
@@ -60,16 +61,14 @@ class _Exchange:
     def extras(self) -> bool:
         """Whether the client can read members that Confluent's answers did not always have.
 
-        Java's client fails on them unless it says otherwise; it is the one whose User-Agent begins so.
+        Java's client fails on them unless it says otherwise.
         """
-        if self.headers.get("confluent-accept-unknown-properties", "").lower() == "true":
-            return True
-        return not self.headers.get("user-agent", "").startswith(("Java/", "Apache-HttpClient"))
+        return self.headers.get("confluent-accept-unknown-properties", "").lower() == "true" or self.error_extras
 
     @property
     def error_extras(self) -> bool:
         """The same for errors, which Java's client reads strictly whatever it says."""
-        return not self.headers.get("user-agent", "").startswith(("Java/", "Apache-HttpClient"))
+        return not self.headers.get("user-agent", "").startswith(_STRICT_CLIENTS)
 
     @property
     def answered_type(self) -> bytes:
