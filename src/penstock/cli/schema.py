@@ -21,6 +21,7 @@ from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import FORMATS
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+from penstock.schema.version import SchemaText
 
 if TYPE_CHECKING:
     from penstock.produce.trial import Trial
@@ -134,8 +135,11 @@ def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict
     return try_records(
         topic,
         last_records(broker_settings(options), topic, options["last"], partitions=options["partitions"] or None),
-        # With the referenced types in it, which is how a reader takes it.
-        checked.parsed.canonical,
+        SchemaText(
+            definition=checked.parsed.text,
+            data_format=checked.parsed.data_format,
+            references=tuple(_reference(item) for item in options["references"]),
+        ),
         client,
         confluent=ConfluentClient(url, user_info=options["schema_registry_user_info"]) if url else None,
         key=options["key"],

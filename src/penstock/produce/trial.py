@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
+from penstock.schema.version import SchemaText
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.ports import ConfluentSource, SchemaSource
@@ -71,19 +72,21 @@ class Trial:
 def try_records(
     topic: str,
     messages: Iterable[Message],
-    definition: str,
+    definition: SchemaText,
     source: SchemaSource,
     *,
     confluent: ConfluentSource | None = None,
     key: bool = False,
 ) -> Trial:
-    """Decode each record's value (or ``key``) with the Avro ``definition`` as reader schema, written by its own version.
+    """Decode each record's value (or ``key``) with ``definition`` as the reader's schema, written by its own version.
+
+    JSON is held against the definition, Protobuf read as its message of the same name.
 
     Raises :class:`~penstock.serdes.errors.UnreadableSchema` where the definition cannot be used at all, and what the
     sources raise when a registry cannot be asked.
     """
     new = MessageReader(source, confluent=confluent, reader_schema=definition)
-    own = MessageReader(source, confluent=confluent)
+    own = MessageReader(source, confluent=confluent, formats=(definition.data_format,))
     broken, unreadable = _Kinds(), _Kinds()
     partitions: set[int | None] = set()
     records = tombstones = readable = 0

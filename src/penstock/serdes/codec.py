@@ -6,20 +6,19 @@ one dictionary lookup and one call into fastavro.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock
 from typing import Any
 from uuid import UUID
 
 from penstock.errors import NotFound
-from penstock.schema.errors import InvalidSchema
-from penstock.schema.formats.avro import AvroFormat
 from penstock.schema.version import SchemaText, SchemaVersion
 from penstock.serdes import confluent
-from penstock.serdes.avro import AvroSchema, AvroSchemas, decoder, encoder
+from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
 from penstock.serdes.confluent import Headers, SchemaId
-from penstock.serdes.errors import UnknownWriterSchema, UnreadableSchema
+from penstock.serdes.errors import UnknownWriterSchema
 from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, split
+from penstock.serdes.payload import Payloads
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 from penstock.serdes.shape import Limits
 
@@ -27,6 +26,7 @@ __all__ = ["MessageReader", "MessageWriter", "confluent_writer", "message_writer
 
 # In front of a header-borne id among the prepared ones: no frame begins with it.
 _IN_HEADER = b"\xff"
+_MAX_HEADER = 128  # bytes of an id and of what follows it, which only Protobuf has and which is short
 
 MessageWriter = Callable[[Any], bytes]
 """A function from a value to a whole message."""
@@ -63,8 +63,9 @@ class MessageReader:
     """Reads messages of any version that ``source`` knows; safe for threads.
 
     With ``confluent`` also those in Confluent's frames, and those whose headers name their schema. With ``reader_schema``
-    every value is resolved to that definition, whatever it was written with. At most ``cache_size`` versions stay prepared.
-    ``limits`` bound what a hostile message may cost.
+    every value is resolved to that definition (Avro, where it is text), whatever it was written with. ``formats`` are those
+    of the schemas that are read: AVRO, JSON, PROTOBUF. At most ``cache_size`` versions stay prepared. ``limits`` bound what
+    a hostile message may cost.
     """
 
     def __init__(
@@ -72,16 +73,19 @@ class MessageReader:
         source: SchemaSource,
         *,
         confluent: ConfluentSource | None = None,
-        reader_schema: str | None = None,
+        reader_schema: str | SchemaText | None = None,
+        formats: Collection[str] = ("AVRO",),
         cache_size: int = 200,
         limits: Limits | None = None,
         schemas: AvroSchemas | None = None,
     ) -> None:
         self._source = source
         self._confluent = confluent
-        self._schemas = schemas or AvroSchemas(cache_size)
-        self._reader = self._schemas.parse(reader_schema) if reader_schema is not None else None
         self._limits = limits or Limits()
+        reader = (
+            SchemaText(definition=reader_schema, data_format="AVRO") if isinstance(reader_schema, str) else reader_schema
+        )
+        self._payloads = Payloads(reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits)
         self._size = cache_size
         self._by_header: dict[bytes, Callable[[bytes], Any]] = {}
         self._lock = Lock()
@@ -96,8 +100,7 @@ class MessageReader:
         if self._confluent is not None:
             named = confluent.header_of(headers, key=key)
             if named is not None:
-                # What follows the id in a header is of no use to Avro, and would fill the cache.
-                named = named[: confluent.prefix_size(named)] if confluent.is_confluent(named) else named[:1]
+                named = named[:_MAX_HEADER]
                 return self._by_id(_IN_HEADER + named, named, start=0)(data)
             if confluent.is_confluent(data):
                 head = data[: confluent.prefix_size(data)]
@@ -131,55 +134,42 @@ class MessageReader:
     def _prepare(self, data: bytes) -> Callable[[bytes], Any]:
         compression, version_id = split(data)
         version = self._version(version_id)
-        if version.data_format != "AVRO":
-            raise UnreadableSchema(
-                f"Schema version {version_id} ({version.schema_name}) is {version.data_format}, and this reads AVRO."
-            )
-        made = self._decoder(self._schemas.parse(version.definition), compression)
+        text = SchemaText(definition=version.definition, data_format=version.data_format)
+        what = f"Schema version {version_id} ({version.schema_name})"
+        zipped = compression is Compression.ZLIB
+        decode = self._payloads.decoder(text, what, start=0 if zipped else HEADER_SIZE)
+        made = self._inflating(decode) if zipped else decode
         self._keep(bytes(data[:HEADER_SIZE]), made)
         return made
 
+    def _inflating(self, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+        limit = self._limits.payload
+        return lambda data: decode(inflate(data[HEADER_SIZE:], max_payload=limit))
+
     def _by_id(self, cached_as: bytes, head: bytes, *, start: int) -> Callable[[bytes], Any]:
-        """The decoder of messages whose schema ``head`` names; their payload begins at ``start``."""
+        """The decoder of messages whose schema ``head`` names; their payload begins at ``start``, in the header at 0."""
         made = self._by_header.get(cached_as)
         if made is None:
-            text = self._text(confluent.split(head))
-            made = decoder(self._schemas.parse(_one_text(text)), self._reader, start=start, limits=self._limits)
+            schema_id = confluent.split(head)
+            rest = None if start else head[confluent.prefix_size(head) :]
+            made = self._payloads.decoder(
+                self._text(schema_id), f"Schema {schema_id}", start=start, confluent=True, in_header=rest
+            )
             self._keep(cached_as, made)
         return made
 
     def _text(self, schema_id: SchemaId) -> SchemaText:
         assert self._confluent is not None
         try:
-            text = self._confluent.text(schema_id)
+            return self._confluent.text(schema_id)
         except NotFound as error:
             raise UnknownWriterSchema(
                 f"Schema {schema_id} is unknown: {error.message}",
                 remedy="The message is damaged, or was written against another registry or context.",
             ) from error
-        if text.data_format != "AVRO":
-            raise UnreadableSchema(f"Schema {schema_id} is {text.data_format}, and this reads AVRO.")
-        return text
 
     def _keep(self, head: bytes, made: Callable[[bytes], Any]) -> None:
         with self._lock:
             while len(self._by_header) >= self._size:
                 del self._by_header[next(iter(self._by_header))]
             self._by_header[head] = made
-
-    def _decoder(self, writer: AvroSchema, compression: Compression) -> Callable[[bytes], Any]:
-        limits = self._limits
-        if compression is Compression.NONE:
-            return decoder(writer, self._reader, start=HEADER_SIZE, limits=limits)
-        decode = decoder(writer, self._reader, limits=limits)
-        return lambda data: decode(inflate(data[HEADER_SIZE:], max_payload=limits.payload))
-
-
-def _one_text(text: SchemaText) -> str:
-    """The definition with the types it refers to in it."""
-    if not text.references:
-        return text.definition
-    try:
-        return AvroFormat().parse(text.definition, text.references).canonical
-    except InvalidSchema as error:
-        raise UnreadableSchema(f"The schema cannot be used: {error}") from error

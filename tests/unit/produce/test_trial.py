@@ -70,7 +70,8 @@ FINE, LATE = WRITE({"a": 1, "s": "ON_TIME"}), WRITE({"a": 2, "s": "LATE"})
 
 
 def tried(new: Any, *records: Record, **options: Any) -> Trial:
-    return try_records("t", cast("list[Message]", records), json.dumps(new), Source(), **options)
+    definition = SchemaText(definition=json.dumps(new), data_format="AVRO")
+    return try_records("t", cast("list[Message]", records), definition, Source(), **options)
 
 
 def test_what_breaks_is_counted_with_its_offsets() -> None:

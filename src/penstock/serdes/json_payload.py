@@ -1,0 +1,59 @@
+"""JSON payloads: text read with bounds, held against its schema by jsonschema-rs."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.jsonschema.document import read_document, validator_of
+from penstock.schema.version import SchemaText
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, UnreadableSchema
+from penstock.serdes.shape import Limits, tree_depth
+
+__all__ = ["json_decoder"]
+
+
+def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[[bytes], Any]:
+    """A function from bytes, of which the payload begins at ``start``, to the value, which obeys ``schema``.
+
+    It raises :class:`MalformedPayload` for what is no JSON or no value of the schema, and :class:`PayloadTooLarge` for what
+    nests too deep. As Java's readers do, it lets the last of two equal keys win. Making it raises :class:`UnreadableSchema`.
+    """
+    try:
+        validator = validator_of(read_document(schema.definition, schema.references))
+    except InvalidSchema as error:
+        raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+
+    def decode(data: bytes) -> Any:
+        size = len(data) - start
+        value = _value(data[start:], limits)
+        try:
+            problem = next(validator.iter_errors(value), None)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise MalformedPayload(f"Payload of {size} bytes cannot be held against its schema: {error}") from None
+        if problem is not None:
+            path = "".join(f"/{step}" for step in problem.instance_path) or "/"
+            raise MalformedPayload(
+                f"Payload of {size} bytes is no value of its schema: at {path[:300]}: {problem.message[:300]}"
+            )
+        return value
+
+    return decode
+
+
+def _value(payload: bytes, limits: Limits) -> Any:
+    if len(payload) > limits.payload:
+        raise PayloadTooLarge(f"Payload has {len(payload)} bytes; {limits.payload} are allowed.")
+    try:
+        value = json.loads(payload.decode(), parse_constant=_no_constant)
+    except RecursionError:
+        raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.") from None
+    except ValueError as error:
+        raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
+    if tree_depth(value) > limits.depth:
+        raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

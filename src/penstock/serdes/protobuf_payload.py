@@ -1,0 +1,166 @@
+"""Protobuf payloads: the message index in front, in AWS's or Confluent's way, and the message by Google's own library.
+
+AWS: a plain varint, the rank of the message's full name among all of the file's in Java's string order. Confluent: zig-zag
+varints, a count and as many positions, from the file to the message; a single 0 stands for the first message.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.errors import EnvironmentProblem
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.formats.protobuf import ProtobufFormat
+from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.version import SchemaText
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TruncatedPayload, UnreadableSchema
+from penstock.serdes.shape import Limits
+
+__all__ = ["ProtobufSchema", "protobuf_decoder"]
+
+_MAX_INDEXES = 100
+
+
+class ProtobufSchema:
+    """A definition's messages as classes of Google's library."""
+
+    def __init__(self, schema: SchemaText) -> None:
+        """Compile; raises :class:`UnreadableSchema`."""
+        try:
+            tree: ProtoTree = ProtobufFormat().parse(schema.definition, schema.references).tree
+        except InvalidSchema as error:
+            raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+        self.pool = _pool(tree)
+        self.by_rank = tree.names_glue()
+        self.by_path = {message.path: message.full_name for message in tree.own_messages}
+        self._names = set(self.by_rank)
+
+    def message(self, name: str) -> Any:
+        """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
+        from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
+
+        if name not in self._names:
+            raise UnreadableSchema(
+                f"The reader's schema has no message {name}.", remedy="Keep the message's name and package."
+            )
+        return GetMessageClass(self.pool.FindMessageTypeByName(name))
+
+
+def protobuf_decoder(
+    writer: ProtobufSchema,
+    reader: ProtobufSchema | None = None,
+    *,
+    start: int,
+    limits: Limits,
+    confluent: bool = False,
+    in_header: bytes | None = None,
+) -> Callable[[bytes], Any]:
+    """A function from bytes, of which the payload begins at ``start``, to a dictionary of the message's set fields.
+
+    Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` says whose index it is; ``in_header``
+    holds it where the payload is bare. With ``reader`` the bytes are read as that definition's message of the same name, and
+    a field that both know but write differently is an error, since Protobuf would drop it without a word. It raises
+    :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
+    """
+    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra's library
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    target = reader or writer
+
+    def decode(data: bytes) -> Any:
+        if len(data) - start > limits.payload:
+            raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
+        if in_header is not None:
+            name, at = _confluent_name(writer, in_header, 0)[0], start
+        else:
+            name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
+        kind = target.message(name)
+        try:
+            message = kind.FromString(data[at:])
+            missing = message.FindInitializationErrors()
+            if missing:
+                raise MalformedPayload(f"Message {name} lacks the required fields {', '.join(missing)[:300]}.")
+            if reader is not None:
+                _check_dropped(message, name)
+            return MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=target.pool)
+        except (DecodeError, ValueError, TypeError, KeyError, RecursionError) as error:
+            text = " ".join(str(error).split())[:300]
+            raise MalformedPayload(f"Payload of {len(data) - start} bytes is no message {name}: {text}") from None
+
+    return decode
+
+
+def _pool(tree: ProtoTree) -> Any:
+    try:
+        from google.protobuf.descriptor_pool import DescriptorPool  # noqa: PLC0415 - an extra's library
+    except ImportError:
+        raise EnvironmentProblem("Protobuf needs the package protobuf.", remedy="pip install 'penstock[protobuf]'") from None
+    pool = DescriptorPool()
+    try:
+        for file in tree.files:
+            pool.Add(file)
+    except (TypeError, ValueError) as error:
+        raise UnreadableSchema(f"The schema cannot be used: {str(error)[:300]}") from error
+    return pool
+
+
+def _glue_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, int]:
+    rank, at = _varint(data, at)
+    if rank >= len(schema.by_rank):
+        raise MalformedPayload(f"Payload names message {rank} of a definition of {len(schema.by_rank)} messages.")
+    return schema.by_rank[rank], at
+
+
+def _confluent_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, int]:
+    count, at = _zigzag(data, at)
+    if not 0 <= count <= _MAX_INDEXES:
+        raise MalformedPayload(f"Payload has a list of {count} message indexes.")
+    path: list[int] = []
+    for _ in range(count):
+        index, at = _zigzag(data, at)
+        path.append(index)
+    name = schema.by_path.get(tuple(path or (0,)))
+    if name is None:
+        raise MalformedPayload(f"Payload names message {path}, which its definition has not.")
+    return name, at
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    raw, at = _varint(data, at)
+    return (raw >> 1) ^ -(raw & 1), at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    result = shift = 0
+    while shift < 35:
+        if at >= len(data):
+            raise TruncatedPayload("Payload ends inside its message index.")
+        byte = data[at]
+        at += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, at
+        shift += 7
+    raise MalformedPayload("Payload has a message index of more than five bytes.")
+
+
+def _check_dropped(message: Any, name: str) -> None:
+    from google.protobuf.unknown_fields import UnknownFieldSet  # noqa: PLC0415 - an extra's library
+
+    pending = [(message, name)]
+    while pending:
+        part, path = pending.pop()
+        known = part.DESCRIPTOR.fields_by_number
+        for item in UnknownFieldSet(part):
+            if item.field_number in known:
+                raise UnreadableSchema(
+                    f"The reader's schema cannot read field {path}.{known[item.field_number].name} ({item.field_number}): "
+                    "it was written as another type, or with a value of an enum that the reader does not know."
+                )
+        for field, value in part.ListFields():
+            if field.message_type is None:
+                continue
+            if field.message_type.GetOptions().map_entry:
+                inner = list(value.values()) if field.message_type.fields_by_name["value"].message_type else []
+            else:
+                inner = list(value) if field.is_repeated else [value]
+            pending.extend((one, f"{path}.{field.name}") for one in inner)
