@@ -3,16 +3,19 @@
 import base64
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
+from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf import compiler
@@ -242,6 +245,32 @@ def test_a_compiler_that_takes_too_long_is_ended(monkeypatch):
     pool.close()
 
 
+def test_a_compiler_whose_files_were_cleaned_away_is_replaced():
+    pool = CompilerPool(size=1)
+    source = {"a.proto": 'syntax = "proto3"; import "google/type/date.proto"; message A {}'}
+    assert isinstance(pool.compile(source, "a.proto"), bytes)
+    (worker,) = pool._idle
+    shutil.rmtree(worker._folder)
+    assert isinstance(pool.compile(source, "a.proto"), bytes)
+    assert worker._process.returncode is not None
+    pool.close()
+
+
+def test_a_machine_without_room_is_named(monkeypatch, tmp_path):
+    pool = CompilerPool(size=1)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(EnvironmentProblem, match="cannot be run"):
+        pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
+    (worker,) = pool._idle
+    (Path(worker._folder) / "out").unlink()
+    (Path(worker._folder) / "out").mkdir()  # in place of the file that the compiler writes
+    with pytest.raises(EnvironmentProblem, match="directory"):
+        pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
+    pool.close()
+
+
 def test_what_the_compiler_cannot_hold_is_refused(monkeypatch):
     def gives_up(files, main):
         raise CompilerGaveUp("the compiler ended")
@@ -285,3 +314,15 @@ def test_threads_wait_for_a_compiler():
 
 def test_the_compiler_alone_names_what_is_wrong():
     assert compile_files({"a.proto": "x"}, "a.proto")[0].line == 1
+
+
+def test_a_compiler_ends_and_cleans_up_with_its_parent():
+    pool = CompilerPool(size=1)
+    assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
+    (worker,) = pool._idle
+    assert Path(worker._folder).is_dir()
+    # What a parent's death does, whatever killed it.
+    worker._process.stdin.close()
+    assert worker._process.wait(30) == 0
+    assert not Path(worker._folder).exists()
+    pool.close()

@@ -60,7 +60,8 @@ class CompilerPool:
         """The FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
 
         ``files`` are texts by import path, beside which only Google's own ``google/protobuf/*.proto`` are known. Raises
-        :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed.
+        :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed or
+        cannot be run.
         """
         request = json.dumps({"files": dict(files), "main": main}).encode()
         with self._free:
@@ -72,6 +73,8 @@ class CompilerPool:
                 raise
             with self._lock:
                 self._idle.append(worker)
+        if kind == b"F":
+            raise _cannot_run(body.decode())
         return body if kind == b"D" else [CompileError(*error) for error in json.loads(body)]
 
     def close(self) -> None:
@@ -93,10 +96,20 @@ class CompilerPool:
         with self._lock:
             while self._idle:
                 worker = self._idle.pop()
-                if worker.alive:
+                if worker.usable:
                     return worker
                 worker.close()
-        return _Worker()
+        try:
+            return _Worker()
+        except OSError as error:
+            raise _cannot_run(str(error)) from None
+
+
+def _cannot_run(reason: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"Google's protocol compiler cannot be run: {reason}.",
+        remedy=f"See to room for processes, memory and files in {tempfile.gettempdir()}.",
+    )
 
 
 class _Worker:
@@ -122,13 +135,15 @@ class _Worker:
         """A folder with these packages alone: the one they are installed in has all sorts of files."""
         folder = Path(self._folder) / "common"
         (folder / "google").mkdir(parents=True)
-        for package in _common_folders():
-            (folder / "google" / package.name).symlink_to(package, target_is_directory=True)
+        self._links = [folder / "google" / package.name for package in _common_folders()]
+        for link, package in zip(self._links, _common_folders(), strict=True):
+            link.symlink_to(package, target_is_directory=True)
         return str(folder)
 
     @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
+    def usable(self) -> bool:
+        """Whether the process runs and no cleaner of temporary folders took its files."""
+        return self._process.poll() is None and all(link.is_symlink() for link in self._links)
 
     def ask(self, request: bytes, deadline: float) -> tuple[bytes, bytes]:
         assert self._process.stdin is not None

@@ -3,10 +3,12 @@
 Arguments: the folder that holds ``grpc_tools``, a folder to work in, and folders of files that every definition may import.
 Standard input carries requests, standard output
 answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, and ``main``,
-the path to compile. An answer is one byte, a length (4 bytes) and a body: ``D`` with a FileDescriptorSet, or ``E`` with
-JSON, a list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where there is none.
+the path to compile. An answer is one byte, a length (4 bytes) and a body: ``D`` with a FileDescriptorSet, ``E`` with JSON, a
+list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where there is none, or ``F`` with what the
+machine lacks, as text.
 """
 
+import errno
 import json
 import os
 import resource
@@ -22,6 +24,7 @@ __all__ = ["MAX_ERRORS", "MAX_MEMORY", "main"]
 MAX_MEMORY = 1 << 30  # address space of the child, bytes
 MAX_ERRORS = 20
 _MAX_MESSAGE = 500
+_BAD_PATHS = frozenset({errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOTDIR})
 
 
 def main() -> None:
@@ -40,9 +43,14 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while (request := _read(requests)) is not None:
-        kind, body = _compile(protoc, json.loads(request), folder, shipped)
+        try:
+            kind, body = _compile(protoc, json.loads(request), folder, shipped)
+        except OSError as error:
+            kind, body = b"F", str(error).encode()
         answers.write(kind + struct.pack(">I", len(body)) + body)
         answers.flush()
+    # Nobody else does where the parent was killed.
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read(stream: BinaryIO) -> bytes | None:
@@ -64,6 +72,8 @@ def _compile(protoc: Any, request: dict[str, Any], folder: Path, shipped: list[s
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
+        if error.errno not in _BAD_PATHS:
+            raise
         return _refused([[name, 0, 0, f"The path cannot be a file: {error.strerror}."]])
     arguments = [
         "protoc",
