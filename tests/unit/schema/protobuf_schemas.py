@@ -194,10 +194,7 @@ def meaning(file):
         "options": file.options.SerializeToString(deterministic=True),
         "messages": [_message(item) for item in file.message_type],
         "enums": {item.name: _enum(item) for item in file.enum_type},
-        "services": {
-            item.name: {method.name: method.SerializeToString(deterministic=True) for method in item.method}
-            for item in file.service
-        },
+        "services": {item.name: {method.name: _method(method) for method in item.method} for item in file.service},
     }
 
 
@@ -225,6 +222,11 @@ def _message(proto):
         "enums": {item.name: _enum(item) for item in proto.enum_type},
         "reserved": (_runs(proto.reserved_range), set(proto.reserved_name)),
     }
+
+
+def _method(proto):
+    streams = (proto.client_streaming, proto.server_streaming)
+    return proto.input_type, proto.output_type, streams, proto.options.SerializeToString(deterministic=True)
 
 
 def _runs(spans):

@@ -19,7 +19,7 @@ __all__ = ["MAX_REFERENCED_CHARS", "MAX_REFERENCES", "parse_protobuf"]
 MAX_REFERENCES = 1_000
 MAX_REFERENCED_CHARS = 4_000_000
 _MAX_PATH = 255  # bytes of one step of an import path, as file systems have it
-_MAX_BASE64 = 2 * MAX_DEFINITION_CHARS
+_MAX_BASE64 = 4 * MAX_DEFINITION_CHARS  # map entries are long in a descriptor
 _MAX_DESCRIPTORS = 50  # referred to: each takes a compilation of what it imports to be read
 _MARKER = "penstock_map_entry"
 
