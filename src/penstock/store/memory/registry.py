@@ -177,7 +177,7 @@ class MemoryRegistryStore:
                 if kept and replaced.id == version.id:
                     self._metadata[version.id] = kept
             self._insert(stored)
-            latest = max(version.number, schema.latest or 0) if version.status == AVAILABLE else schema.latest
+            latest = max(version.number, schema.latest or 0) if _counts(version) else schema.latest
             self._schemas[version.key] = replace(
                 schema,
                 latest=latest,

@@ -34,7 +34,7 @@ class VersionRows(DeletionRows):
             "r_revision": revision,
             "r_number": version.number,
             "r_updated": micros(version.created),
-            "r_latest": version.number if version.status == AVAILABLE else None,
+            "r_latest": version.number if version.status == AVAILABLE and version.deleted is None else None,
         }
         statements = self._statements
         try:

@@ -1,0 +1,379 @@
+"""A registry as lines of JSON and back: ids, numbers, references, metadata, tags and policies kept.
+
+The first line is :data:`HEADER`, the last one counts what came between, so that a file that was cut is noticed. A line has a
+``kind``: ``policy``, ``registry``, ``schema``, ``version``. ``docs/registry.md`` lists the members.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.errors import DataProblem, InvalidInput
+from penstock.registry.errors import MetadataExists, MissingReference, RegistryExists, SchemaExists, SerialTaken
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import (
+    GLOBAL_SCOPE,
+    MAX_VERSION,
+    Metadata,
+    Policy,
+    Reference,
+    Registry,
+    RegistryLimits,
+    Schema,
+    SchemaKey,
+    Version,
+)
+from penstock.registry.service import RegistryService
+from penstock.registry.store import RegistryStore
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
+
+__all__ = ["HEADER", "TransferReport", "exported", "import_lines", "written"]
+
+HEADER = {"kind": "header", "format": "penstock-registry", "version": 1}
+_MAX_LINE = 16_000_000
+_PAGE = 500
+_ATTEMPTS = 50
+
+
+@dataclass(slots=True, kw_only=True)
+class TransferReport:
+    """What an import found: versions in the file, those added, and where the store has something else."""
+
+    versions: int = 0
+    added: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def written(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The file's lines, without line feeds: ``records`` between the header and the counts."""
+    counts: Counter[str] = Counter()
+    yield json.dumps(HEADER)
+    for record in records:
+        counts[record["kind"]] += 1
+        yield json.dumps(record, ensure_ascii=False)
+    yield json.dumps({"kind": "end", "counts": dict(counts)})
+
+
+def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict[str, Any]]:
+    """Records of all registries, or of one. Writers may go on: each record is as it was when it was read."""
+    if registry is None:
+        yield from _policy(store, GLOBAL_SCOPE)
+    after: str | None = None
+    while registries := store.list_registries(after, _PAGE):
+        for item in registries:
+            if registry in (None, item.name):
+                yield from _registry(store, item)
+        after = registries[-1].name
+
+
+def import_lines(store: RegistryStore, service: RegistryService, lines: Iterable[str]) -> TransferReport:
+    """Add what ``lines`` hold and the store does not.
+
+    What is there already stays, so that an import that was stopped goes on where it is started again. Each version is then
+    compared with the stored one; the report says where the store has something else. :class:`DataProblem` for lines that are
+    no export, or not all of one.
+    """
+    return _Import(store, service).run(lines)
+
+
+def _registry(store: RegistryStore, item: Registry) -> Iterator[dict[str, Any]]:
+    resource = registry_resource(item.name)
+    yield {
+        "kind": "registry",
+        "name": item.name,
+        "description": item.description,
+        "created": item.created.isoformat(),
+        "updated": item.updated.isoformat(),
+        "tags": dict(store.get_tags(resource)),
+    }
+    yield from _policy(store, resource)
+    after: SchemaKey | None = None
+    while schemas := store.list_schemas(item.name, after, _PAGE):
+        for schema in schemas:
+            yield from _schema(store, schema)
+        after = schemas[-1].key
+
+
+def _schema(store: RegistryStore, schema: Schema) -> Iterator[dict[str, Any]]:
+    resource = schema_resource(schema.key)
+    yield {
+        "kind": "schema",
+        "registry": schema.key.registry,
+        "name": schema.key.name,
+        "data_format": schema.data_format,
+        "compatibility": schema.compatibility,
+        "description": schema.description,
+        "checkpoint": schema.checkpoint,
+        "next_number": schema.next_number,
+        "created": schema.created.isoformat(),
+        "updated": schema.updated.isoformat(),
+        "tags": dict(store.get_tags(resource)),
+    }
+    yield from _policy(store, resource)
+    after: int | None = None
+    while heads := store.list_versions(schema.key, after, _PAGE, deleted=True):
+        for head in heads:
+            version = store.get_version(head.id)
+            if version is not None:
+                yield _version(version, [asdict(pair) for pair in store.list_metadata(head.id)])
+        after = heads[-1].number
+
+
+def _version(version: Version, metadata: list[dict[str, Any]]) -> dict[str, Any]:
+    verdict = version.verdict
+    return {
+        "kind": "version",
+        "registry": version.key.registry,
+        "schema": version.key.name,
+        "id": version.id,
+        "serial": version.serial,
+        "number": version.number,
+        "status": version.status,
+        "created": version.created.isoformat(),
+        "deleted": None if version.deleted is None else version.deleted.isoformat(),
+        "definition": version.definition,
+        "references": [asdict(reference) for reference in version.references],
+        "verdict": None
+        if verdict is None
+        else {
+            "mode": verdict.mode,
+            "checked": list(verdict.checked),
+            "conflicts": [conflict.to_json() for conflict in verdict.conflicts],
+        },
+        "metadata": [{**pair, "created": pair["created"].isoformat()} for pair in metadata],
+    }
+
+
+def _policy(store: RegistryStore, scope: str) -> Iterator[dict[str, Any]]:
+    policy = store.get_policies((scope,)).get(scope)
+    if policy is not None:
+        yield {"kind": "policy", **asdict(policy)}
+
+
+class _Import:
+    def __init__(self, store: RegistryStore, service: RegistryService) -> None:
+        self._store = store
+        self._service = service
+        self._report = TransferReport()
+        self._deferred: list[tuple[Version, list[Metadata]]] = []
+
+    def run(self, lines: Iterable[str]) -> TransferReport:
+        counts: Counter[str] = Counter()
+        expected: Mapping[str, int] | None = None
+        for number, record in _records(lines):
+            kind = record["kind"]
+            if expected is not None:
+                raise DataProblem(f"Line {number} is behind the end of the export.", remedy="Give one export at a time.")
+            if kind == "end":
+                expected = record["counts"]
+                continue
+            counts[kind] += 1
+            try:
+                self._take(kind, record)
+            except (KeyError, TypeError, ValueError) as error:
+                raise DataProblem(
+                    f"Line {number} is no {kind} of an export: {error!r}.", remedy="Export it again."
+                ) from error
+        if expected is None or Counter(expected) != counts:
+            raise DataProblem(
+                "The export was cut: its last line is missing, or lines before it.",
+                remedy="Export it again. What was read so far is imported, and a second import goes on from there.",
+            )
+        self._finish()
+        return self._report
+
+    def _take(self, kind: str, record: Mapping[str, Any]) -> None:
+        if kind == "policy":
+            self._take_policy(record)
+        elif kind == "registry":
+            self._take_registry(record)
+        elif kind == "schema":
+            self._take_schema(record)
+        elif kind == "version":
+            self._report.versions += 1
+            version, metadata = self._read_version(record)
+            try:
+                self._add(version, metadata)
+            except MissingReference:
+                # What it builds on comes later in the file.
+                self._deferred.append((version, metadata))
+        else:
+            raise ValueError(kind)
+
+    def _finish(self) -> None:
+        while self._deferred:
+            waiting, self._deferred = self._deferred, []
+            for version, metadata in waiting:
+                try:
+                    self._add(version, metadata)
+                except MissingReference as error:
+                    self._deferred.append((version, metadata))
+                    last = error
+            if len(self._deferred) == len(waiting):
+                for version, _ in self._deferred:
+                    self._differ(version, str(last))
+                return
+
+    def _take_policy(self, record: Mapping[str, Any]) -> None:
+        mode = record["compatibility"]
+        policy = Policy(
+            scope=record["scope"],
+            compatibility=None if mode is None else CompatibilityMode(mode),
+            mode=record["mode"],
+            normalize=record["normalize"],
+        )
+        stored = self._service.policies.get(policy.scope)
+        if stored is None:
+            self._service.policies.put(policy)
+        elif stored != policy:
+            self._report.differences.append(f"The policy of scope '{policy.scope}' is another one here.")
+
+    def _take_registry(self, record: Mapping[str, Any]) -> None:
+        registry = Registry(
+            name=record["name"],
+            description=record["description"],
+            created=_time(record["created"]),
+            updated=_time(record["updated"]),
+        )
+        if self._store.get_registry(registry.name) is None:
+            try:
+                self._store.add_registry(registry, record["tags"], limit=RegistryLimits().registries)
+            except RegistryExists:
+                return
+
+    def _take_schema(self, record: Mapping[str, Any]) -> None:
+        mode = record["compatibility"]
+        schema = Schema(
+            key=SchemaKey(record["registry"], record["name"]),
+            data_format=record["data_format"],
+            compatibility=None if mode is None else CompatibilityMode(mode),
+            description=record["description"],
+            checkpoint=record["checkpoint"],
+            next_number=record["next_number"],
+            created=_time(record["created"]),
+            updated=_time(record["updated"]),
+        )
+        try:
+            self._store.add_schema(schema, None, record["tags"])
+        except SchemaExists:
+            stored = self._service.schemas.get(schema.key)
+            if (stored.data_format, stored.compatibility) != (schema.data_format, schema.compatibility):
+                self._report.differences.append(
+                    f"Schema {schema.key.name} in registry {schema.key.registry} is {stored.data_format} "
+                    f"{stored.compatibility or 'inherited'} here, {schema.data_format} "
+                    f"{schema.compatibility or 'inherited'} in the export."
+                )
+
+    def _read_version(self, record: Mapping[str, Any]) -> tuple[Version, list[Metadata]]:
+        key = SchemaKey(record["registry"], record["schema"])
+        verdict, deleted = record["verdict"], record["deleted"]
+        version = Version(
+            id=str(record["id"]),
+            key=key,
+            number=_bounded(record["number"]),
+            status=record["status"],
+            data_format=self._service.schemas.get(key).data_format,
+            created=_time(record["created"]),
+            serial=int(record["serial"]),
+            deleted=None if deleted is None else _time(deleted),
+            definition=record["definition"],
+            fingerprint="",
+            verdict=None if verdict is None else _verdict(verdict),
+            references=tuple(Reference(**reference) for reference in record["references"]),
+        )
+        pairs = [
+            Metadata(key=pair["key"], value=pair["value"], created=_time(pair["created"])) for pair in record["metadata"]
+        ]
+        return version, pairs
+
+    def _add(self, version: Version, metadata: list[Metadata]) -> None:
+        try:
+            version = replace(version, fingerprint=self._service.versions.parsed(version).fingerprint)
+        except MissingReference:
+            raise
+        except InvalidInput as error:
+            self._differ(version, f"its definition is not valid here. {error}")
+            return
+        known = self._store.get_version(version.id)
+        if known is None:
+            try:
+                known = self._insert(version)
+            except SerialTaken as error:
+                self._differ(version, str(error))
+                return
+            if known is None:
+                return
+            self._report.added += 1
+        expected = replace(version, serial=version.serial or known.serial)
+        if known != expected:
+            self._differ(
+                version, f"id {version.id} is version {known.number} of schema {known.key.name} here, or another text."
+            )
+            return
+        for pair in metadata:
+            try:
+                self._store.put_metadata(version.id, pair, limit=MAX_VERSION)
+            except MetadataExists:
+                continue
+
+    def _insert(self, version: Version) -> Version | None:
+        for _ in range(_ATTEMPTS):
+            added = self._store.add_version(version, revision=self._service.schemas.get(version.key).revision, replaces=None)
+            if added is not None:
+                return added
+            same = self._store.find_version(version.key, version.fingerprint)
+            taken = self._store.get_version_numbered(version.key, version.number)
+            if same is not None:
+                self._differ(version, f"the same schema is version {same.number} here, with id {same.id}.")
+                return None
+            if taken is not None:
+                self._differ(version, f"another schema has this number here, with id {taken.id}.")
+                return None
+        self._differ(version, "other writers changed the schema again and again.")
+        return None
+
+    def _differ(self, version: Version, why: str) -> None:
+        key = version.key
+        self._report.differences.append(f"Version {version.number} of schema {key.name} in registry {key.registry}: {why}")
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Line number and record, behind the header."""
+    remedy = "Give a file that 'penstock registry export' made."
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            if len(line) > _MAX_LINE:
+                raise ValueError
+            record = json.loads(line)
+            kind = record["kind"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise DataProblem(f"Line {number} is no record of an export.", remedy=remedy) from None
+        if (number == 1) != (kind == "header"):
+            raise DataProblem("The file does not begin as an export does.", remedy=remedy)
+        if kind != "header":
+            yield number, record
+        elif record != HEADER:
+            raise DataProblem("The export is of another kind or version.", remedy=remedy)
+
+
+def _verdict(value: Mapping[str, Any]) -> CompatibilityVerdict:
+    return CompatibilityVerdict(
+        mode=CompatibilityMode(value["mode"]),
+        checked=tuple(value["checked"]),
+        conflicts=tuple(Conflict.from_json(conflict) for conflict in value["conflicts"]),
+    )
+
+
+def _bounded(number: int) -> int:
+    if not 1 <= number <= MAX_VERSION:
+        raise ValueError(number)
+    return number
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)

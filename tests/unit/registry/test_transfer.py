@@ -1,0 +1,163 @@
+"""A registry exported and imported: all of it comes back, twice is once, and what differs is said."""
+
+import json
+
+import pytest
+from test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
+
+from penstock.errors import DataProblem
+from penstock.registry.model import Policy, SchemaKey
+from penstock.registry.service import RegistryService
+from penstock.registry.transfer import exported, import_lines, written
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
+
+
+@pytest.fixture
+def source():
+    """A store with all that an export has to keep, and its service."""
+    store = MemoryRegistryStore()
+    service = RegistryService(store)
+    service.registries.create("r", description="d", tags={"a": "b"})
+    # Names so that what is referred to comes behind what refers to it.
+    create(service, "z-address", ADDRESS)
+    create(service, "m-person", PERSON, references=(refer("a.Address", "z-address"),))
+    create(service, "a-team", TEAM, references=(refer("a.Person", "m-person"),))
+    first = create(service, "s", record(a="int"), "BACKWARD", tags={"t": "u"})
+    service.metadata.put(first, "k", "v")
+    service.metadata.put(first, "k", "w")
+    service.versions.register(KEY, record(a="string"))
+    service.versions.register(KEY, record(a="int", b=("int", 0)))
+    service.versions.register(KEY, record(a="int", c=("int", 0)))
+    service.versions.register(KEY, record(a="int", d=("int", 0)))
+    service.versions.delete(KEY, range(5, 6))
+    service.deletion.soft(KEY, 4)
+    service.schemas.update(KEY, checkpoint=3)
+    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
+    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True))
+    service.registries.create("empty")
+    return store, service
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def target(request, tmp_path):
+    if request.param == "memory":
+        store = MemoryRegistryStore()
+        yield store, RegistryService(store)
+        return
+    database = Database(f"sqlite:///{tmp_path / 'target.db'}")
+    database.create_all()
+    store = SqlRegistryStore(database)
+    yield store, RegistryService(store)
+    database.close()
+
+
+def lines_of(store, registry=None):
+    return list(written(exported(store, registry)))
+
+
+def untimed(lines):
+    """Records without the time of a schema's last change, which is the one of the import."""
+    return [{name: value for name, value in json.loads(line).items() if name != "updated"} for line in lines]
+
+
+def test_all_of_it_comes_back_and_twice_is_once(source, target):
+    lines = lines_of(source[0])
+    report = import_lines(*target, lines)
+    assert (report.differences, report.versions, report.added) == ([], 7, 7)
+    assert untimed(lines_of(target[0])) == untimed(lines)
+    assert target[1].schemas.get(KEY).latest == 3
+    again = import_lines(*target, lines)
+    assert (again.differences, again.versions, again.added) == ([], 7, 0)
+    assert target[1].versions.register(KEY, record(a="int", e=("int", 0))).number == 6
+
+
+def test_one_registry_alone(source, target):
+    records = [json.loads(line) for line in lines_of(source[0], "empty")]
+    assert [item["kind"] for item in records] == ["header", "registry", "end"]
+    assert import_lines(*target, lines_of(source[0], "r")).added == 7
+    assert target[1].policies.get("") is None
+
+
+def test_an_import_that_was_cut_says_so_and_goes_on(source, target):
+    lines = lines_of(source[0])
+    with pytest.raises(DataProblem, match="cut"):
+        import_lines(*target, lines[:-4])
+    with pytest.raises(DataProblem, match="cut"):
+        import_lines(*target, [*lines[:-4], lines[-1]])
+    report = import_lines(*target, lines)
+    assert report.differences == []
+    assert untimed(lines_of(target[0])) == untimed(lines)
+
+
+def test_what_the_store_has_otherwise_is_said_and_stays(source, target):
+    service = target[1]
+    service.registries.create("r")
+    create(service, "s", record(z="int"), "NONE")
+    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.NONE))
+    differences = "\n".join(import_lines(*target, lines_of(source[0])).differences)
+    assert "The policy of scope ''" in differences
+    assert "is AVRO NONE here, AVRO BACKWARD in the export" in differences
+    assert "Version 1 of schema s in registry r: another schema has this number here" in differences
+    assert service.versions.get_numbered(KEY, 1).definition == record(z="int")
+
+
+def test_the_same_schema_under_other_ids_is_said(source, target):
+    service = target[1]
+    service.registries.create("r")
+    create(service, "s", record(a="int"), "BACKWARD")
+    (difference,) = import_lines(*target, lines_of(source[0])).differences[-1:]
+    assert difference
+
+
+def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source, target):
+    lines = [line.replace(json.dumps(ADDRESS), '"nonsense"') for line in lines_of(source[0])]
+    report = import_lines(*target, lines)
+    assert "Version 1 of schema z-address in registry r: its definition is not valid here." in "\n".join(report.differences)
+    assert target[1].schemas.get(KEY).latest == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "nonsense",
+        '{"kind":"version"}',
+        '{"kind":"header","format":"penstock-registry","version":2}',
+        "[" * 100_000,
+    ],
+)
+def test_what_is_no_export_is_refused(target, text):
+    with pytest.raises(DataProblem):
+        import_lines(*target, [text])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": 0}, {"number": "x"}, {"created": "yesterday"}, {"references": [{"name": "x"}]}, {"serial": None},
+        {"kind": "novelty"}, {"metadata": [1]},
+    ],
+)  # fmt: skip
+def test_a_damaged_record_is_named_by_its_line(source, target, change):
+    lines = lines_of(source[0])
+    place = next(number for number, line in enumerate(lines) if '"kind": "version"' in line)
+    lines[place] = json.dumps({**json.loads(lines[place]), **change})
+    with pytest.raises(DataProblem, match=f"Line {place + 1} "):
+        import_lines(*target, lines)
+
+
+def test_a_reference_that_the_file_does_not_hold_is_said(source, target):
+    lines = [line for line in lines_of(source[0]) if '"schema": "z-address", "id"' not in line]
+    counts = json.loads(lines[-1])
+    counts["counts"]["version"] -= 1
+    report = import_lines(*target, [*lines[:-1], json.dumps(counts)])
+    assert sorted(difference.split(" in ")[0] for difference in report.differences) == [
+        "Version 1 of schema a-team",
+        "Version 1 of schema m-person",
+    ]
+    assert target[0].get_schema(SchemaKey("r", "a-team")).latest is None
