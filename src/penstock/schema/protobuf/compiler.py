@@ -120,7 +120,8 @@ class _Worker:
         try:
             shipped = [str(_well_known_folder()), str(_OWN_FILES), self._link_common_files()]
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_WORKER), _library_folder(), self._folder, *shipped],
+                # Isolated and without site: it needs the standard library and one package.
+                [sys.executable, "-I", "-S", str(_WORKER), _library_folder(), self._folder, *shipped],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
