@@ -96,7 +96,7 @@ class Request:
 
     @property
     def serial(self) -> int:
-        """The path's id; :class:`UnknownPath` is what Confluent's server answers for text that is no number."""
+        """The path's id; -1, which no schema has, where it is no number."""
         text = self.parts["id"]
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else -1
 
