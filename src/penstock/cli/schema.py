@@ -116,10 +116,6 @@ def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Tri
 
 
 def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict[str, Any]) -> "Trial":
-    if checked.parsed.data_format != "AVRO":
-        raise InvalidInput(
-            f"Records are decoded with AVRO definitions so far, and this one is {checked.parsed.data_format}."
-        )
     try:
         from penstock.cli.broker import broker_settings  # noqa: PLC0415 - Kafka's client is an extra
         from penstock.produce.tail import last_records  # noqa: PLC0415

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -18,6 +18,8 @@ from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
 from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
+from penstock.schema.version import SchemaVersion
+from penstock.serdes import frame
 from penstock.testing.server import RunningServer
 
 pytestmark = pytest.mark.jvm
@@ -31,6 +33,12 @@ STATE = {"type": "enum", "name": "State", "symbols": ["ON_TIME", "LATE"]}
 FIRST = flight({"name": "state", "type": STATE})
 SECOND = flight({"name": "state", "type": STATE}, {"name": "gate", "type": ["null", "string"], "default": None})
 NARROW = json.loads(json.dumps(SECOND).replace(', "LATE"', ""))
+
+
+# A producer of bytes as they are is made for some version, too.
+AVRO_VERSION = SchemaVersion(
+    id=uuid4(), schema_arn="a", registry_name="r", schema_name="s", number=1, definition='"int"', data_format="AVRO"
+)
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +166,52 @@ def test_the_last_records_of_one_partition(
     missing = check(penstock_server, NARROW, *against, "--partition", "7", registry=registry)
     assert missing.returncode == 2
     assert "has no partition 7. It has the partitions 0 to 1." in missing.stderr
+
+
+JSON_FLIGHT = {"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": False}
+PROTO_FLIGHT = 'syntax = "proto3"; message Flight { int32 id = 1; }'
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (
+            "JSON",
+            json.dumps(JSON_FLIGHT),
+            json.dumps({**JSON_FLIGHT, "properties": {"id": {"type": "integer", "maximum": 5}}}),
+            [b'{"id":1}', b'{"id":6}'],
+        ),
+        ("PROTOBUF", PROTO_FLIGHT, PROTO_FLIGHT.replace("int32", "string"), [b"\x00", b"\x00\x08\x06"]),
+    ],
+    ids=["JSON", "PROTOBUF"],
+)
+def test_records_of_the_other_formats(
+    penstock_server: RunningServer,
+    broker: Broker,
+    against: list[str],
+    case: tuple[str, str, str, list[bytes]],
+    tmp_path: Path,
+) -> None:
+    data_format, old, new, payloads = case
+    name, topic = f"other-{uuid4().hex[:8]}", f"other-{uuid4().hex[:8]}"
+    created = penstock_server.client("glue").create_schema(
+        SchemaName=name, DataFormat=data_format, Compatibility="NONE", SchemaDefinition=old
+    )
+    login = BrokerCredentials(username=broker.username, password=broker.password)
+    with Producer(BrokerSettings(brokers=broker.bootstrap, credentials=login), topic, AVRO_VERSION) as producer:
+        for payload in payloads:
+            producer.send_raw(frame.encode(UUID(created["SchemaVersionId"]), payload))
+        assert producer.flush().complete
+    file = tmp_path / "definition"
+    file.write_text(new)
+    options = [*against, "--schema-name", name, "--against-topic", topic]
+    found = check(penstock_server, None, *options, registry="default-registry", file=file)
+    assert found.returncode == 1, found.stderr
+    tried = json.loads(found.stdout)["topic"]
+    assert (tried["readable"], [item["count"] for item in tried["broken"]]) == (1, [1])
+    assert tried["broken"][0]["records"][0]["offset"] == 1
+    file.write_text(old)
+    assert check(penstock_server, None, *options, registry="default-registry", file=file).returncode == 0
 
 
 def test_a_topic_or_a_broker_that_is_not_there(
