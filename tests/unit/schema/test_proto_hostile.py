@@ -3,12 +3,14 @@
 import base64
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,7 +20,7 @@ from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.format import ReferencedText
-from penstock.schema.protobuf import compiler
+from penstock.schema.protobuf import compiler, worker
 from penstock.schema.protobuf.compiler import CompilerGaveUp, CompilerPool, compile_files
 from penstock.schema.protobuf.source import MAX_DEPTH
 from penstock.schema.rules import GLUE_RULES
@@ -219,29 +221,37 @@ def test_a_compiler_that_dies_is_replaced():
     pool = CompilerPool(size=1)
     source = {"a.proto": 'syntax = "proto3"; message A {}'}
     assert isinstance(pool.compile(source, "a.proto"), bytes)
-    (worker,) = pool._idle
-    os.kill(worker._process.pid, signal.SIGKILL)
-    worker._process.wait()
+    (child,) = pool._idle
+    os.kill(child._process.pid, signal.SIGKILL)
+    child._process.wait()
     assert isinstance(pool.compile(source, "a.proto"), bytes)
     with pytest.raises(CompilerGaveUp, match="the compiler ended"):
         pool.compile({"a.proto": 'syntax = "proto2"; ' + ENDED_THE_COMPILER[0]}, "a.proto")
     assert isinstance(pool.compile(source, "a.proto"), bytes)
-    (worker,) = pool._idle
-    folder = worker._folder
+    (child,) = pool._idle
+    folder = child._folder
     pool.close()
-    assert worker._process.returncode is not None
+    assert child._process.returncode is not None
     assert not os.path.exists(folder)  # noqa: PTH110
+
+
+def test_a_compilers_work_is_bounded_for_each_request(monkeypatch):
+    limits = []
+    monkeypatch.setattr(worker.resource, "setrlimit", lambda what, pair: limits.append((what, pair)))
+    monkeypatch.setattr(worker.resource, "getrusage", lambda who: SimpleNamespace(ru_utime=7.2, ru_stime=0.9))
+    worker._allow_seconds()
+    assert limits == [(resource.RLIMIT_CPU, (9 + worker.MAX_CPU_SECONDS, resource.RLIM_INFINITY))]
 
 
 def test_a_compiler_that_takes_too_long_is_ended(monkeypatch):
     pool = CompilerPool(size=1)
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
-    (worker,) = pool._idle
-    os.kill(worker._process.pid, signal.SIGSTOP)
+    (child,) = pool._idle
+    os.kill(child._process.pid, signal.SIGSTOP)
     monkeypatch.setattr(compiler, "MAX_SECONDS", 0.05)
     with pytest.raises(CompilerGaveUp, match=r"longer than 0\.05 s"):
         pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
-    assert worker._process.returncode == -signal.SIGKILL
+    assert child._process.returncode == -signal.SIGKILL
     pool.close()
 
 
@@ -249,10 +259,10 @@ def test_a_compiler_whose_files_were_cleaned_away_is_replaced():
     pool = CompilerPool(size=1)
     source = {"a.proto": 'syntax = "proto3"; import "google/type/date.proto"; message A {}'}
     assert isinstance(pool.compile(source, "a.proto"), bytes)
-    (worker,) = pool._idle
-    shutil.rmtree(worker._folder)
+    (child,) = pool._idle
+    shutil.rmtree(child._folder)
     assert isinstance(pool.compile(source, "a.proto"), bytes)
-    assert worker._process.returncode is not None
+    assert child._process.returncode is not None
     pool.close()
 
 
@@ -263,9 +273,9 @@ def test_a_machine_without_room_is_named(monkeypatch, tmp_path):
         pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
-    (worker,) = pool._idle
-    (Path(worker._folder) / "out").unlink()
-    (Path(worker._folder) / "out").mkdir()  # in place of the file that the compiler writes
+    (child,) = pool._idle
+    (Path(child._folder) / "out").unlink()
+    (Path(child._folder) / "out").mkdir()  # in place of the file that the compiler writes
     with pytest.raises(EnvironmentProblem, match="directory"):
         pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
     pool.close()
@@ -319,10 +329,10 @@ def test_the_compiler_alone_names_what_is_wrong():
 def test_a_compiler_ends_and_cleans_up_with_its_parent():
     pool = CompilerPool(size=1)
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
-    (worker,) = pool._idle
-    assert Path(worker._folder).is_dir()
+    (child,) = pool._idle
+    assert Path(child._folder).is_dir()
     # What a parent's death does, whatever killed it.
-    worker._process.stdin.close()
-    assert worker._process.wait(30) == 0
-    assert not Path(worker._folder).exists()
+    child._process.stdin.close()
+    assert child._process.wait(30) == 0
+    assert not Path(child._folder).exists()
     pool.close()

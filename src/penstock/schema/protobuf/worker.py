@@ -10,6 +10,7 @@ machine lacks, as text.
 
 import errno
 import json
+import math
 import os
 import resource
 import shutil
@@ -19,8 +20,9 @@ import warnings
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["MAX_ERRORS", "MAX_MEMORY", "main"]
+__all__ = ["MAX_CPU_SECONDS", "MAX_ERRORS", "MAX_MEMORY", "main"]
 
+MAX_CPU_SECONDS = 4  # of one request; a whole number, as the system counts it
 MAX_MEMORY = 1 << 30  # address space of the child, bytes
 MAX_ERRORS = 20
 _MAX_MESSAGE = 500
@@ -43,6 +45,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while (request := _read(requests)) is not None:
+        _allow_seconds()
         try:
             kind, body = _compile(protoc, json.loads(request), folder, shipped)
         except OSError as error:
@@ -51,6 +54,13 @@ def main() -> None:
         answers.flush()
     # Nobody else does where the parent was killed.
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _allow_seconds() -> None:
+    """Let this request use so much of the processor and no more: the system ends the process then."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = math.ceil(used.ru_utime + used.ru_stime) + MAX_CPU_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
 def _read(stream: BinaryIO) -> bytes | None:
