@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.console import Console
 
+from penstock.cli.stores import store_options
 from penstock.client.confluent import ConfluentClient
 from penstock.client.confluent_import import ConfluentImport, ImportReport
 from penstock.errors import DataProblem, InvalidInput
@@ -20,8 +22,37 @@ def command() -> None:
     """Move the registry's contents in and out."""
 
 
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--registry", metavar="NAME", help="This one alone.")
+@click.option("--from-glue", is_flag=True, help="Of the live Glue registry that AWS's variables and profiles lead to.")
+@store_options
+def export_command(file: Path, registry: str | None, from_glue: bool, home: Path | None, store_url: str | None) -> None:
+    """Write registries, schemas and versions into FILE (- is standard output), one JSON record a line, ids kept."""
+    # The store's packages are the server's, which copying a live registry does not need.
+    from penstock.cli.registry_files import export_glue, export_store  # noqa: PLC0415
+
+    if from_glue:
+        export_glue(file, registry)
+    else:
+        export_store(file, registry, home, store_url)
+
+
+@command.command("audit")
+@click.option("--resource", metavar="RESOURCE", help="Changes of registry/NAME or schema/REGISTRY/NAME alone.")
+@click.option("--count", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@store_options
+def audit_command(*, resource: str | None, count: int, as_json: bool, home: Path | None, store_url: str | None) -> None:
+    """Show who changed what, when, from where, the newest change first."""
+    from penstock.cli.registry_files import show_audit  # noqa: PLC0415
+
+    show_audit(home, store_url, resource=resource, count=count, as_json=as_json)
+
+
 @command.command("import")
-@click.option("--from-confluent", "source", required=True, metavar="URL", help="The registry to copy.")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--from-confluent", "source", metavar="URL", help="The live registry to copy, instead of FILE.")
 @click.option(
     "--from-user-info", envvar="PENSTOCK_FROM_USER_INFO", metavar="USER:PASSWORD", help="Its login, if it has one."
 )
@@ -35,21 +66,32 @@ def command() -> None:
 @click.option("--context", metavar="NAME", help="Put subjects without a context into this one.")
 @click.option("--prefix", default="", metavar="TEXT", help="Copy only subjects that begin so, with what they refer to.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
+@store_options
 def import_command(
     *,
-    source: str,
+    file: Path | None,
+    source: str | None,
     from_user_info: str | None,
     target: str | None,
     to_user_info: str | None,
     context: str | None,
     prefix: str,
     as_json: bool,
+    home: Path | None,
+    store_url: str | None,
 ) -> None:
-    """Copy a live registry of Confluent's interface, ids and version numbers kept.
+    """Read FILE, an export, into the store; or copy a live registry of Confluent's interface. Ids and numbers are kept.
 
     Stopped, it goes on where it is started again. At the end every version is compared; differences end with status 4.
     """
-    if not target:
+    if (file is None) == (source is None):
+        raise InvalidInput("An import is of a FILE or of a live registry.", remedy="Give FILE or --from-confluent.")
+    if file is not None:
+        from penstock.cli.registry_files import import_file  # noqa: PLC0415
+
+        import_file(file, home, store_url, as_json=as_json)
+        return
+    if source is None or not target:
         raise InvalidInput("The target is missing.", remedy='Give --to, or run: eval "$(penstock env)"')
     console = Console(stderr=True)
     with console.status("Reading the source's subjects") as status:

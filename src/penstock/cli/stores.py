@@ -6,14 +6,16 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from penstock.errors import EnvironmentProblem
 from penstock.registry.audit import Actor, acting
 from penstock.settings.home import Home
-from penstock.store.sql.database import Database
+
+if TYPE_CHECKING:
+    from penstock.store.sql.database import Database
 
 __all__ = ["opened_store", "store_options"]
 
@@ -30,11 +32,14 @@ def store_options(command: F) -> F:
 
 
 @contextmanager
-def opened_store(home: Path | None, store_url: str | None, *, existing: bool = True) -> Iterator[Database]:
+def opened_store(home: Path | None, store_url: str | None, *, existing: bool = True) -> "Iterator[Database]":
     """The store, whose changes are recorded as those of the user of this machine.
 
     ``existing`` asks that an SQLite store is there; :class:`EnvironmentProblem` otherwise.
     """
+    # The options alone are the client's, too, which has no server's packages.
+    from penstock.store.sql.database import Database  # noqa: PLC0415
+
     folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
     database = Database(store_url or folder.store_url)
     file = Path(str(database.url.database)) if database.is_sqlite else None

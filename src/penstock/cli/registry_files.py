@@ -1,0 +1,103 @@
+"""``penstock registry export``, ``import FILE`` and ``audit``: they work on the store itself, while servers go on."""
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+import click
+
+from penstock.cli.stores import opened_store
+from penstock.client.glue_export import glue_records
+from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem
+from penstock.registry.service import RegistryService
+from penstock.registry.transfer import exported, import_lines, written
+from penstock.store.sql.migrate import migrate
+from penstock.store.sql.registry import SqlRegistryStore
+
+__all__ = ["export_glue", "export_store", "import_file", "show_audit"]
+
+_SHOWN = 20
+
+
+def export_store(file: Path, registry: str | None, home: Path | None, store_url: str | None) -> None:
+    """Write the store's registries, or one, into ``file``."""
+    with opened_store(home, store_url) as database:
+        migrate(database)
+        _write(file, written(exported(SqlRegistryStore(database), registry)))
+
+
+def export_glue(file: Path, registry: str | None) -> None:
+    """Write the registries of the Glue service that AWS's variables lead to, or one, into ``file``."""
+    _write(file, written(glue_records(registry)))
+
+
+def import_file(file: Path, home: Path | None, store_url: str | None, *, as_json: bool) -> None:
+    """Add what ``file`` holds to the store; :class:`DataProblem` where the store has something else."""
+    with ExitStack() as stack:
+        database = stack.enter_context(opened_store(home, store_url, existing=False))
+        migrate(database)
+        store = SqlRegistryStore(database)
+        report = import_lines(store, RegistryService(store), stack.enter_context(_reading(file)))
+    if as_json:
+        found = {"versions": report.versions, "added": report.added, "differences": report.differences}
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo(f"{report.versions} versions: {report.added} added, {report.versions - report.added} not.")
+    if report.differences:
+        shown = "\n".join(f"- {difference}" for difference in report.differences[:_SHOWN])
+        more = f"\n- and {len(report.differences) - _SHOWN} more" if len(report.differences) > _SHOWN else ""
+        raise DataProblem(
+            f"{len(report.differences)} differences between the file and the store:\n{shown}{more}\n",
+            remedy="Import into an empty store, or delete what is in the way, and run it again.",
+        )
+
+
+def show_audit(home: Path | None, store_url: str | None, *, resource: str | None, count: int, as_json: bool) -> None:
+    """Print the newest changes."""
+    with opened_store(home, store_url) as database:
+        migrate(database)
+        page = RegistryService(SqlRegistryStore(database)).audit.list(resource=resource, size=count)
+    if as_json:
+        for entry in page.items:
+            names = ("number", "principal", "client", "operation", "resource", "outcome")
+            click.echo(json.dumps({"time": entry.time.isoformat(), **{name: getattr(entry, name) for name in names}}))
+        return
+    for entry in page.items:
+        who = f"{entry.principal} from {entry.client}"
+        time = entry.time.isoformat(timespec="seconds")
+        click.echo(f"{time}  {entry.operation}  {entry.resource}  {entry.outcome}  by {who}")
+
+
+def _write(file: Path, lines: Iterable[str]) -> None:
+    if str(file) == "-":
+        for line in lines:
+            click.echo(line)
+        return
+    part = file.with_name(f".{file.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as output:
+            count = 0
+            for line in lines:
+                output.write(line + "\n")
+                count += 1
+        # Not renamed over a file that is there.
+        os.link(part, file)
+    except FileExistsError:
+        raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove it.") from None
+    except OSError as error:
+        raise EnvironmentProblem(f"{file} cannot be written: {error.strerror}.", remedy="Choose another one.") from error
+    finally:
+        part.unlink(missing_ok=True)
+    click.echo(f"{file}: {count:,} lines, {file.stat().st_size / 1e6:.1f} MB.")
+
+
+def _reading(file: Path) -> IO[str]:
+    if str(file) == "-":
+        return click.open_file("-", encoding="utf-8")
+    try:
+        return file.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise EnvironmentProblem(f"{file} cannot be read: {error.strerror}.", remedy="Check the name.") from error

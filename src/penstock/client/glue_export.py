@@ -1,0 +1,114 @@
+"""A live Glue registry, AWS's or another server's, as the records of an export (:mod:`penstock.registry.transfer`).
+
+The records have what Glue's API gives: ids, numbers and status of versions, metadata, tags, compatibility. Deleted versions,
+and why one was refused, are not among it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from penstock.client.connection import calls, open_client
+
+__all__ = ["glue_records"]
+
+_PAGE = 100
+_INCOMPATIBILITY = "penstock:"  # metadata that a server adds itself
+
+
+def glue_records(registry: str | None = None, *, endpoint_url: str | None = None) -> Iterator[dict[str, Any]]:
+    """Records of all registries, or of one.
+
+    Region, credentials and, without ``endpoint_url``, the endpoint come from the usual places of any AWS client. Raises the
+    errors of :func:`penstock.client.connection.calls`.
+    """
+    glue = open_client("glue", endpoint_url=endpoint_url, attempts=10)
+    for found in _pages(glue, "registries", glue.list_registries, "Registries", {}):
+        name = found["RegistryName"]
+        if registry in (None, name):
+            yield {
+                "kind": "registry",
+                "name": name,
+                "description": found.get("Description"),
+                "created": _time(found.get("CreatedTime")),
+                "updated": _time(found.get("UpdatedTime") or found.get("CreatedTime")),
+                "tags": _tags(glue, found["RegistryArn"]),
+            }
+            schemas = _pages(
+                glue, f"schemas of {name}", glue.list_schemas, "Schemas", {"RegistryId": {"RegistryName": name}}
+            )
+            for schema in schemas:
+                yield from _schema(glue, name, schema["SchemaName"])
+
+
+def _schema(glue: Any, registry: str, name: str) -> Iterator[dict[str, Any]]:
+    schema_id = {"RegistryName": registry, "SchemaName": name}
+    with calls(glue, f"schema {name}"):
+        schema = glue.get_schema(SchemaId=schema_id)
+    yield {
+        "kind": "schema",
+        "registry": registry,
+        "name": name,
+        "data_format": schema["DataFormat"],
+        "compatibility": schema["Compatibility"],
+        "description": schema.get("Description"),
+        "checkpoint": schema.get("SchemaCheckpoint", 1),
+        "next_number": schema.get("NextSchemaVersion", 1),
+        "created": _time(schema.get("CreatedTime")),
+        "updated": _time(schema.get("UpdatedTime") or schema.get("CreatedTime")),
+        "tags": _tags(glue, schema["SchemaArn"]),
+    }
+    heads = _pages(glue, f"versions of {name}", glue.list_schema_versions, "Schemas", {"SchemaId": schema_id})
+    for head in sorted(heads, key=lambda head: head["VersionNumber"]):
+        with calls(glue, f"version {head['VersionNumber']} of schema {name}"):
+            version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
+        yield {
+            "kind": "version",
+            "registry": registry,
+            "schema": name,
+            "id": version["SchemaVersionId"],
+            "serial": 0,
+            "number": version["VersionNumber"],
+            "status": "AVAILABLE" if version["Status"] == "AVAILABLE" else "FAILURE",
+            "created": _time(version.get("CreatedTime")),
+            "deleted": None,
+            "definition": version["SchemaDefinition"],
+            "references": [],
+            "verdict": None,
+            "metadata": list(_metadata(glue, version["SchemaVersionId"])),
+        }
+
+
+def _metadata(glue: Any, version_id: str) -> Iterator[dict[str, Any]]:
+    token: dict[str, str] = {}
+    while True:
+        with calls(glue, f"metadata of schema version {version_id}"):
+            page = glue.query_schema_version_metadata(SchemaVersionId=version_id, MaxResults=50, **token)
+        for key, info in page.get("MetadataInfoMap", {}).items():
+            for pair in (*info.get("OtherMetadataValueList", ()), info):
+                if not key.startswith(_INCOMPATIBILITY):
+                    yield {"key": key, "value": pair["MetadataValue"], "created": _time(pair.get("CreatedTime"))}
+        if not page.get("NextToken"):
+            return
+        token = {"NextToken": page["NextToken"]}
+
+
+def _tags(glue: Any, arn: str) -> Mapping[str, str]:
+    with calls(glue, f"tags of {arn}"):
+        tags: Mapping[str, str] = glue.get_tags(ResourceArn=arn).get("Tags", {})
+    return tags
+
+
+def _pages(glue: Any, what: str, call: Any, member: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    token: dict[str, str] = {}
+    while True:
+        with calls(glue, what):
+            page = call(**request, MaxResults=_PAGE, **token)
+        yield from page.get(member, ())
+        if not page.get("NextToken"):
+            return
+        token = {"NextToken": page["NextToken"]}
+
+
+def _time(text: str | None) -> str:
+    """Glue writes ISO 8601, in UTC, and AWS leaves a time out now and then."""
+    return text or "1970-01-01T00:00:00Z"
