@@ -5,6 +5,7 @@ the same id and number, changes nothing, so an import that was stopped goes on w
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ __all__ = ["ConfluentImport", "Difference", "ImportReport"]
 
 _MAX_DEPTH = 100
 _MAX_SUBJECTS = 1_000_000
+_READERS = 8
+_AHEAD = 100  # versions read before they are written
 _KEPT = ("schema", "schemaType", "references")
 
 T = TypeVar("T", int, str)
@@ -74,6 +77,8 @@ class ConfluentImport:
         self._modes: dict[str, str | None] = {}
         self._switched: set[str] = set()
         self._refused: dict[Place, str] = {}
+        self._given: dict[Place, dict[str, Any]] = {}
+        self._held: dict[Place, dict[str, Any] | None] = {}
 
     def run(self) -> ImportReport:
         """Copy, delete softly what is deleted there, set the levels, compare.
@@ -87,30 +92,44 @@ class ConfluentImport:
         places = {subject: self._numbers(subject) for subject in subjects}
         for subject in subjects:
             self._mode(_context_of(self._renamed(subject)))
-        try:
-            for index, subject in enumerate(subjects):
-                self._progress(subject, index, len(subjects))
-                for number in places[subject][0]:
-                    self._copy((subject, number), report, ())
-        finally:
-            self._restore_modes()
-        report.versions = sum(len(numbers) for numbers, _ in places.values())
-        for subject in subjects:
-            self._level(subject, report)
-        self._delete([(subject, number) for subject in subjects for number in places[subject][1]], report)
-        report.differences.extend(self._compare(places))
+        with ThreadPoolExecutor(_READERS, thread_name_prefix="penstock-import") as readers:
+            try:
+                for index, subject in enumerate(subjects):
+                    self._progress(subject, index, len(subjects))
+                    self._copy_all([(subject, number) for number in places[subject][0]], report, readers)
+            finally:
+                self._restore_modes()
+            self._finish(places, report, readers)
         return report
+
+    def _finish(
+        self, places: dict[str, tuple[list[int], list[int]]], report: ImportReport, readers: ThreadPoolExecutor
+    ) -> None:
+        report.versions = sum(len(numbers) for numbers, _ in places.values())
+        for subject in places:
+            self._level(subject, report)
+        self._delete([(subject, number) for subject, (_, deleted) in places.items() for number in deleted], report)
+        report.differences.extend(self._compare(places, readers))
+
+    def _copy_all(self, places: Sequence[Place], report: ImportReport, readers: ThreadPoolExecutor) -> None:
+        """Versions are written one by one, each behind what it refers to, and read ahead many at a time."""
+        for start in range(0, len(places), _AHEAD):
+            chunk = places[start : start + _AHEAD]
+            self._given = dict(zip(chunk, readers.map(self._read, chunk), strict=True))
+            self._held = dict(zip(chunk, readers.map(self._there, chunk), strict=True))
+            for place in chunk:
+                self._copy(place, report, ())
 
     def _copy(self, place: Place, report: ImportReport, above: tuple[Place, ...]) -> None:
         if place in self._done:
             return
         if place in above or len(above) >= _MAX_DEPTH:
             raise DataProblem(f"{self._source.url}: the references of subject {place[0]} version {place[1]} do not end.")
-        given = self._read(place)
+        given = self._given.get(place) or self._read(place)
         for item in given.get("references") or ():
             self._copy((_seen_from(place[0], item["subject"]), item["version"]), report, (*above, place))
         self._done.add(place)
-        there = self._there(place)
+        there = self._held[place] if place in self._held else self._there(place)
         if there is not None and there.get("id") == given["id"]:
             return
         subject = self._renamed(place[0])
@@ -198,12 +217,14 @@ class ConfluentImport:
                 return
             waiting = left
 
-    def _compare(self, places: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
+    def _compare(self, places: dict[str, tuple[list[int], list[int]]], readers: ThreadPoolExecutor) -> Iterator[Difference]:
         """Every version once more: found by its text, with its id, number and state."""
         for index, (subject, (numbers, deleted)) in enumerate(places.items()):
             self._progress(subject, index, len(places))
-            for number in numbers:
-                what = self._refused.get((subject, number)) or self._difference((subject, number), number in deleted)
+            gone = set(deleted)
+            states = [((subject, number), number in gone) for number in numbers]
+            found = readers.map(lambda state: self._refused.get(state[0]) or self._difference(*state), states)
+            for number, what in zip(numbers, found, strict=True):
                 if what is not None:
                     yield Difference(subject=subject, version=number, what=what)
 
