@@ -157,7 +157,7 @@ class GlueAvroDeserializer(Deserializer):
     refused like any other bytes without AWS's frame. Other arguments as in :class:`GlueAvroSerializer`.
     """
 
-    __slots__ = ("_reader",)
+    __slots__ = ("_both", "_reader")
 
     def __init__(
         self,
@@ -173,6 +173,8 @@ class GlueAvroDeserializer(Deserializer):
             confluent = ConfluentClient(
                 config.confluent_url, user_info=config.confluent_user_info, cache_size=config.cache_size
             )
+        # Headers matter to Confluent's records alone.
+        self._both = confluent is not None
         self._reader = MessageReader(
             source or RegistryClient(region=config.region, endpoint_url=config.endpoint_url, cache_size=config.cache_size),
             confluent=confluent,
@@ -183,12 +185,12 @@ class GlueAvroDeserializer(Deserializer):
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
         """The value; ``None`` for a tombstone. Raises :class:`SerdeError` with the topic in its text."""
-        if ctx is None:
-            return self._reader.read(value)
         try:
+            if ctx is None or not self._both:
+                return self._reader.read(value)
             return self._reader.read(value, ctx.headers, key=ctx.field == MessageField.KEY)
         except SerdeError as error:
-            raise error.at(ctx.topic) from error.__cause__
+            raise error.at(ctx.topic if ctx is not None else None) from error.__cause__
 
     def message(self, message: Message, field: MessageField = MessageField.VALUE) -> Any:
         """The value (or key) of a consumed message; errors name its topic, partition and offset."""
