@@ -200,12 +200,13 @@ def validator_of(document: Document) -> Any:
 
 
 def _library_validator(document: Document, *, exact: bool) -> Any:
-    others: dict[str, tuple[Any, Draft]] = {}
+    others: dict[str, tuple[str, Any, Draft]] = {}
     for uri, schema in document.resources.items():
         place = document.places.get(id(schema))
         # Those inside another schema come to the library with its text.
         if schema is not document.root and (place is None or place.path.endswith("#")):
-            others[uri] = (for_library(schema, exact=exact), place.draft if place else document.draft)
+            name = place.path if place else ""
+            others[uri] = (name, for_library(schema, exact=exact), place.draft if place else document.draft)
     return check_by_library(for_library(document.root, exact=exact), document.draft, BASE, others)
 
 

@@ -138,7 +138,7 @@ def value_obeys(value: Any, part: Node) -> bool | None:
 def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> list[Node]:
     """``nodes`` and all schemas that hold for the same value, each once."""
     found: dict[int, Node] = {}
-    pending = list(nodes)
+    pending = list(reversed(nodes))
     dependent: list[Node] = []
     kinds, rounds = TRUE.types, 0
     while pending:
@@ -147,7 +147,7 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
             continue
         kinds &= node.types
         found[id(node)] = node
-        pending.extend(inner for _, inner in node.in_place)
+        pending.extend(inner for _, inner in reversed(node.in_place))
         if node.values is not None and len(node.values) == 1 and node.place is not None:
             key = value_key(node.values[0])
             if key not in constants:

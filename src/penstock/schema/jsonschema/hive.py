@@ -31,7 +31,7 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
         Field(
             name=name,
             type=_describe(types.facts(_listed(facts, name))),
-            doc=_comment(_listed(facts, name)),
+            doc=_comment(types.facts(_listed(facts, name))),
             required=name in facts.required,
         )
         for name in _names(facts)
@@ -57,7 +57,7 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
         HiveColumn(
             name=name,
             type=types.text(_listed(facts, name), step("properties", name), inside),
-            comment=_comment(_listed(facts, name)),
+            comment=_comment(types.facts(_listed(facts, name))),
         )
         for name in names
     )
@@ -159,8 +159,9 @@ def _listed(facts: Facts, name: str) -> tuple[Node, ...]:
     return tuple(node.properties[name] for node in facts.nodes if name in node.properties)
 
 
-def _comment(nodes: Sequence[Node]) -> str | None:
-    for node in nodes:
+def _comment(facts: Facts) -> str | None:
+    """The description closest to the property: its own before that of what it refers to."""
+    for node in facts.nodes:
         text = node.schema.get("description") if isinstance(node.schema, dict) else None
         if isinstance(text, str):
             return text

@@ -30,24 +30,27 @@ def _library() -> ModuleType:
     return jsonschema_rs
 
 
-def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[Any, Draft]]) -> Any:
+def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[str, Any, Draft]]) -> Any:
     """The validator of ``schema``, held against its draft's meta-schema first.
 
-    ``others`` are the schemas it may refer to, by URI. Raises :class:`InvalidSchema` with the path of the offending member.
-    Neither a URL nor a file is ever followed.
+    ``others`` are the schemas it may refer to, by URI, with what goes before their paths. Raises :class:`InvalidSchema` with
+    the path of the offending member. Neither a URL nor a file is ever followed.
     """
     library = _library()
     number = getattr(library, draft.validator.removesuffix("Validator"))
-    resources = [(uri, other) for uri, (other, _) in others.items()]
+    resources = [(uri, other) for uri, (_, other, _) in others.items()]
     options: dict[str, Any] = {"retriever": _refuse, "validate_formats": False, "pattern_options": _pattern_options(library)}
+    where = ""
     try:
         if resources:
             options["registry"] = library.Registry(resources, draft=number, retriever=_refuse)
-        for uri, (other, its_draft) in others.items():
+        for uri, (name, other, its_draft) in others.items():
+            where = name
             getattr(library, its_draft.validator)(other, base_uri=uri, **options)
+        where = ""
         return getattr(library, draft.validator)(schema, base_uri=base, **options)
     except library.ValidationError as error:
-        path = "".join(f"/{_escape(str(step))}" for step in error.instance_path)
+        path = where + "".join(f"/{_escape(str(step))}" for step in error.instance_path)
         message = str(error.message)
         raise InvalidSchema(
             f"The definition is not a valid JSON Schema: {message[:300]}{'...' if len(message) > 300 else ''}",
@@ -55,7 +58,7 @@ def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, 
             remedy=f"The rules are those of {draft.uri}.",
         ) from None
     except (ValueError, library.ReferencingError) as error:
-        raise InvalidSchema(f"The definition is not a valid JSON Schema: {str(error)[:300]}") from None
+        raise InvalidSchema(f"The definition is not a valid JSON Schema: {str(error)[:300]}", path=where) from None
 
 
 def _pattern_options(library: ModuleType) -> Any:
