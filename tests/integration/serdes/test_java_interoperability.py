@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from java_serde import JavaSerde, JavaSerdeError
+from java_bridge import JavaSerdeError
+from java_serde import JavaSerde
 
 from penstock.client.registry import RegistryClient
 from penstock.serdes.errors import UnknownWriterSchema, UnreadableSchema
@@ -68,17 +69,12 @@ def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> R
 @pytest.fixture(scope="module")
 def java(penstock_server: RunningServer, registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSerde]:
     properties = {
-        "region": penstock_server.region,
-        "endpoint": penstock_server.endpoint_url,
         "registry.name": registry,
         "avroRecordType": "GENERIC_RECORD",
         "dataFormat": "AVRO",
         "schemaAutoRegistrationEnabled": "true",
     }
-    environment = {
-        name: value for name, value in penstock_server.environment().items() if name.startswith(("AWS_ACCESS", "AWS_SECRET"))
-    }
-    with JavaSerde(properties, environment, tmp_path_factory.mktemp("java") / "log") as bridge:
+    with JavaSerde("SerdeBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
         yield bridge
 
 
