@@ -67,13 +67,13 @@ class Direct:
 
     def first(self, statement: Prepared, values: Row) -> Row | None:
         """The first row, or None; one statement is a snapshot of its own."""
-        with self._session() as (_, cursor):
+        with self._session(reading=True) as (_, cursor):
             cursor.execute(statement.text, statement.arguments(values))
             return statement.row(cursor.fetchone())
 
     def all(self, statement: Prepared, values: Row) -> list[Row]:
         """Every row."""
-        with self._session() as (_, cursor):
+        with self._session(reading=True) as (_, cursor):
             cursor.execute(statement.text, statement.arguments(values))
             return [dict(zip(statement.names, found, strict=True)) for found in cursor.fetchall()]
 
@@ -91,14 +91,21 @@ class Direct:
             connection.commit()
 
     @contextmanager
-    def _session(self) -> Iterator[tuple[PoolProxiedConnection, Any]]:
+    def _session(self, *, reading: bool = False) -> Iterator[tuple[PoolProxiedConnection, Any]]:
         # Given back to the pool, a connection is rolled back: nothing is left open where the driver began a transaction.
         connection = self._database.engine.raw_connection()
+        driver: Any = connection.driver_connection
+        # One statement needs no transaction around it, which would be two more trips to the database server.
+        alone = reading and not self._database.is_sqlite
         try:
+            if alone:
+                driver.autocommit = True
             cursor: Any = connection.cursor()
             try:
                 yield connection, cursor
             finally:
                 cursor.close()
         finally:
+            if alone:
+                driver.autocommit = False
             connection.close()

@@ -2,7 +2,8 @@
 
 Checking costs one PRAGMA where the store is SQLite: ``data_version`` of an idle connection changes with every commit of
 another connection, in this process or any other (https://www.sqlite.org/pragma.html#pragma_data_version). Only then is the
-number of deletions read, and only where that grew is the cache emptied, so that registrations leave it alone.
+number of deletions read, and only where that grew is the cache emptied, so that registrations leave it alone. Elsewhere the
+number is read each time, which saves the version's text and its parts.
 """
 
 from collections.abc import Hashable
@@ -54,14 +55,17 @@ class VersionCache:
 
     def stamp(self) -> int:
         """The number of deletions so far, after dropping what they may have deleted."""
+        if not self._database.is_sqlite:
+            # Not under the lock, which would queue every thread behind one answer; a late answer changes nothing.
+            number = self._read()
+            with self._lock:
+                self._move(number)
+            return number
         with self._lock:
             if self._epoch is not None and (self._alone or not self._others_committed()):
                 return self._epoch
-            found = self._direct.first(self._deletions, {})
-            number: int = found["number"] if found is not None else 0
-            if number != self._epoch:
-                self._versions.clear()
-                self._epoch = number
+            number = self._read()
+            self._move(number)
             return number
 
     def forget(self) -> None:
@@ -70,9 +74,18 @@ class VersionCache:
             self._versions.clear()
             self._epoch = None
 
+    def _read(self) -> int:
+        found = self._direct.first(self._deletions, {})
+        number: int = found["number"] if found is not None else 0
+        return number
+
+    def _move(self, number: int) -> None:
+        # The number only grows, also when a backup is restored.
+        if self._epoch is None or number > self._epoch:
+            self._versions.clear()
+            self._epoch = number
+
     def _others_committed(self) -> bool:
-        if not self._database.is_sqlite:
-            return True
         if self._watcher is None:
             self._watcher = self._database.engine.raw_connection()
             # Taken out of the pool for good; it is never used for anything else.
