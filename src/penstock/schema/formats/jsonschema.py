@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
-from penstock.schema.jsonschema.canonical import canonical_text, canonical_with_references
+from penstock.schema.jsonschema.canonical import canonical_texts
 from penstock.schema.jsonschema.compare import incompatibilities
 from penstock.schema.jsonschema.document import read_document
 from penstock.schema.jsonschema.hive import columns, fields
@@ -30,11 +30,12 @@ class JsonSchemaFormat:
         :class:`~penstock.errors.EnvironmentProblem` where the extra ``json`` is not installed.
         """
         document = read_document(text, references)
+        canonical, identity = canonical_texts(document)
         return ParsedSchema(
             data_format=self.name,
             text=text,
-            canonical=canonical_text(document),
-            fingerprint=fingerprint(canonical_with_references(document)),
+            canonical=canonical,
+            fingerprint=fingerprint(identity),
             tree=JsonSchema(document),
         )
 

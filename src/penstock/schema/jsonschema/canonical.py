@@ -11,29 +11,32 @@ from typing import Any
 from penstock.schema.json_text import write_json
 from penstock.schema.jsonschema.document import Document, Place
 from penstock.schema.jsonschema.drafts import DRAFT_07, draft_of, subschemas
-from penstock.schema.jsonschema.model import normal
+from penstock.schema.jsonschema.model import normal, value_key
 
-__all__ = ["canonical_text", "canonical_with_references"]
-
-
-def canonical_text(document: Document) -> str:
-    """The canonical text of the definition itself, a valid definition of the same schema."""
-    return write_json(_canonical(document, document.root))
+__all__ = ["canonical_texts"]
 
 
-def canonical_with_references(document: Document) -> str:
-    """The canonical text with those of all referenced definitions by name, which together identify a schema."""
-    names = {name: _canonical(document, schema) for name, schema in document.names.items()}
-    root = _canonical(document, document.root)
-    return write_json({"schema": root, "references": names} if names else root)
+def canonical_texts(document: Document) -> tuple[str, str]:
+    """The canonical text, itself a valid definition of the same schema, and what identifies it.
+
+    The two are one text unless the definition builds on others, whose canonical texts then belong to its identity.
+    """
+    done = _canonical(document)
+
+    def of(schema: Any) -> Any:
+        return done[id(schema)] if isinstance(schema, dict) else schema
+
+    text = write_json(of(document.root))
+    names = {name: of(schema) for name, schema in document.names.items()}
+    return text, write_json({"schema": of(document.root), "references": names}) if names else text
 
 
-def _canonical(document: Document, root: Any) -> Any:
-    """Children come before the schemas that hold them: they were entered behind them."""
+def _canonical(document: Document) -> dict[int, Any]:
+    """The canonical form of every schema by its ``id``: children first, which were entered behind what holds them."""
     done: dict[int, Any] = {}
     for place in reversed(list(document.places.values())):
         done[id(place.schema)] = _schema(place, done)
-    return done[id(root)] if isinstance(root, dict) else root
+    return done
 
 
 def _schema(place: Place, done: dict[int, Any]) -> dict[str, Any]:
@@ -68,4 +71,4 @@ def _member(keyword: str, value: Any, inner: dict[str, Any]) -> Any:
 
 def _sorted(values: list[Any]) -> list[Any]:
     """The values in one order, each once."""
-    return [item for _, item in sorted({write_json(normal(item)): normal(item) for item in values}.items())]
+    return [normal(item) for _, item in sorted({value_key(item): item for item in values}.items())]

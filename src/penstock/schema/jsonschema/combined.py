@@ -69,7 +69,7 @@ def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tu
 def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask: Ask) -> Rule:
     branches = part.several(keyword)
     exclusive = keyword == "oneOf" and comparison.rules.exclusive_branches
-    if _same_choice(comparison, branches, keyword, facts):
+    if _same_choice(comparison, part, keyword, facts):
         return []
     nearest: tuple[Incompatibility, ...] = ()
     overlapping: Node | None = None
@@ -96,16 +96,10 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
     return [_uncovered(branches, facts, f"{ask.path}/{keyword}", nearest, overlapping)]
 
 
-def _same_choice(comparison: Comparison, branches: tuple[Node, ...], keyword: str, facts: Facts) -> bool:
+def _same_choice(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> bool:
     """Whether the writer has the same alternatives, in whatever order."""
-    numbers = [comparison.identity.number(branch) for branch in branches]
-    if None in numbers:
-        return False
-    for node in facts.nodes:
-        theirs = [comparison.identity.number(branch) for branch in node.several(keyword)]
-        if None not in theirs and sorted(map(str, numbers)) == sorted(map(str, theirs)):
-            return True
-    return False
+    ours = comparison.choice(part, keyword)
+    return ours is not None and any(comparison.choice(node, keyword) == ours for node in facts.nodes)
 
 
 def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> Iterator[tuple[int, Node]]:

@@ -1,9 +1,10 @@
 """A definition with all it refers to: every schema in it with its draft and base URI, and where each ``$ref`` leads."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
@@ -71,7 +72,7 @@ class Document:
         """Enter the URI and the anchors of ``schema``; the base of what is in it."""
         uri = schema.get(draft.id_keyword)
         if isinstance(uri, str):
-            target, fragment = urldefrag(join(base, uri))
+            target, _, fragment = join(base, uri).partition("#")
             if fragment and draft.year <= 7:
                 self.anchors.setdefault(f"{target}#{fragment}", schema)
             if target and not uri.startswith("#"):
@@ -103,8 +104,8 @@ class Document:
     def _resolve(self, place: Place, keyword: str) -> Any:
         reference = place.schema[keyword]
         path = f"{place.path}/{keyword}"
-        uri, fragment = urldefrag(join(place.base, reference))
-        resource = self._resource(uri, urldefrag(reference)[0])
+        uri, _, fragment = join(place.base, reference).partition("#")
+        resource = self._resource(uri, reference.partition("#")[0])
         if resource is None:
             raise InvalidSchema(
                 f"{keyword} '{reference[:200]}' leads out of the definition, and no URL and no file is ever looked up.",
@@ -150,7 +151,7 @@ def read_document(text: str, references: Sequence[ReferencedText] = ()) -> Docum
     document.resources.setdefault(document.base, root)
     for reference in references:
         other = _read(reference.text, name=reference.name)
-        uri = urldefrag(join(document.base, reference.name))[0]
+        uri = join(document.base, reference.name).partition("#")[0]
         document.names[reference.name] = other
         document.resources[uri] = other
         document.add(other, uri, draft, f"{reference.name}#")
@@ -252,7 +253,10 @@ def join(base: str, reference: str) -> str:
     """``reference`` relative to ``base``; urljoin knows no URNs."""
     if reference.startswith("#"):
         return base + reference
-    return urljoin(base, reference) if reference else base
+    try:
+        return urljoin(base, reference) if reference else base
+    except ValueError as error:
+        raise InvalidSchema(f"'{reference[:200]}' is no URI: {error}.") from None
 
 
 def escape(token: str) -> str:
@@ -265,7 +269,7 @@ def _follow(schema: Any, pointer: str) -> Any:
         token = unquote(step).replace("~1", "/").replace("~0", "~")
         if isinstance(schema, dict) and token in schema:
             schema = schema[token]
-        elif isinstance(schema, list) and token.isdecimal() and int(token) < len(schema):
+        elif isinstance(schema, list) and re.fullmatch("[0-9]{1,9}", token) and int(token) < len(schema):
             schema = schema[int(token)]
         else:
             return None

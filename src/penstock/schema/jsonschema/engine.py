@@ -60,6 +60,7 @@ class Comparison:
     known: dict[frozenset[int], Facts] = field(default_factory=dict)
     constants: dict[str, Node] = field(default_factory=dict)
     made: dict[tuple[str, object], Node] = field(default_factory=dict)
+    choices: dict[tuple[int, str], tuple[int, ...] | None] = field(default_factory=dict)
     steps: int = 0
     work: int = 0
 
@@ -92,6 +93,15 @@ class Comparison:
         self.work += amount
         if self.work > _MAX_WORK:
             raise _too_complex()
+
+    def choice(self, node: Node, keyword: str) -> tuple[int, ...] | None:
+        """What identifies the alternatives under ``keyword`` whatever their order; None where nothing does."""
+        key = (id(node), keyword)
+        if key not in self.choices:
+            numbers = [self.identity.number(branch) for branch in node.several(keyword)]
+            known = [number for number in numbers if number is not None]
+            self.choices[key] = tuple(sorted(known)) if len(known) == len(numbers) else None
+        return self.choices[key]
 
     def constant(self, value: object, key: str) -> Node:
         """The schema of ``value`` alone."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from typing import Any, TypeVar, cast
 
 from penstock.schema.json_text import write_json
@@ -303,6 +304,10 @@ def type_names(types: frozenset[str]) -> str:
 
 def value_key(value: Any) -> str:
     """The same text for equal JSON values: 1.0 is 1."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     return write_json(normal(value))
 
 
