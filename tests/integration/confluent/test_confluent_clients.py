@@ -1,4 +1,4 @@
-"""confluent-kafka's own registry client and serialisers against a real server with two worker processes."""
+"""confluent-kafka's own registry client and serialisers against a server with two workers, on each store."""
 
 import contextlib
 import importlib
@@ -26,6 +26,7 @@ from confluent_kafka.schema_registry.schema_registry_client import ConfigCompati
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
 from grpc_tools import protoc
 
+from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, running_server
 
 CITY = '{"type":"record","name":"City","namespace":"geo","fields":[{"name":"name","type":"string"}]}'
@@ -60,10 +61,14 @@ JSON_FLIGHT = json.dumps(
 )
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(tmp_path_factory.mktemp("confluent"), arguments=("--workers", "2")) as running:
-        yield running
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    home = tmp_path_factory.mktemp("confluent")
+    with contextlib.ExitStack() as stack:
+        environment = {}
+        if request.param == "postgresql":
+            environment["PENSTOCK_STORE_URL"] = stack.enter_context(running_postgres()).new_database()
+        yield stack.enter_context(running_server(home, arguments=("--workers", "2"), environment=environment))
 
 
 Connect = Callable[..., SchemaRegistryClient]
