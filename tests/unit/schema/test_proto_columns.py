@@ -158,3 +158,51 @@ def test_comments_of_an_import_are_not_the_definitions():
     reference = ReferencedText(name="x.proto", text='syntax = "proto3"; /* no */ message A { int32 a = 1; /* no */ }')
     schema = PROTOBUF.parse('syntax = "proto3"; import "x.proto"; package p; message A { int32 a = 1; }', [reference])
     assert schema.tree.comments == {}
+
+
+def test_comments_of_what_is_no_field_or_message_are_left_out():
+    text = """
+    // M
+    message M {
+      // no
+      option deprecated = true;
+      // no
+      enum E {
+        // no
+        option allow_alias = true;
+        // no
+        X = 0;
+        Y = 0; // no
+      }
+      // In
+      message In {
+        // no
+        enum F { Z = 0; }
+        // f
+        optional F f = 1 [
+          // no
+          deprecated = true
+        ];
+      }
+      // no
+      reserved 20;
+      // no
+      extensions 100 to 200;
+      // no
+      extend M {
+        // no
+        optional int32 e = 100;
+      }
+      // no
+      oneof o {
+        // s
+        string s = 2;
+      }
+    }
+    // no
+    service S {
+      // no
+      rpc Do(M) returns (M);
+    }
+    """
+    assert proto(text, "proto2").tree.comments == {"M": "M", "M.In": "In", "M.In.f": "f", "M.s": "s"}

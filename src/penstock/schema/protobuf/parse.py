@@ -185,13 +185,14 @@ def _comments(file: Any) -> Iterator[tuple[str, str]]:
         text = " ".join((location.leading_comments or location.trailing_comments).replace("*", " ").split())
         if not text or path[:1] != [4] or len(path) % 2:
             continue
-        name, scope = file.package, file.message_type
-        for kind, position in zip(path[::2], path[1::2], strict=True):
-            # 4 message_type of a file; 3 nested_type and 2 field of a message
-            if kind not in {2, 3, 4} or scope is None:
+        found = file.message_type[path[1]]
+        name = f"{file.package}.{found.name}" if file.package else found.name
+        for kind, position in zip(path[2::2], path[3::2], strict=True):
+            # 3 nested_type and 2 field of a message; 4 is its enum_type, and a field has neither
+            if kind not in {2, 3} or found is None:
                 break
-            found = scope.field[position] if kind == 2 else (scope if kind == 4 else scope.nested_type)[position]
-            name = f"{name}.{found.name}" if name else found.name
-            scope = None if kind == 2 else found
+            part = found.field[position] if kind == 2 else found.nested_type[position]
+            name = f"{name}.{part.name}"
+            found = None if kind == 2 else part
         else:
             yield name, text
