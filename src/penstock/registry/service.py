@@ -80,6 +80,15 @@ class RegistryService:
         versions = self.versions
         return syntax_diff(self._definitions, versions.get_numbered(key, first), versions.get_numbered(key, second))
 
+    def standalone_text(self, version: Version) -> str:
+        """The definition for callers whose interface has no references: an AVRO one has the types that it uses in it.
+
+        JSON and PROTOBUF definitions stay as they were registered, and so do those that build on nothing.
+        """
+        if not version.references or version.data_format != "AVRO":
+            return version.definition
+        return self._definitions.of(version).canonical
+
     def referenced(self, reference: SchemaReferenceLike) -> Version:
         """The version a table refers to: by id, or by schema and number (no number: the latest)."""
         if reference.schema_version_id:

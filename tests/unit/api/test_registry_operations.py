@@ -6,6 +6,7 @@ import json
 from types import SimpleNamespace
 
 import boto3
+import fastavro
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
@@ -158,6 +159,21 @@ def test_schemas(stored):
     )  # fmt: skip
     assert glue.delete_schema(SchemaId=SCHEMA)["Status"] == "DELETING"
     refused(glue.get_schema, "EntityNotFoundException", "Schema is not found.", SchemaId=SCHEMA)
+
+
+def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(stored):
+    glue = stored.glue
+    order = '{"type":"record","name":"Order","fields":[{"name":"r","type":"R"},{"name":"again","type":"R"}]}'
+    made = glue.create_schema(
+        RegistryId={"RegistryName": "r"}, SchemaName="order", DataFormat="AVRO", Compatibility="BACKWARD",
+        SchemaDefinition=order, Tags={"penstock:references": "R=r/s@1"},
+    )  # fmt: skip
+    read = glue.get_schema_version(SchemaVersionId=made["SchemaVersionId"])
+    fields = fastavro.parse_schema(json.loads(read["SchemaDefinition"]))["fields"]
+    assert [field["type"] for field in fields] == [{**json.loads(V1), "name": "R"}, "R"]
+    for text in (order, read["SchemaDefinition"]):
+        found = glue.get_schema_by_definition(SchemaId={**SCHEMA, "SchemaName": "order"}, SchemaDefinition=text)
+        assert found["SchemaVersionId"] == made["SchemaVersionId"]
 
 
 def test_the_order_of_calls_of_aws_java_serde(glue):

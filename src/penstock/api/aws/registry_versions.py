@@ -49,7 +49,8 @@ class _Versions:
 
     def get(self, request: Request, _: RequestContext) -> Request:
         version = _version_of(self._service, request)
-        return {**self._head(version), "SchemaDefinition": version.definition, "DataFormat": version.data_format}
+        text = self._service.standalone_text(version)
+        return {**self._head(version), "SchemaDefinition": text, "DataFormat": version.data_format}
 
     def find(self, request: Request, _: RequestContext) -> Request:
         version = self._versions.find(schema_of(self._service.identity, request["SchemaId"]), request["SchemaDefinition"])
