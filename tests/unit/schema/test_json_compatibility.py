@@ -42,6 +42,10 @@ COMPATIBLE = {
     "a type added": ({"type": ["string", "null"]}, STRING),
     "nullable by anyOf": ({"anyOf": [STRING, NULL]}, STRING),
     "anyOf for a list of types": ({"anyOf": [STRING, NULL]}, {"type": ["string", "null"]}),
+    "a list of types for anyOf with a reference": (
+        {"type": ["string", "null"]},
+        {"anyOf": [{"$ref": "#/definitions/s"}, NULL], "definitions": {"s": STRING}},
+    ),
     "a list of types for anyOf": ({"type": ["string", "null"]}, {"anyOf": [STRING, NULL]}),
     "optional property added to a closed object": (closed({"a": STRING, "b": STRING}), closed({"a": STRING})),
     "optional property added and opened": (objects({"a": STRING, "b": STRING}), closed({"a": STRING})),

@@ -81,6 +81,8 @@ def _part(comparison: Comparison, ask: Ask) -> Rule:
         by_case.extend((yield Ask("part", ask.node, (*ask.nodes, *case), ask.path)))
         if by_case and comparison.pressed:
             break
+    if not by_case:
+        return []
     types = [item for item in found if item.rule in _TYPE_RULES and item.path == (ask.path or "/")]
     return [*types, *by_case]
 
