@@ -126,3 +126,21 @@ def test_references_do_not_nest_without_end() -> None:
     assert AVRO.parse(json.dumps(chain[50]), refer(*chain[:50]))
     with pytest.raises(InvalidSchema, match="referenced schemas included"):
         AVRO.parse(json.dumps(chain[199]), refer(*chain[:199]))
+
+
+def test_a_bare_name_that_means_another_type_in_one_text_is_refused() -> None:
+    plain, order = record("F", x="int"), record("n.Order", f="F", again="F")
+    local = {"type": "record", "name": "n.F", "fields": []}
+    top = json.dumps({"type": "record", "name": "n.Top", "fields": [
+        {"name": "own", "type": local}, {"name": "order", "type": "n.Order"}
+    ]})  # fmt: skip
+    with pytest.raises(InvalidSchema, match="means something else"):
+        AVRO.parse(top, refer(plain, order))
+    full = record("n.Order", f="m.F", again="m.F")
+    assert AVRO.parse(top, refer(record("m.F", x="int"), full)).canonical.count('"name":"m.F"') == 1
+
+
+def test_together_they_may_be_longer_than_one_definition() -> None:
+    parts = [{**record(f"n.T{index}", x="int"), "doc": "x" * 100_000} for index in range(3)]
+    schema = AVRO.parse(json.dumps(record("n.Top", a="T0", b="T1", c="T2")), refer(*parts))
+    assert len(schema.canonical) > 300_000

@@ -7,6 +7,7 @@ union belongs to its first branch; numbers have a range), orders, sizes, docs an
 A logicalType is kept and never refused, as the specification asks.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -34,7 +35,7 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.json_text import read_json
 
-__all__ = ["MAX_TYPE_DEPTH", "parse_avro"]
+__all__ = ["MAX_TYPE_DEPTH", "parse_avro", "parse_canonical"]
 
 MAX_TYPE_DEPTH = 64
 
@@ -67,6 +68,13 @@ def parse_avro(text: str, references: Sequence[ReferencedText] = ()) -> AvroSche
     return AvroSchema(root=root, names=parser.names)
 
 
+def parse_canonical(canonical: str) -> AvroSchema:
+    """The schema in a canonical text, which may be longer than a definition from outside."""
+    parser = _Parser()
+    root = parser.read_node(json.loads(canonical))
+    return AvroSchema(root=root, names=parser.names)
+
+
 class _Parser:
     """One walk a text; ``names`` grows as named types are met, which is what orders definition and use."""
 
@@ -81,7 +89,10 @@ class _Parser:
 
     def read(self, text: str) -> AvroType:
         """The type that ``text`` defines; what it names is known to later texts."""
-        node = read_json(text)
+        return self.read_node(read_json(text))
+
+    def read_node(self, node: Any) -> AvroType:
+        """As :meth:`read`, of JSON values of bounded depth."""
         refusal = library_refusal(node, self.library)
         self.here, self.open, self.defaults, self.again = set(), set(), [], []
         root = self.type(node, namespace="", path="", depth=0)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from penstock.schema.avro.canonical import canonical_text
 from penstock.schema.avro.hive import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
-from penstock.schema.avro.parse import parse_avro
+from penstock.schema.avro.parse import parse_avro, parse_canonical
 from penstock.schema.avro.resolve import incompatibilities
+from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
@@ -31,6 +32,8 @@ class AvroFormat:
         """
         tree = parse_avro(text, references)
         canonical = canonical_text(tree)
+        if references:
+            _check_alone(canonical)
         return ParsedSchema(
             data_format=self.name, text=text, canonical=canonical, fingerprint=fingerprint(canonical), tree=tree
         )
@@ -55,4 +58,19 @@ class AvroFormat:
         return tuple(
             Field(name=item.name, type=describe(item.type), doc=item.doc, required=not item.has_default)
             for item in tree.root.fields
+        )
+
+
+def _check_alone(canonical: str) -> None:
+    """Raise :class:`InvalidSchema` where a bare name means another type once all types stand in one text."""
+    try:
+        again = canonical_text(parse_canonical(canonical))
+    except InvalidSchema as error:
+        again, why = "", f": {error}"
+    else:
+        why = "."
+    if again != canonical:
+        raise InvalidSchema(
+            f"With the types of the referenced schemas in it the definition means something else{why}",
+            remedy="Write the full names of types, with their namespaces.",
         )
