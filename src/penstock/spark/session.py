@@ -102,7 +102,12 @@ def s3a_configuration(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _spark_configuration(settings: SessionSettings, name: str, locations: Iterable[str], log4j: Path) -> dict[str, str]:
     local = settings.master.startswith("local")
-    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    here = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        # Nothing is kept in it, and Spark would make it where the command happens to be run.
+        "spark.sql.warehouse.dir": (settings.log.absolute().parent / "spark-warehouse").as_uri(),
+    }
     return {
         **(here if local else {}),
         "spark.master": settings.master,
