@@ -1,5 +1,6 @@
 """The real server as a child process, talked to by boto3, the AWS CLI and bare HTTP."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -293,7 +294,13 @@ def test_a_dead_worker_is_replaced_and_a_killed_parent_leaves_none(tmp_path: Pat
 
 def _listed(parent: psutil.Process) -> list[psutil.Process]:
     """The workers: children of the fork server."""
-    return [child for child in parent.children(recursive=True) if child.ppid() != parent.pid]
+    found: list[psutil.Process] = []
+    for child in parent.children(recursive=True):
+        # One may end while it is looked at.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.ppid() != parent.pid:
+                found.append(child)
+    return found
 
 
 def _workers(parent: psutil.Process, count: int) -> list[psutil.Process]:
