@@ -25,7 +25,7 @@ final class Bridge {
         for (String line; (line = in.readLine()) != null; ) {
             String answer;
             try {
-                answer = "ok\t" + String.join("\t", handler.answer(line.split("\t")));
+                answer = "ok\t" + String.join("\t", handler.answer(line.split("\t", -1)));
             } catch (Exception | Error error) {
                 answer = "error\t" + base64(causes(error));
             }

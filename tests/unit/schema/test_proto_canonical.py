@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from protobuf_files import files
 from protobuf_schemas import AS_JAVA_RENDERS_IT, AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
+from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
@@ -91,6 +92,28 @@ def test_a_text_without_syntax_is_proto2():
 def test_words_in_comments_and_strings_stay():
     text = 'option java_package = "option map_entry = true;"; /* option map_entry = true; */ message A { int32 a = 1; }'
     assert 'java_package = "option map_entry = true;"' in proto(text).canonical
+
+
+@pytest.mark.parametrize(
+    ("rendered", "written"),
+    [
+        (r'"Acme\Billing\Bad"', r'"Acme\\Billing\\Bad"'),
+        (r'"Acme\users\xylophone"', r'"Acme\\users\\xylophone"'),
+        (r"'Acme\Zoo'", r'"Acme\\Zoo"'),
+        (r'"\u00e9\x41\101"', '"éAA"'),
+        (r"""'\"' /* "\q" */""", r'"\""'),
+    ],
+)
+def test_backslashes_that_java_does_not_escape(rendered, written):
+    text = "option php_namespace = %s; message A { int32 a = 1; }"
+    assert proto(text % rendered).fingerprint == proto(text % written).fingerprint
+    assert rendered in proto(text % rendered).text
+
+
+@pytest.mark.parametrize("value", [r'"a\"b\q"', r'"a\q', r'"a\"', '"\\'])
+def test_strings_that_no_backslash_more_would_end(value):
+    with pytest.raises(InvalidSchema):
+        proto(f"option php_namespace = {value}; message A {{ int32 a = 1; }}")
 
 
 @pytest.mark.parametrize(

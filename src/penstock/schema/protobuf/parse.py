@@ -12,7 +12,7 @@ from penstock.schema.protobuf.library import parse_descriptor_set, parse_file_de
 from penstock.schema.protobuf.map_entries import restore_map_entries
 from penstock.schema.protobuf.model import MAIN_FILE, ProtoTree, shared
 from penstock.schema.protobuf.render import render_file
-from penstock.schema.protobuf.source import check_text, mark_map_entries
+from penstock.schema.protobuf.source import check_text, escape_backslashes, mark_map_entries
 
 __all__ = ["MAX_REFERENCED_CHARS", "MAX_REFERENCES", "parse_protobuf"]
 
@@ -128,7 +128,7 @@ def _compile(files: dict[str, str]) -> ProtoTree:
     marker = _MARKER
     while any(marker in text for text in files.values()):
         marker += "_"
-    marked = {name: mark_map_entries(text, marker) for name, text in files.items()}
+    marked = {name: mark_map_entries(escape_backslashes(text), marker) for name, text in files.items()}
     try:
         result = compile_files(marked, MAIN_FILE)
     except CompilerGaveUp as error:

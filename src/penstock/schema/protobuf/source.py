@@ -1,7 +1,8 @@
-"""Definition texts made ready for the compiler: bounds on size and nesting, and map entries as Java writes them.
+"""Definition texts made ready for the compiler: bounds on size and nesting, and what Java writes in its own way.
 
 The compiler refuses ``option map_entry = true``, which texts that Java renders from descriptors carry in place of
 ``map<K, V>``. The statement is exchanged for a reserved name of the same message, by which the compiled message is known.
+Nor does Java escape backslashes, as in ``option php_namespace = "Acme\\Billing"``.
 """
 
 import re
@@ -9,7 +10,7 @@ import re
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
 
-__all__ = ["MAX_DEPTH", "check_text", "mark_map_entries"]
+__all__ = ["MAX_DEPTH", "check_text", "escape_backslashes", "mark_map_entries"]
 
 MAX_DEPTH = 50
 """Brackets of all kinds. Messages nest 31 levels at most by the compiler's own rule; the rest is for option values."""
@@ -20,6 +21,7 @@ _SKIPPED = r"//[^\n]*|/\*.*?(?:\*/|\Z)|" r'"(?:[^"\\\n]|\\.)*"?|' r"'(?:[^'\\\n]
 _HIDDEN = re.compile(_SKIPPED, re.DOTALL)
 _TOKENS = re.compile(rf"{_SKIPPED}|[\[\]{{}}()<>.;=,]", re.DOTALL)
 _MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
+_ESCAPED = re.compile(r"(?:[^\\]|\\(?:[abfnrtv\\?'\"0-7]|[xX][0-9a-fA-F]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))*")
 _EDITION = re.compile(r"\s*edition\b")
 
 
@@ -69,3 +71,17 @@ def mark_map_entries(text: str, marker: str) -> str:
         parts += text[end : match.start()], reserved
         end = match.end()
     return "".join([*parts, text[end:]])
+
+
+def escape_backslashes(text: str) -> str:
+    """``text`` in which backslashes stand for themselves in every string that the compiler could not read."""
+    if "\\" not in text:
+        return text
+
+    def escaped(match: re.Match[str]) -> str:
+        found = match.group()
+        if found[0] == "/" or found[0] in found[1:-1] or _ESCAPED.fullmatch(found):
+            return found
+        return found.replace("\\", "\\\\")
+
+    return _HIDDEN.sub(escaped, text)
