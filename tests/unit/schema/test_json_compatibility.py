@@ -376,8 +376,25 @@ def test_unevaluated_properties_alone_are_a_content_model():
     assert found(closed_object, open_object) == [("ADDITIONAL_PROPERTIES_REMOVED", "/unevaluatedProperties")]
 
 
-def test_unevaluated_properties_beside_other_schemas_are_compared_as_a_whole():
-    base = {"$schema": NEW_TUPLE, "allOf": [objects({"a": STRING})], "unevaluatedProperties": False}
+def test_unevaluated_properties_close_what_all_schemas_list_together():
+    base = {
+        "$schema": NEW_TUPLE,
+        "allOf": [objects({"a": STRING})],
+        "$ref": "#/$defs/b",
+        "$defs": {"b": objects({"b": STRING})},
+    }
+    shut = base | {"unevaluatedProperties": False}
+    wider = shut | {"allOf": [objects({"a": STRING}), objects({"c": STRING})]}
+    assert found(wider, shut) == found(base, shut) == []
+    assert found(shut, wider) == [("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", "/properties/c")]
+    assert found(shut, base) == [("ADDITIONAL_PROPERTIES_REMOVED", "/unevaluatedProperties")]
+    assert found(shut, shut | {"allOf": [objects({"a": STRING}, additionalProperties={})]}) == [
+        ("ADDITIONAL_PROPERTIES_REMOVED", "/unevaluatedProperties")
+    ]
+
+
+def test_unevaluated_properties_beside_alternatives_are_compared_as_a_whole():
+    base = {"$schema": NEW_TUPLE, "anyOf": [objects({"a": STRING}), objects({"b": STRING})], "unevaluatedProperties": False}
     assert found(base | {"title": "renamed"}, base) == []
     assert ("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "/unevaluatedProperties") in found(base | {"minProperties": 0}, base)
 

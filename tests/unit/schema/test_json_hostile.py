@@ -141,16 +141,16 @@ def test_undecided_patterns_count_against_the_reader():
 
 
 def test_many_patterns_are_bounded():
-    with pytest.raises(InvalidSchema, match="2000"):
-        parse({"patternProperties": {f"^{index}$": {} for index in range(2_001)}})
+    with pytest.raises(InvalidSchema, match="1000"):
+        parse({"patternProperties": {f"^{index}$": {} for index in range(1_001)}})
     with pytest.raises(InvalidSchema, match="limit is 5000"):
         parse({"pattern": "a" * 5_001})
-    wide = {"type": "object", "patternProperties": {f"^p{index}": STRING for index in range(1_500)}}
-    listed = wide | {"properties": {f"q{index}": STRING for index in range(1_500)}}
+    wide = {"type": "object", "patternProperties": {f"^p{index}": STRING for index in range(900)}}
+    listed = wide | {"properties": {f"q{index}": STRING for index in range(900)}}
     compared(
         listed, listed | {"title": "x", "minProperties": 1, "properties": {f"q{index}": INTEGER for index in range(900)}}
     )
-    assert len(JSON.columns(parse(listed))) == 1_500
+    assert len(JSON.columns(parse(listed))) == 900
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def choices(count, shift, word="anyOf"):
     [
         (choices(60, 0), choices(60, 1)),
         (choices(60, 0, "oneOf"), choices(60, 1, "oneOf")),
-        ({"oneOf": [{"const": i} for i in range(7_000)]}, {"oneOf": [{"const": i + 0.5} for i in range(7_000)]}),
+        ({"oneOf": [{"const": i} for i in range(3_000)]}, {"oneOf": [{"const": i + 0.5} for i in range(3_000)]}),
         ({"oneOf": [{"properties": {f"a{i}": STRING}} for i in range(2_000)]}, {"type": "object"}),
         (nested(190, "not", {"oneOf": [STRING, INTEGER]}), nested(189, "not", {"anyOf": [STRING, INTEGER]})),
         (

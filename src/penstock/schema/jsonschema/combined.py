@@ -175,7 +175,8 @@ def unevaluated_findings(part: Node, path: str) -> list[Incompatibility]:
     found = []
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):
         node = part.child(keyword)
-        if node is not None and node is not TRUE and part.applicators:
+        known = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
+        if node is not None and node is not TRUE and part.applicators and not known:
             message = f"a schema with {keyword} beside combined schemas is compared as a whole, and it changed. Keep it."
             found.append(
                 finding(f"{path}/{keyword}", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", keyword, "another schema", message)

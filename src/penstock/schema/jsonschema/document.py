@@ -19,7 +19,7 @@ BASE = "http://penstock.invalid/schema.json"
 """The URI of a definition without one. The top-level domain is reserved to have no host."""
 
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
-_MAX_PATTERNS = 2_000
+_MAX_PATTERNS = 1_000
 _MAX_PATTERN_CHARS = 50_000
 _LOOKUP_REMEDY = (
     "Put the schema into this definition, under definitions or $defs, or register it and name it among the references."

@@ -27,15 +27,11 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
     facts = types.facts((tree.root,))
     if "object" not in facts.types:
         return ()
-    return tuple(
-        Field(
-            name=name,
-            type=_describe(types.facts(_listed(facts, name))),
-            doc=_comment(types.facts(_listed(facts, name))),
-            required=name in facts.required,
-        )
-        for name in _names(facts)
-    )
+    found = []
+    for name, listed in _listed(facts).items():
+        inner = types.facts(listed)
+        found.append(Field(name=name, type=_describe(inner), doc=_comment(inner), required=name in facts.required))
+    return tuple(found)
 
 
 def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
@@ -46,8 +42,8 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     """
     types = _Types()
     facts = types.facts((tree.root,))
-    names = _names(facts)
-    if facts.types - {"null"} != {"object"} or not names:
+    properties = _listed(facts) if facts.types - {"null"} == {"object"} else {}
+    if not properties:
         raise NoColumns(
             f"A table's columns need an object with properties at the top of the schema, not {facts.describe()}.",
             remedy='Give the schema "type": "object" and properties.',
@@ -56,10 +52,10 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     return tuple(
         HiveColumn(
             name=name,
-            type=types.text(_listed(facts, name), step("properties", name), inside),
-            comment=_comment(types.facts(_listed(facts, name))),
+            type=types.text(listed, step("properties", name), inside),
+            comment=_comment(types.facts(listed)),
         )
-        for name in names
+        for name, listed in properties.items()
     )
 
 
@@ -123,18 +119,18 @@ class _Types:
         return _PLAIN[next(iter(kinds))]
 
     def _object(self, facts: Facts, path: str, inside: frozenset[int], depth: int) -> str:
-        names = _names(facts)
-        if names:
+        properties = _listed(facts)
+        if properties:
             parts: list[str] = []
             size = 0
-            for name in names:
+            for name, listed in properties.items():
                 where = path + step("properties", name)
                 if _UNFIT.search(name) or not name:
                     raise NoColumns(
                         f"{where}: '{name[:100]}' cannot be the name of a struct's field in a table.",
                         remedy="Rename the property without spaces, commas, colons, backticks and angle brackets.",
                     )
-                parts.append(f"{name}:{self.text(_listed(facts, name), where, inside, depth + 1)}")
+                parts.append(f"{name}:{self.text(listed, where, inside, depth + 1)}")
                 size += len(parts[-1])
                 if size > MAX_HIVE_TYPE:
                     break  # the caller refuses it by its length
@@ -148,15 +144,16 @@ class _Types:
         return f"map<string,{self.text(tuple(values), f'{path}/additionalProperties', inside, depth + 1)}>"
 
 
-def _names(facts: Facts) -> list[str]:
-    """The listed properties that may be there, in the order of the definition, the outermost schema's first."""
-    named = dict.fromkeys(name for node in facts.nodes for name in node.properties)
-    return [name for name in named if FALSE not in _listed(facts, name)]
+def _listed(facts: Facts) -> dict[str, tuple[Node, ...]]:
+    """The listed properties that may be there, each with the schemas that list it.
 
-
-def _listed(facts: Facts, name: str) -> tuple[Node, ...]:
-    """The schemas that list the property by its name."""
-    return tuple(node.properties[name] for node in facts.nodes if name in node.properties)
+    In the order of the definition, the outermost schema's first.
+    """
+    found: dict[str, list[Node]] = {}
+    for node in facts.nodes:
+        for name, inner in node.properties.items():
+            found.setdefault(name, []).append(inner)
+    return {name: tuple(nodes) for name, nodes in found.items() if FALSE not in nodes}
 
 
 def _comment(facts: Facts) -> str | None:

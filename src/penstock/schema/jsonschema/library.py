@@ -15,6 +15,7 @@ __all__ = ["check_by_library", "check_pattern", "matches", "without_repetitions"
 _MAX_PATTERN = 5_000
 _BACKTRACKS = 1_000
 _REGEX_BYTES = 1 << 20
+_CACHED_REGEX_BYTES = 1 << 16
 
 # Escapes are matched whole so that braces in them do not count.
 _REPETITION = re.compile(r"\\[uxpP]\{[^}]*\}|\\.|\{(\d{1,9})(?:,(\d{0,9}))?\}", re.DOTALL)
@@ -85,7 +86,7 @@ def check_pattern(pattern: str, path: str) -> None:
     for match in _REPETITION.finditer(pattern):
         if match[1] and match[2] and int(match[2]) < int(match[1]):
             raise InvalidSchema(f"The pattern repeats {match[0]}, whose bounds are the wrong way round.", path=path)
-    if _matcher(without_repetitions(pattern)) is None:
+    if not _compiles(without_repetitions(pattern)):
         raise InvalidSchema(
             f"{pattern[:200]!r} is not a regular expression.",
             path=path,
@@ -99,12 +100,22 @@ def matches(pattern: str, text: str) -> bool | None:
     return None if matcher is None else matcher(text)
 
 
-@lru_cache(maxsize=4_096)
+def _compiles(pattern: str) -> bool:
+    library = _library()
+    try:
+        library.Draft7Validator({"pattern": pattern}, pattern_options=_pattern_options(library))
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=2_048)
 def _matcher(pattern: str) -> Callable[[str], bool | None] | None:
     library = _library()
     try:
         # The engine without look-around and back-references takes time in proportion to the text.
-        plain = library.Draft7Validator({"pattern": pattern}, pattern_options=library.RegexOptions(size_limit=_REGEX_BYTES))
+        options = library.RegexOptions(size_limit=_CACHED_REGEX_BYTES)
+        plain = library.Draft7Validator({"pattern": pattern}, pattern_options=options)
     except ValueError:
         return _backtracking_matcher(library, pattern)
     is_valid: Callable[[str], bool] = plain.is_valid
@@ -112,8 +123,9 @@ def _matcher(pattern: str) -> Callable[[str], bool | None] | None:
 
 
 def _backtracking_matcher(library: ModuleType, pattern: str) -> Callable[[str], bool | None] | None:
+    options = library.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_CACHED_REGEX_BYTES)
     try:
-        validator = library.Draft7Validator({"pattern": pattern}, pattern_options=_pattern_options(library))
+        validator = library.Draft7Validator({"pattern": pattern}, pattern_options=options)
     except ValueError:
         return None
     kinds = library.ValidationErrorKind

@@ -36,6 +36,7 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "arra
 _T = TypeVar("_T")
 _MAX_CONSTANT_DEPTH = 20
 _NOTHING: dict[str, Any] = {}
+_CONDITIONAL = frozenset({"anyOf", "oneOf", "if", "dependentSchemas", "dependencies", "not", "$dynamicRef", "$recursiveRef"})
 _KINDS = {name: frozenset({name}) for name in ALL_TYPES} | {"number": frozenset({"integer", "fraction"})}
 
 
@@ -78,6 +79,7 @@ class Node:
     rest_keyword: str = "items"
     given: "dict[str, Node]" = field(default_factory=dict)
     given_properties: "dict[str, Node]" = field(default_factory=dict)
+    given_patterns: "dict[str, Node]" = field(default_factory=dict)
     given_prefix: "tuple[Node, ...]" = ()
     _children: dict[str, Any] = field(default_factory=dict)
 
@@ -122,7 +124,7 @@ class Node:
     @cached_property
     def patterns(self) -> "dict[str, Node]":
         """The schemas of properties by a pattern of their names."""
-        return self.named("patternProperties")
+        return self.given_patterns or self.named("patternProperties")
 
     @cached_property
     def additional(self) -> "Node":
@@ -159,7 +161,9 @@ class Node:
         """The schemas that hold beside this one, with the step that leads to each."""
         targets = () if self.document is None else self.document.targets.get(id(self.schema), ())
         listed = ((f"/allOf/{index}", node) for index, node in enumerate(self.several("allOf")))
-        return (*(("", self._wrap(target)) for target in targets), *listed)
+        held = (*(("", self._wrap(target)) for target in targets), *listed)
+        rest = self._rest_of(held)
+        return held if rest is None else (*held, ("", rest))
 
     @cached_property
     def applicators(self) -> bool:
@@ -170,6 +174,39 @@ class Node:
     def _said(self, keyword: str) -> Any:
         """The value of ``keyword``, None where the schema's draft does not have it."""
         return self.raw.get(keyword) if self.place is not None and self.place.draft.year >= since(keyword) else None
+
+    def _rest_of(self, held: "tuple[tuple[str, Node], ...]") -> "Node | None":
+        """``unevaluatedProperties`` beside schemas that all hold, as a schema of its own: what they list is evaluated."""
+        rest = self.child("unevaluatedProperties")
+        if rest is None or not self.applicators:
+            return None
+        listed: dict[str, Node] = {}
+        patterns: dict[str, Node] = {}
+        pending, seen = [self, *(node for _, node in held)], set()
+        while pending:
+            node = pending.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if node.raw.keys() & _CONDITIONAL or (node is not self and "unevaluatedProperties" in node.raw):
+                return None
+            if "additionalProperties" in node.raw:
+                return TRUE
+            listed |= dict.fromkeys(node.properties, TRUE)
+            patterns |= dict.fromkeys(node.patterns, TRUE)
+            if node is not self:
+                pending.extend(inner for _, inner in node.in_place)
+        return Node(
+            schema={"unevaluatedProperties": rest.schema},
+            given={"additionalProperties": rest},
+            given_properties=listed,
+            given_patterns=patterns,
+        )
+
+    @property
+    def unevaluated_is_plain(self) -> bool:
+        """Whether :attr:`in_place` says all that ``unevaluatedProperties`` does."""
+        return any(node.place is None for _, node in self.in_place)
 
     def _unevaluated(self, keyword: str) -> "Node":
         return (None if self.applicators else self.child(keyword)) or TRUE
@@ -190,7 +227,8 @@ class Node:
 
     def _cached(self, key: str, make: Callable[[], _T]) -> _T:
         if key not in self._children:
-            self._children[key] = make()
+            # Atomic, since threads share parsed schemas: a schema has to stay one node.
+            self._children.setdefault(key, make())
         return cast(_T, self._children[key])
 
 
@@ -216,7 +254,7 @@ class JsonSchema:
 def _node(document: Document, schema: dict[str, Any]) -> Node:
     node = document.nodes.get(id(schema))
     if node is None:
-        node = document.nodes[id(schema)] = _read(document, schema)
+        node = document.nodes.setdefault(id(schema), _read(document, schema))
     assert isinstance(node, Node)
     return node
 
