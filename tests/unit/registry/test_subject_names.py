@@ -35,7 +35,11 @@ def test_no_two_schemas_have_one_subject(name):
     assert subject is None or subject.key.name == name
 
 
-@given(TEXT | TRICKY, TEXT | TRICKY)
+# Two of these, escaped to twelve characters each, stay within a name's 255.
+SHORT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)
+
+
+@given(SHORT | TRICKY, SHORT | TRICKY)
 def test_a_prefix_finds_what_begins_so(prefix, rest):
     wanted = SubjectPrefix(None, prefix)
     assert to_glue_name(prefix + rest).startswith(wanted.glue_prefix)
