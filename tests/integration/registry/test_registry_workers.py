@@ -76,3 +76,14 @@ def test_a_table_takes_its_columns_from_the_schema(glue: Any) -> None:
     columns = glue.get_table(DatabaseName="d", Name="t")["Table"]["StorageDescriptor"]["Columns"]
     assert [(column["Name"], column["Type"]) for column in columns] == [("a", "int")]
     glue.delete_database(Name="d")
+
+
+def test_an_sdk_waits_where_the_server_bounds_its_requests(tmp_path: Path) -> None:
+    with running_server(tmp_path, arguments=("--requests-per-second", "4")) as bounded:
+        hasty = bounded.client("glue", config=Config(retries={"total_max_attempts": 1}))
+        with pytest.raises(ClientError) as refusal:
+            [hasty.list_registries() for _ in range(200)]
+        assert refusal.value.response["Error"]["Code"] == "ThrottlingException"
+        assert refusal.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+        patient = bounded.client("glue", config=Config(retries={"total_max_attempts": 10, "mode": "standard"}))
+        assert all(patient.list_registries()["Registries"] == [] for _ in range(8))

@@ -63,7 +63,8 @@ def record(**fields):
 
 def create(service, name, definition=None, mode=None, **more):
     mode = None if mode is None else CompatibilityMode(mode)
-    wanted = NewSchema(registry="r", name=name, data_format="AVRO", definition=definition, compatibility=mode, **more)
+    more = {"data_format": "AVRO", **more}
+    wanted = NewSchema(registry="r", name=name, definition=definition, compatibility=mode, **more)
     return service.schemas.create(wanted)[1]
 
 
@@ -329,3 +330,32 @@ def test_the_record_of_changes_is_paged(service):
     assert [entry.resource for entry in service.audit.list(resource="schema/r/s").items] == ["schema/r/s"] * 2
     with pytest.raises(InvalidInput):
         service.audit.list(token="x")
+
+
+@pytest.mark.parametrize(
+    ("data_format", "base", "name", "user"),
+    [
+        (
+            "JSON",
+            '{"type":"object","properties":{"city":{"type":"string"}}}',
+            "address.json",
+            '{"type":"object","properties":{"home":{"$ref":"address.json"}}}',
+        ),
+        (
+            "PROTOBUF",
+            'syntax = "proto3"; package a; message Address { string city = 1; }',
+            "a/address.proto",
+            'syntax = "proto3"; package b; import "a/address.proto"; message Person { a.Address home = 1; }',
+        ),
+    ],
+)
+def test_the_other_formats_build_on_references_too(service, data_format, base, name, user):
+    create(service, "address", base, data_format=data_format)
+    with pytest.raises(InvalidInput):
+        create(service, "person", user, data_format=data_format)
+    tags = {REFERENCES_TAG: f"{name}=address@1"}
+    person = create(service, "person", user, data_format=data_format, tags=tags)
+    assert person.references == (refer(name, "address"),)
+    assert service.versions.find(SchemaKey("r", "person"), user) == person
+    with pytest.raises(VersionReferenced):
+        service.schemas.delete(SchemaKey("r", "address"))
