@@ -21,12 +21,16 @@ class JsonRules:
 
     ``defaults_fill_required``: a property may become required where its schema has a default. ``exclusive_branches``: an
     alternative of a oneOf has to be shown to exclude the others, since a value that two accept is refused.
+    ``listed_required_only``: a reader that lists properties may require names that are not among them.
+    ``keywords_imply_type``: a writer without ``type`` whose keywords are all about one type has values of that type alone.
     ``lenient_content_models``: properties may be added to open objects and further ones limited (Confluent's
     compatibility policy LENIENT).
     """
 
     defaults_fill_required: bool = False
     exclusive_branches: bool = True
+    listed_required_only: bool = False
+    keywords_imply_type: bool = False
     lenient_content_models: bool = False
 
 
@@ -61,7 +65,9 @@ GLUE_RULES = CompatibilityRules()
 
 CONFLUENT_RULES = CompatibilityRules(
     avro=AvroRules(top_level_names=True),
-    json=JsonRules(defaults_fill_required=True, exclusive_branches=False),
+    json=JsonRules(
+        defaults_fill_required=True, exclusive_branches=False, listed_required_only=True, keywords_imply_type=True
+    ),
     protobuf=ProtobufRules(services=False, reserved=False, required_made=False, required_removed=True, written_labels=True),
 )
 """Confluent Schema Registry's published behaviour."""

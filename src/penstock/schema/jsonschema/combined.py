@@ -170,13 +170,13 @@ def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Ru
     return found
 
 
-def unevaluated_findings(part: Node, path: str) -> list[Incompatibility]:
+def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
     """What depends on which other schemas evaluated is compared as a whole only; here it is known to have changed."""
     found = []
-    for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+    for keyword, kind in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
         node = part.child(keyword)
         known = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
-        if node is not None and node is not TRUE and part.applicators and not known:
+        if node is not None and node is not TRUE and kind in facts.types and part.applicators and not known:
             message = f"a schema with {keyword} beside combined schemas is compared as a whole, and it changed. Keep it."
             found.append(
                 finding(f"{path}/{keyword}", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", keyword, "another schema", message)

@@ -97,5 +97,5 @@ def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) ->
     if "array" in facts.types:
         found.extend((yield from array_findings(comparison, part, facts, ask.path)))
     found.extend((yield from combined_findings(comparison, part, facts, ask)))
-    found.extend(unevaluated_findings(part, ask.path))
+    found.extend(unevaluated_findings(part, facts, ask.path))
     return found

@@ -83,7 +83,7 @@ class Comparison:
         """What holds for a value that all ``nodes`` accept."""
         key = frozenset(map(id, nodes))
         if key not in self.known:
-            facts = gather(nodes, self.constants, constant)
+            facts = gather(nodes, self.constants, constant, implied=self.rules.keywords_imply_type)
             self.spend(5 + sum(_size(part) for part in facts.nodes))
             self.known[key] = facts
         return self.known[key]

@@ -73,10 +73,13 @@ class Facts:
         return "any value" if self.types >= TRUE.types else type_names(self.types)
 
 
-def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> Facts:
-    """The facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node."""
+def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, implied: bool = False) -> Facts:
+    """The facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node.
+
+    ``implied``: keywords imply the type that they are about.
+    """
     parts = _spread(nodes, constants, make)
-    types = frozenset.intersection(TRUE.types, *(part.types for part in parts))
+    types = frozenset.intersection(TRUE.types, *(part.implied_types if implied else part.types for part in parts))
     if any(multiple.denominator == 1 for part in parts for multiple in part.multiples if not _counts_spelling(part)):
         types = types - {"fraction"}
     facts = Facts(

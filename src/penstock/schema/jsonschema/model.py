@@ -35,6 +35,12 @@ ALL_TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "arra
 
 _T = TypeVar("_T")
 _MAX_CONSTANT_DEPTH = 20
+_ABOUT = {
+    "object": {"properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties"},
+    "array": {"items", "additionalItems", "minItems", "maxItems", "uniqueItems", "prefixItems"},
+    "string": {"minLength", "maxLength", "pattern"},
+    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
+}
 _NOTHING: dict[str, Any] = {}
 _CONDITIONAL = frozenset({"anyOf", "oneOf", "if", "dependentSchemas", "dependencies", "not", "$dynamicRef", "$recursiveRef"})
 _KINDS = {name: frozenset({name}) for name in ALL_TYPES} | {"number": frozenset({"integer", "fraction"})}
@@ -115,6 +121,14 @@ class Node:
     def branches_by_value(self, keyword: str) -> dict[str, list[int]]:
         """The places of the alternatives by the key of a value that they list; those without a list by ``""``."""
         return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
+
+    @cached_property
+    def implied_types(self) -> frozenset[str]:
+        """``types``, or without ``type`` the one type that all the keywords are about."""
+        about = {kind for keyword in self.raw for kind, keywords in _ABOUT.items() if keyword in keywords}
+        if len(about) != 1 or self.types != ALL_TYPES or self.applicators:
+            return self.types
+        return _KINDS[about.pop()]
 
     @cached_property
     def properties(self) -> "dict[str, Node]":

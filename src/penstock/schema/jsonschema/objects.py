@@ -42,6 +42,8 @@ def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> It
         if name in facts.required:
             continue
         node = part.properties.get(name)
+        if comparison.rules.listed_required_only and part.properties and node is None:
+            continue
         if comparison.rules.defaults_fill_required and node is not None and "default" in node.raw:
             continue
         known = name in facts.names
