@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from penstock.schema.errors import InvalidSchema
@@ -14,6 +15,7 @@ MAX_JSON_DEPTH = 200
 
 # Strings are matched whole so that brackets in them do not count.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_ESCAPES = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL)
 
 
 def read_json(text: str) -> Any:
@@ -26,7 +28,8 @@ def read_json(text: str) -> Any:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidSchema(f"The definition has a lone surrogate at character {error.start}, which is not text.") from None
+        raise _no_text(error.start) from None
+    _check_escapes(text)
     _check_depth(text)
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
@@ -42,6 +45,18 @@ def read_json(text: str) -> Any:
 def write_json(value: Any) -> str:
     """``value`` as compact ASCII JSON with sorted keys: equal values give equal text."""
     return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _check_escapes(text: str) -> None:
+    r"""Refuse a surrogate that is written ``\ud800`` and has no other half: nothing that holds it can be sent or stored."""
+    if "\\u" in text:
+        for match in _ESCAPES.finditer(text):
+            if match["lone"]:
+                raise _no_text(match.start())
+
+
+def _no_text(position: int) -> InvalidSchema:
+    return InvalidSchema(f"The definition has a lone surrogate at character {position}, which is not text.")
 
 
 def _check_depth(text: str) -> None:
@@ -62,9 +77,8 @@ def _check_depth(text: str) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidSchema(f"The key '{twice}' occurs twice in one JSON object.", remedy="Keep one of the two.")
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise InvalidSchema(f"The key '{twice[:100]}' occurs twice in one JSON object.", remedy="Keep one of the two.")
     return members
 
 

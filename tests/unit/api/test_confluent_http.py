@@ -44,6 +44,7 @@ def test_the_right_credentials_open(guarded):
         "",
         "Basic",
         "Basic !!!",
+        b"Basic \xff\xfe",
         "Basic " + base64.b64encode(b"\xff\xfe:x").decode(),
         "Basic " + base64.b64encode(KEY.encode()).decode(),
         basic(KEY, "wrong"),

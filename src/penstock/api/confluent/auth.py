@@ -1,7 +1,6 @@
 """HTTP Basic authentication with the access keys that sign AWS's requests. Source: RFC 7617."""
 
 import base64
-import binascii
 import hmac
 
 from penstock.access.authenticate import Caller
@@ -24,7 +23,7 @@ def read_credentials(header: str) -> Credentials:
         raise Unauthenticated
     try:
         key_id, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base64, no ASCII, no UTF-8
         raise Unauthenticated from None
     if not colon or not key_id.isalnum() or not key_id.isascii():
         raise Unauthenticated

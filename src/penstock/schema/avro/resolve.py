@@ -315,7 +315,8 @@ def _name_mismatch(reader: NamedType, writer: NamedType, path: str) -> Incompati
 def _enums(reader: EnumType, writer: EnumType, path: str) -> list[Incompatibility]:
     if not _same_name(reader, writer):
         return [_name_mismatch(reader, writer, path)]
-    missing = [symbol for symbol in writer.symbols if symbol not in set(reader.symbols)]
+    known = frozenset(reader.symbols)
+    missing = [symbol for symbol in writer.symbols if symbol not in known]
     if not missing or reader.default is not None:
         return []
     shown = ", ".join(missing[:20]) + (", ..." if len(missing) > 20 else "")

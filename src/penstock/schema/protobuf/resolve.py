@@ -4,6 +4,7 @@ Messages are matched by name without the package, fields by number. What both fa
 messages, the kinds of fields, oneofs. An imported message is compared where a field uses it.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -110,17 +111,19 @@ class _Comparison:
         read = {item.number: item for item in reader.proto.field}
         written = {item.number: item for item in writer.proto.field}
         path = _path(reader)
+        reserved = _Reserved(writer.proto, 0 if self._rules.reserved else None)
+        left = _oneofs_left(reader, writer, read)
         yield from self._joined(reader, writer, written, path)
         for number in sorted(read.keys() | written.keys()):
             new, old = read.get(number), written.get(number)
             if old is None:
-                yield from self._added(new, reader, writer, path)
+                yield from self._added(new, reader, reserved, path)
             elif new is None:
-                yield from self._removed(old, reader, writer, read, path)
+                yield from self._removed(old, writer, left, path)
             else:
                 yield from self._field((new, reader), (old, writer), f"{path}/{new.name}")
 
-    def _added(self, item: Any, reader: MessageType, writer: MessageType, path: str) -> Iterator[Incompatibility]:
+    def _added(self, item: Any, reader: MessageType, reserved: "_Reserved", path: str) -> Iterator[Incompatibility]:
         text = _text(item, reader, self._reader)
         if is_required(item):
             yield Incompatibility(
@@ -130,31 +133,24 @@ class _Comparison:
                 writer="(missing)",
                 message=f"The reader requires field {item.number}, which the writer does not have. Make it optional.",
             )
-        if self._rules.reserved:
-            ranges = writer.proto.reserved_range
-            number = any(span.start <= item.number < span.end for span in ranges)
-            if number or item.name in writer.proto.reserved_name:
-                taken = f"number {item.number}" if number else f"name {item.name}"
-                yield Incompatibility(
-                    path=f"{path}/{item.name}",
-                    rule="RESERVED_FIELD_REUSED",
-                    reader=text,
-                    writer=f"reserved {item.number if number else item.name}",
-                    message=f"The {taken} is reserved in the writer, because older data has it with another meaning. "
-                    "Give the field a number and a name that were never used.",
-                )
+        number = reserved.number(item.number)
+        if number or item.name in reserved.names:
+            taken = f"number {item.number}" if number else f"name {item.name}"
+            yield Incompatibility(
+                path=f"{path}/{item.name}",
+                rule="RESERVED_FIELD_REUSED",
+                reader=text,
+                writer=f"reserved {item.number if number else item.name}",
+                message=f"The {taken} is reserved in the writer, because older data has it with another meaning. "
+                "Give the field a number and a name that were never used.",
+            )
 
-    def _removed(
-        self, item: Any, reader: MessageType, writer: MessageType, read: Mapping[int, Any], path: str
-    ) -> Iterator[Incompatibility]:
+    def _removed(self, item: Any, writer: MessageType, left: set[int], path: str) -> Iterator[Incompatibility]:
         text = _text(item, writer, self._writer)
         oneof = real_oneof(item)
         if oneof is not None:
-            members = [other for other in writer.proto.field if real_oneof(other) == oneof]
-            names = {reader.proto.oneof_decl[index].name for index in map(real_oneof, read.values()) if index is not None}
             name = writer.proto.oneof_decl[oneof].name
-            # A oneof that is gone with all its fields leaves nothing behind that could be half read.
-            if name in names or any(other.number in read for other in members):
+            if oneof in left:
                 yield Incompatibility(
                     path=f"{path}/{name}/{item.name}",
                     rule="ONEOF_FIELD_REMOVED",
@@ -277,8 +273,9 @@ class _Comparison:
             old = written.get(enum.local_name) if enum.file is self._reader.file else None
             if old is None:
                 continue
+            reserved = _Reserved(old.proto, 1)
             for value in enum.proto.value:
-                if _reserves(old.proto, value):
+                if value.name in reserved.names or reserved.number(value.number):
                     yield Incompatibility(
                         path=f"/{enum.local_name.replace('.', '/')}/{value.name}",
                         rule="RESERVED_VALUE_REUSED",
@@ -325,5 +322,30 @@ def _text(item: Any, message: MessageType, tree: ProtoTree) -> str:
     return f"{optional}{type_text(item, tree)} {item.name} = {item.number}"
 
 
-def _reserves(enum: Any, value: Any) -> bool:
-    return value.name in enum.reserved_name or any(span.start <= value.number <= span.end for span in enum.reserved_range)
+def _oneofs_left(reader: MessageType, writer: MessageType, read: Mapping[int, Any]) -> set[int]:
+    """The writer's oneofs of which the reader has a field or the name.
+
+    One that is gone with all its fields leaves nothing behind that could be half read.
+    """
+    names = {reader.proto.oneof_decl[index].name for index in map(real_oneof, read.values()) if index is not None}
+    left = {index for index, oneof in enumerate(writer.proto.oneof_decl) if oneof.name in names}
+    kept = (real_oneof(item) for item in writer.proto.field if item.number in read)
+    return left.union(index for index in kept if index is not None)
+
+
+class _Reserved:
+    """The names and numbers that a message or an enum reserves, looked up without a walk over all of them.
+
+    ``last`` is added to the end of each range, which a message excludes (0) and an enum includes (1); None: nothing counts.
+    """
+
+    def __init__(self, proto: Any, last: int | None) -> None:
+        self.names = frozenset() if last is None else frozenset(proto.reserved_name)
+        # The compiler refuses ranges that overlap.
+        spans = [] if last is None else sorted((span.start, span.end + last) for span in proto.reserved_range)
+        self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
+
+    def number(self, number: int) -> bool:
+        """Whether ``number`` is in one of the ranges."""
+        index = bisect_right(self._starts, number) - 1
+        return index >= 0 and number < self._ends[index]
