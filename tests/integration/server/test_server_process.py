@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from aws_cli import aws
 from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.credentials import Credentials
@@ -26,8 +26,6 @@ from botocore.exceptions import ClientError
 
 from penstock.errors import EnvironmentProblem
 from penstock.testing.server import RunningServer, running_server, start_server
-
-AWS = Path(sys.executable).with_name("aws")
 
 
 def http_call(server: RunningServer, request: AWSPreparedRequest) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -59,20 +57,6 @@ def refusal(call: Callable[[], Any]) -> tuple[str, str]:
     with pytest.raises(ClientError) as refused:
         call()
     return refused.value.response["Error"]["Code"], refused.value.response["Error"]["Message"]
-
-
-def aws(server: RunningServer, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """The AWS CLI, pointed at the server by its environment alone."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    config = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_MAX_ATTEMPTS": "1"}
-    return subprocess.run(
-        [str(AWS), *arguments, "--output", "json"],
-        env=inherited | config | server.environment() | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_serves_boto3(penstock_server: RunningServer) -> None:
