@@ -12,7 +12,12 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from sqlalchemy import make_url
 
-from penstock.errors import EnvironmentProblem
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.registry.model import SchemaKey
+from penstock.registry.schemas import NewSchema
+from penstock.registry.service import RegistryService
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
 from penstock.testing.postgres import PostgresServer
 from penstock.testing.server import RunningServer, start_server
 
@@ -143,3 +148,15 @@ def test_a_store_that_cannot_be_used_is_named_without_its_password(postgres: Pos
     assert "--store-url" in str(problem.value)
     assert "Traceback" not in str(problem.value)
     assert make_url(url).password not in str(problem.value)
+
+
+def test_a_text_that_postgresql_cannot_keep_is_the_callers_fault(postgres_database: Database) -> None:
+    service = RegistryService(SqlRegistryStore(postgres_database))
+    with pytest.raises(InvalidInput, match="NUL"):
+        service.registries.create("r", tags={"a": "x\0y"})
+    service.registries.create("r")
+    with pytest.raises(InvalidInput, match="NUL"):
+        service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", description="\0"))
+    with pytest.raises(InvalidInput, match="NUL"):
+        service.schemas.get(SchemaKey("r", "\0"))
+    assert service.schemas.subjects("r", live=True, deleted=True) == []

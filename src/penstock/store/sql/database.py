@@ -37,6 +37,7 @@ _POOL = {"pool_size": 5, "max_overflow": 15}
 _WRITERS_LOCK = 7306511
 # Serialization failure, deadlock, and a row gone that another one was to refer to: the transaction may be run again.
 _AGAIN = frozenset({"40001", "40P01", "23503"})
+_NO_TEXT = "22021"
 _ATTEMPTS = 10
 
 P = ParamSpec("P")
@@ -73,7 +74,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection in a read transaction: one consistent snapshot."""
-        with self.engine.connect() as connection:
+        with self.refusing_nul(), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
@@ -82,6 +83,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A connection in a write transaction, committed at the end, rolled back on any error."""
         with (
+            self.refusing_nul(),
             self._writers,
             self.engine.connect().execution_options(penstock_write=True) as connection,
             connection.begin(),
@@ -96,11 +98,20 @@ class Database:
 
     def again(self, error: Exception) -> bool:
         """Whether the transaction that ended with ``error`` may be run again as it was."""
-        if self.is_sqlite:
-            return False
-        original = error.orig if isinstance(error, DBAPIError) else error
-        details = original.args[0] if original is not None and original.args else None
-        return isinstance(details, dict) and details.get("C") in _AGAIN
+        return not self.is_sqlite and _state(error) in _AGAIN
+
+    @contextmanager
+    def refusing_nul(self) -> Iterator[None]:
+        """PostgreSQL keeps no text with the character NUL: :class:`~penstock.errors.InvalidInput` for one."""
+        try:
+            yield
+        except Exception as error:
+            if not self.is_sqlite and _state(error) == _NO_TEXT:
+                raise InvalidInput(
+                    "A text in the request holds the character NUL (U+0000), which the store cannot keep.",
+                    remedy="Leave it out.",
+                ) from error
+            raise
 
     def create_all(self) -> None:
         """Create every registered table, for tests; the server migrates with Alembic instead."""
@@ -109,6 +120,13 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+def _state(error: Exception) -> str | None:
+    """PostgreSQL's SQLSTATE, which pg8000 has as the field C."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    details = original.args[0] if original is not None and original.args else None
+    return details.get("C") if isinstance(details, dict) else None
 
 
 class _Stored(Protocol):

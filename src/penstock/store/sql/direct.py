@@ -102,7 +102,8 @@ class Direct:
                 driver.autocommit = True
             cursor: Any = connection.cursor()
             try:
-                yield connection, cursor
+                with self._database.refusing_nul():
+                    yield connection, cursor
             finally:
                 cursor.close()
         finally:
