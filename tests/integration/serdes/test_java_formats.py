@@ -112,7 +112,15 @@ def payload(frame: bytes, compression: str) -> bytes:
 
 
 @pytest.mark.parametrize("compression", ["NONE", "ZLIB"])
-def test_json(java: JavaFormats, source: RegistryClient, reader: MessageReader, topic: str, compression: str) -> None:
+def test_json(
+    *,
+    java: JavaFormats,
+    penstock_server: RunningServer,
+    source: RegistryClient,
+    reader: MessageReader,
+    topic: str,
+    compression: str,
+) -> None:
     frames = java.json(topic, FIRST, VALUES, compression=compression, compatibility="FULL")
     (version,) = source.versions(REGISTRY, topic)
     assert (version.data_format, version.status) == ("JSON", "AVAILABLE")
@@ -124,6 +132,8 @@ def test_json(java: JavaFormats, source: RegistryClient, reader: MessageReader, 
     assert [json.loads(value.name) for value in back] == [FIRST] * 3
     assert versions_of(java.json(topic, FIRST, VALUES[:1])) == {version.id}
     assert len(source.versions(REGISTRY, topic)) == 1
+    schema = penstock_server.client("glue").get_schema(SchemaId={"RegistryName": REGISTRY, "SchemaName": topic})
+    assert schema["Compatibility"] == "FULL"
 
 
 def test_json_is_found_however_it_is_spelled(java: JavaFormats, penstock_server: RunningServer, topic: str) -> None:
@@ -150,7 +160,7 @@ def test_json_of_a_java_object(
     java: JavaFormats, source: RegistryClient, reader: MessageReader, topic: str, compression: str
 ) -> None:
     value = {"flight": 517, "tailnum": "N1", "delay": 0.5, "stops": ["ORD"], "seats": {"first": 2**40}}
-    frames = java.objects(topic, [value], compression=compression)
+    frames = java.objects("elsewhere", [value], schemaName=topic, compression=compression)
     (version,) = source.versions(REGISTRY, topic)
     assert json.loads(version.definition)["className"] == "FormatsBridge$Flight"
     assert json.loads(payload(frames[0], compression)) == value
