@@ -19,7 +19,7 @@ from penstock.api.aws import body as bodies
 from penstock.api.aws import dispatch
 from penstock.api.aws.dispatch import AwsApp, Served
 from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.api.aws.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.aws.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
@@ -44,11 +44,14 @@ class Handlers:
     def __init__(self) -> None:
         self.seen: list[tuple[Mapping[str, Any], RequestContext, str]] = []
         self.failure: Exception | None = None
+        self.longer = False
 
     def __call__(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         self.seen.append((request, context, threading.current_thread().name))
         if self.failure is not None:
             raise self.failure
+        if self.longer and context.on_loop:
+            raise RunOnThread
         return {"SchemaVersionId": "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63", "VersionNumber": 1, "Unmodelled": 1}
 
 
@@ -186,6 +189,12 @@ def test_runs_inline_operations_on_the_loop_and_others_on_threads(world: World) 
     world.call("AWSGlue.RegisterSchemaVersion", {"SchemaId": {}, "SchemaDefinition": "x"})
     assert [thread == threading.main_thread().name for *_, thread in world.handlers.seen] == [True, False]
     assert world.handlers.seen[1][2].startswith("penstock-api")
+
+
+def test_an_inline_operation_that_takes_longer_is_called_again_on_a_thread(world: World) -> None:
+    world.handlers.longer = True
+    assert world.call("AWSGlue.GetSchemaVersion", ID).status == 200
+    assert [thread == threading.main_thread().name for *_, thread in world.handlers.seen] == [True, False]
 
 
 def test_answers_json_1_0_in_kind(world: World) -> None:

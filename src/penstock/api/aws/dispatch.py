@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from penstock.access.sigv4 import SignedRequest
 from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, Throttled, render
-from penstock.api.aws.operations import RequestContext
+from penstock.api.aws.operations import RequestContext, RunOnThread
 from penstock.api.aws.throttle import Throttle
 from penstock.registry.audit import Actor, acting
 
@@ -152,9 +153,13 @@ class AwsApp:
             principal=caller.principal,
             request_id=exchange.request_id,
             client=_client(scope),
+            on_loop=endpoint.inline,
         )
         if endpoint.inline:
-            return _work(endpoint, raw, context)
+            try:
+                return _work(endpoint, raw, context)
+            except RunOnThread:
+                context = replace(context, on_loop=False)
         answer: bytes = await self._on_thread(_work_as, endpoint, raw, context)
         return answer
 

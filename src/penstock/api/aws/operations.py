@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Handler", "OperationSet", "RequestContext"]
+__all__ = ["Handler", "OperationSet", "RequestContext", "RunOnThread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,12 @@ class RequestContext:
     request_id: str
     client: str = "-"
     """Network address it came from."""
+    on_loop: bool = False
+    """Whether the handler holds up the event loop, and so all other requests."""
+
+
+class RunOnThread(Exception):
+    """An inline handler's request to be called again on a worker thread, before it has done anything."""
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
@@ -36,7 +42,7 @@ class OperationSet:
     """Handlers of one service (``glue``, ``athena``, ``secretsmanager``), by operation name.
 
     Handlers named in ``inline`` answer from memory or one indexed read within about 100 microseconds and run on the event
-    loop; all others run on a worker thread.
+    loop; they raise :class:`RunOnThread` for the rare request that takes longer. All others run on a worker thread.
     """
 
     service: str

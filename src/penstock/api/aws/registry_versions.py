@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from penstock.api.aws.operations import Handler, RequestContext
+from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
 from penstock.api.aws.registry_shapes import Request, number_of, present, schema_of, timestamp
 from penstock.errors import InvalidInput
 from penstock.registry.errors import BadReference
@@ -47,8 +47,10 @@ class _Versions:
         )
         return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
 
-    def get(self, request: Request, _: RequestContext) -> Request:
+    def get(self, request: Request, context: RequestContext) -> Request:
         version = _version_of(self._service, request)
+        if version.references and context.on_loop:
+            raise RunOnThread  # what it refers to has to be read and put in
         text = self._service.standalone_text(version)
         return {**self._head(version), "SchemaDefinition": text, "DataFormat": version.data_format}
 
