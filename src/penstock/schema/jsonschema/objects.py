@@ -5,9 +5,10 @@ A content model is open where further properties may have any value, closed wher
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from penstock.schema.incompatibility import Incompatibility
-from penstock.schema.jsonschema.engine import Ask, Comparison, Findings, Rule
+from penstock.schema.jsonschema.engine import MAX_FINDINGS, Ask, Comparison, Findings, Rule
 from penstock.schema.jsonschema.facts import Facts, effective
 from penstock.schema.jsonschema.model import FALSE, TRUE, Node, step, type_names
 from penstock.schema.jsonschema.scalars import finding, limit
@@ -20,11 +21,12 @@ _CLOSED = "the writer's objects are closed"
 def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
     """What ``part`` asks of objects and the writer's do not keep to."""
     path = ask.path
-    found = list(_required(comparison, part, facts, path))
+    # No more are kept, and each branch of a wide oneOf would make as many.
+    found = list(islice(_required(comparison, part, facts, path), MAX_FINDINGS))
     least = max(facts.min_properties, len(facts.required))
     found.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
     found.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
-    found.extend(_dependent_required(part, facts, path))
+    found.extend(islice(_dependent_required(part, facts, path), MAX_FINDINGS))
     names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.names) if name not in part.properties)])
     comparison.spend(len(names) * (1 + len(part.patterns) + sum(len(node.patterns) for node in facts.nodes)))
     if part.properties or part.patterns or part.additional is not TRUE:
