@@ -225,7 +225,7 @@ def test_cross_products_end_within_a_bounded_number_of_steps(new, old, monkeypat
     spend = Comparison.spend
     monkeypatch.setattr(Comparison, "spend", lambda self, amount: (seen.append(self), spend(self, amount)))
     assert compared(new, old)
-    assert seen[-1].steps <= 25_001
+    assert seen[-1].steps <= 20_001
     assert compared(old, old) == []
 
 

@@ -91,6 +91,7 @@ def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) ->
     found = type_findings(part, facts, ask.path)
     if found:
         return found
+    comparison.spend(len(facts.values or ()) * part.limits_scalars)
     found = scalar_findings(part, facts, ask.path)
     if "object" in facts.types:
         found.extend((yield from object_findings(comparison, part, facts, ask)))

@@ -19,8 +19,8 @@ from penstock.schema.rules import JsonRules
 __all__ = ["MAX_FINDINGS", "Ask", "Comparison", "Findings", "Rule"]
 
 MAX_FINDINGS = 1_000
-_MAX_STEPS = 25_000
-_MAX_WORK = 400_000
+_MAX_STEPS = 20_000
+_MAX_WORK = 300_000
 
 Findings = tuple[Incompatibility, ...]
 Kind = Literal["covers", "part", "empty"]

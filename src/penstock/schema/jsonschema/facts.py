@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = ["Choice", "Facts", "effective", "gather", "value_obeys"]
 
 _MAX_LOOKED_UP = 5_000
 _MAX_ROUNDS = 20
+_MAX_OBEYED = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +27,7 @@ class Choice:
     exclusive: bool
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Facts:
     """The union of what ``nodes`` say. ``empty``: no value at all is accepted, as far as that shows at once."""
 
@@ -48,15 +50,29 @@ class Facts:
     negated: tuple[Node, ...] = ()
     conditional: tuple[Node, ...] = ()
     empty: bool = False
-    names: frozenset[str] = frozenset()
     _effective: dict[str, tuple[Node, ...]] = field(default_factory=dict)
 
     def property(self, name: str) -> tuple[Node, ...]:
         """The schemas for the property ``name``; FALSE alone where it cannot be there, none where it is free."""
         found = self._effective.get(name)
         if found is None:
-            found = self._effective[name] = _conjunction(node for part in self.nodes for node in effective(part, name) or ())
+            asking = (*self.listing.get(name, ()), *(part for part in self.loose if name not in part.properties))
+            found = self._effective[name] = _conjunction(node for part in asking for node in effective(part, name) or ())
         return found
+
+    @cached_property
+    def listing(self) -> dict[str, list[Node]]:
+        """The schemas that list a property, by its name."""
+        found: dict[str, list[Node]] = {}
+        for part in self.nodes:
+            for name in part.properties:
+                found.setdefault(name, []).append(part)
+        return found
+
+    @cached_property
+    def loose(self) -> tuple[Node, ...]:
+        """The schemas that say something about properties that they do not list."""
+        return tuple(part for part in self.nodes if part.patterns or part.additional is not TRUE)
 
     def item(self, index: int) -> tuple[Node, ...]:
         """The schemas for the item at ``index``."""
@@ -101,7 +117,6 @@ def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, im
         choices=_choices(parts),
         negated=tuple(node for part in parts if (node := part.child("not")) is not None),
         conditional=tuple(part for part in parts if part.child("if") is not None),
-        names=frozenset(name for part in parts for name in part.properties),
     )
     _tighten(facts)
     return facts
@@ -213,10 +228,12 @@ def _tighten(facts: Facts) -> None:
     if facts.values is None and facts.types <= {"null", "boolean"}:
         facts.values = tuple(value for value in (None, True, False) if types_of_value(value) <= facts.types)
     if facts.values is not None:
+        limiting = [part for part in facts.nodes if part.limits_scalars]
+        limiting = limiting if len(limiting) * len(facts.values) <= _MAX_OBEYED else []
         facts.values = tuple(
             value
             for value in facts.values
-            if types_of_value(value) <= facts.types and all(value_obeys(value, part) is not False for part in facts.nodes)
+            if types_of_value(value) <= facts.types and all(value_obeys(value, part) is not False for part in limiting)
         )
         facts.types = frozenset().union(*map(types_of_value, facts.values))
     if "fraction" not in facts.types and "integer" in facts.types:
@@ -239,7 +256,7 @@ def _impossible(facts: Facts) -> frozenset[str]:
     if facts.max_items is not None and facts.min_items > facts.max_items:
         found.add("array")
     least = max(facts.min_properties, len(facts.required))
-    few = len(facts.required) * sum(1 + len(part.patterns) for part in facts.nodes) <= _MAX_LOOKED_UP
+    few = len(facts.required) * sum(1 + len(part.patterns) for part in facts.loose) <= _MAX_LOOKED_UP
     if (facts.max_properties is not None and least > facts.max_properties) or (
         few and "object" in facts.types and any(facts.property(name) == (FALSE,) for name in facts.required)
     ):

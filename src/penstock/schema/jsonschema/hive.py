@@ -17,6 +17,7 @@ from penstock.schema.jsonschema.model import FALSE, JsonSchema, Node, constant, 
 __all__ = ["columns", "fields"]
 
 _TEXT = "string"
+_MAX_BRANCHES = 20
 _PLAIN = {"boolean": "boolean", "integer": "bigint", "string": _TEXT, "null": _TEXT}
 _UNFIT = re.compile(r"[,:<>`\s]")
 
@@ -65,14 +66,22 @@ class _Types:
     def __init__(self) -> None:
         self.constants: dict[str, Node] = {}
         self.done: dict[frozenset[int], str] = {}
+        self.known: dict[frozenset[int], Facts] = {}
 
     def facts(self, nodes: Sequence[Node]) -> Facts:
         """What holds for a value that all ``nodes`` accept, where alternatives come down to null or one other schema."""
+        key = frozenset(map(id, nodes))
+        if key not in self.known:
+            self.known[key] = self._facts(nodes)
+        return self.known[key]
+
+    def _facts(self, nodes: Sequence[Node]) -> Facts:
         facts = gather(nodes, self.constants, constant)
         for _ in range(MAX_HIVE_DEPTH):
             found = [
                 branch
                 for choice in facts.choices
+                if len(choice.branches) <= _MAX_BRANCHES
                 if len(real := [item for item in choice.branches if gather([item], {}, constant).types != {"null"}]) == 1
                 for branch in real
             ]

@@ -123,6 +123,12 @@ class Node:
         return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
 
     @cached_property
+    def limits_scalars(self) -> bool:
+        """Whether numbers or strings have to obey anything."""
+        bounds = (self.lower, self.upper, self.pattern, self.max_length)
+        return bool(self.multiples or self.min_length) or any(bound is not None for bound in bounds)
+
+    @cached_property
     def implied_types(self) -> frozenset[str]:
         """``types``, or without ``type`` the one type that all the keywords are about."""
         about = {kind for keyword in self.raw for kind, keywords in _ABOUT.items() if keyword in keywords}

@@ -26,9 +26,9 @@ def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) 
     least = max(facts.min_properties, len(facts.required))
     found.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
     found.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
-    found.extend(islice(_dependent_required(part, facts, path), MAX_FINDINGS))
-    names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.names) if name not in part.properties)])
-    comparison.spend(len(names) * (1 + len(part.patterns) + sum(len(node.patterns) for node in facts.nodes)))
+    found.extend(islice(_dependent_required(comparison, part, facts, path), MAX_FINDINGS))
+    names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.listing) if name not in part.properties)])
+    comparison.spend(len(names) * (1 + len(part.patterns) + sum(1 + len(node.patterns) for node in facts.loose)))
     if part.properties or part.patterns or part.additional is not TRUE:
         for name in names:
             found.extend((yield from _property(comparison, part, facts, name, path)))
@@ -48,7 +48,7 @@ def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> It
             continue
         if comparison.rules.defaults_fill_required and node is not None and "default" in node.raw:
             continue
-        known = name in facts.names
+        known = name in facts.listing
         unopen = not known and bool(facts.property(name))
         yield finding(
             path + (step("properties", name) if unopen and node is not None else step("required", name)),
@@ -78,7 +78,7 @@ def _property(comparison: Comparison, part: Node, facts: Facts, name: str, path:
         if node is TRUE or written == (FALSE,):
             continue
         inner: Findings = yield Ask("covers", node, written, where, inside=True)
-        if inner and (not listed or name not in facts.names):
+        if inner and (not listed or name not in facts.listing):
             text = _describe_property(node)
             added = _added(where, name, text, written, inner) if listed else _removed(where, name, node, written, inner)
             found.extend(_unless_lenient(comparison, added))
@@ -217,13 +217,13 @@ def _property_names(comparison: Comparison, part: Node, facts: Facts, path: str)
     return list(found)
 
 
-def _dependent_required(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
+def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
+    depending = [other.dependent_required for other in facts.nodes if other.dependent_required]
+    comparison.spend(len(part.dependent_required) * (1 + len(depending)))
     for name, needed in part.dependent_required.items():
-        if facts.property(name) == (FALSE,):
-            continue
-        theirs = [other.dependent_required[name] for other in facts.nodes if name in other.dependent_required]
+        theirs = [names[name] for names in depending if name in names]
         missing = [item for item in needed if item not in facts.required and not any(item in names for names in theirs)]
-        if not missing:
+        if not missing or facts.property(name) == (FALSE,):
             continue
         keyword = "dependentRequired" if "dependentRequired" in part.raw else "dependencies"
         written = {item for names in theirs for item in names}

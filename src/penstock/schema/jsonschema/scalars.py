@@ -44,6 +44,8 @@ def type_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
 
 def scalar_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
     """Bounds, lengths and patterns that the reader asks for and the writer does not keep to."""
+    if not part.limits_scalars:
+        return []
     if facts.values is not None and all(value_obeys(value, part) is True for value in facts.values):
         return []
     found: list[Incompatibility] = []
