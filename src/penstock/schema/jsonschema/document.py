@@ -10,7 +10,7 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.json_text import read_json
 from penstock.schema.jsonschema.drafts import DRAFT_07, Draft, draft_of, subschemas
-from penstock.schema.jsonschema.library import check_by_library, check_pattern
+from penstock.schema.jsonschema.library import check_by_library, check_pattern, check_syntax
 from penstock.schema.jsonschema.rewriting import for_library
 
 __all__ = ["BASE", "Document", "Place", "escape", "read_document", "validator_of"]
@@ -158,7 +158,8 @@ def read_document(text: str, references: Sequence[ReferencedText] = ()) -> Docum
     _check_patterns(document.patterns)
     document.resolve_all()
     _check_patterns(document.patterns)
-    _library_validator(document, exact=False)
+    for where, schema, its_draft in [*_others(document).values(), ("", document.root, draft)]:
+        check_syntax(for_library(schema, exact=False), its_draft, where)
     _check_cycles(document)
     return document
 
@@ -197,18 +198,19 @@ def validator_of(document: Document) -> Any:
 
     :class:`InvalidSchema` where a pattern is so large that it is not compiled.
     """
-    return _library_validator(document, exact=True)
+    others = {uri: for_library(schema, exact=True) for uri, (_, schema, _) in _others(document).items()}
+    return check_by_library(for_library(document.root, exact=True), document.draft, BASE, others)
 
 
-def _library_validator(document: Document, *, exact: bool) -> Any:
+def _others(document: Document) -> dict[str, tuple[str, Any, Draft]]:
+    """The referenced definitions by URI: what goes before their paths, text, draft."""
     others: dict[str, tuple[str, Any, Draft]] = {}
     for uri, schema in document.resources.items():
         place = document.places.get(id(schema))
         # Those inside another schema come to the library with its text.
         if schema is not document.root and (place is None or place.path.endswith("#")):
-            name = place.path if place else ""
-            others[uri] = (name, for_library(schema, exact=exact), place.draft if place else document.draft)
-    return check_by_library(for_library(document.root, exact=exact), document.draft, BASE, others)
+            others[uri] = (place.path if place else "", schema, place.draft if place else document.draft)
+    return others
 
 
 def _check_cycles(document: Document) -> None:

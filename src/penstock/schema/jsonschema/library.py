@@ -1,7 +1,8 @@
 """The jsonschema-rs library behind one door: imported on first use, kept from looking anything up, bounded in its work."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,7 @@ from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.jsonschema.drafts import Draft
 
-__all__ = ["check_by_library", "check_pattern", "matches", "without_repetitions"]
+__all__ = ["check_by_library", "check_pattern", "check_syntax", "matches", "without_repetitions"]
 
 _MAX_PATTERN = 5_000
 _BACKTRACKS = 1_000
@@ -31,25 +32,40 @@ def _library() -> ModuleType:
     return jsonschema_rs
 
 
-def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, tuple[str, Any, Draft]]) -> Any:
+def check_syntax(schema: Any, draft: Draft, where: str) -> None:
+    """Hold ``schema`` against the meta-schema of ``draft``; :class:`InvalidSchema` with the path of the offending member.
+
+    ``where`` goes before its path. No validator is made: the library makes one for each way that leads to a schema with a
+    URI of its own, and the ways double where each of a row of schemas refers to the two before it.
+    """
+    library = _library()
+    if isinstance(schema, dict):
+        uri = draft.uri + "#" if draft.ref_stands_alone else draft.uri
+        with _explained(library, draft, where):
+            library.meta.validate({**schema, "$schema": uri})
+
+
+def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, Any]) -> Any:
     """The validator of ``schema``, held against its draft's meta-schema first.
 
-    ``others`` are the schemas it may refer to, by URI, with what goes before their paths. Raises :class:`InvalidSchema` with
-    the path of the offending member. Neither a URL nor a file is ever followed.
+    ``others`` are the schemas it may refer to, by URI. Raises :class:`InvalidSchema` with the path of the offending member.
+    Neither a URL nor a file is ever followed.
     """
     library = _library()
     number = getattr(library, draft.validator.removesuffix("Validator"))
-    resources = [(uri, other) for uri, (_, other, _) in others.items()]
+    resources = list(others.items())
     options: dict[str, Any] = {"retriever": _refuse, "validate_formats": False, "pattern_options": _pattern_options(library)}
-    where = ""
-    try:
+    with _explained(library, draft, ""):
         if resources:
             options["registry"] = library.Registry(resources, draft=number, retriever=_refuse)
-        for uri, (name, other, its_draft) in others.items():
-            where = name
-            getattr(library, its_draft.validator)(other, base_uri=uri, **options)
-        where = ""
         return getattr(library, draft.validator)(schema, base_uri=base, **options)
+
+
+@contextmanager
+def _explained(library: ModuleType, draft: Draft, where: str) -> Iterator[None]:
+    """Turn the library's errors into :class:`InvalidSchema`."""
+    try:
+        yield
     except library.ValidationError as error:
         path = where + "".join(f"/{_escape(str(step))}" for step in error.instance_path)
         message = str(error.message)
