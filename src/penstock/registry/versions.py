@@ -1,6 +1,7 @@
 """Schema versions: register under the schema's policy, find, compare, delete."""
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,8 +28,8 @@ from penstock.registry.model import AVAILABLE, FAILURE, Reference, RegistryLimit
 from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
-from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, check, relevant
-from penstock.schema.errors import InvalidSchema
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, check, relevant
+from penstock.schema.errors import InvalidSchema, TooComplex
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import GLUE_RULES, CompatibilityRules
@@ -42,6 +43,7 @@ _ATTEMPTS = 200
 _LOCKS = 64
 _MAX_DELETED = 25
 _MAX_CONFLICTS = 100
+_MAX_JUDGING_SECONDS = 10.0  # of the processor, for one definition against all versions that its mode picks
 _PAGE = 1_000
 
 
@@ -207,8 +209,24 @@ class Versions:
     def _hold(
         self, mode: CompatibilityMode, new: ParsedSchema, earlier: Sequence[Version], rules: CompatibilityRules
     ) -> CompatibilityVerdict:
-        compared = [(version.number, self._definitions.of(version)) for version in earlier]
-        return check(format_of(new.data_format), mode, new, compared, rules)
+        picked = set(relevant(mode, [version.number for version in earlier]))
+        compared = [version for version in earlier if version.number in picked]
+        conflicts: list[Conflict] = []
+        started = time.thread_time()
+        # One at a time, the latest first: a long history parsed at once would not fit into memory.
+        for version in reversed(compared):
+            if time.thread_time() - started > _MAX_JUDGING_SECONDS:
+                raise TooComplex(
+                    f"The definition is too large to compare with all {len(compared)} versions: after "
+                    f"{_MAX_JUDGING_SECONDS:.0f} seconds, version {version.number} was next.",
+                    remedy="Compare with the latest version alone, by another compatibility, or move the schema's checkpoint.",
+                )
+            one = [(version.number, self._definitions.of(version))]
+            conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)
+            if len(conflicts) >= _MAX_CONFLICTS:
+                break
+        checked = tuple(version.number for version in compared)
+        return CompatibilityVerdict(mode=mode, checked=checked, conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
 
     def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
         """A definition of no schema in particular; :class:`InvalidSchema`, :class:`BadReference` for its references."""

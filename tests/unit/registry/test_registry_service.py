@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from penstock.errors import InvalidInput
+from penstock.registry import versions
 from penstock.registry.errors import (
     BadReference,
     MetadataNotFound,
@@ -24,7 +25,7 @@ from penstock.registry.model import RegistryLimits, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.schema.errors import InvalidSchema, NoColumns
+from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.hive import HiveColumn
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
@@ -184,6 +185,15 @@ def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
     service.schemas.update(KEY, checkpoint=1)
     assert not service.versions.judge(KEY, record(a="string", d=("int", 0))).compatible
     assert service.schemas.get(KEY).checkpoint == 1
+
+
+def test_a_history_that_takes_too_long_to_compare_with_is_refused(service, monkeypatch):
+    create(service, "FULL_ALL", record(a="int"))
+    service.versions.register(KEY, record(a="int", b=("int", 0)))
+    monkeypatch.setattr(versions, "_MAX_JUDGING_SECONDS", -1.0)
+    with pytest.raises(TooComplex, match="all 2 versions"):
+        service.versions.register(KEY, record(a="int", c=("int", 0)))
+    assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
 
 
 def test_disabled_takes_no_new_versions(service):
