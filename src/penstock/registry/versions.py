@@ -219,7 +219,7 @@ class Versions:
                 raise TooComplex(
                     f"The definition is too large to compare with all {len(compared)} versions: after "
                     f"{_MAX_JUDGING_SECONDS:.0f} seconds, version {version.number} was next.",
-                    remedy="Compare with the latest version alone, by another compatibility, or move the schema's checkpoint.",
+                    remedy="Compare with the latest version alone by another compatibility, or move the checkpoint.",
                 )
             one = [(version.number, self._definitions.of(version))]
             conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)
