@@ -1,18 +1,21 @@
 """Who changed what, when, from where: the actor of a change, and the record that the store keeps of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from penstock.paging import Page, page
+from penstock.paging import Page, decode_token, encode_token, page
 
 __all__ = ["MAX_AUDIT_ENTRIES", "Actor", "AuditEntry", "AuditLog", "AuditTrail", "acting", "current_actor"]
 
 MAX_AUDIT_ENTRIES = 1_000_000
 """Older entries go when there are more."""
+
+_BATCH = 500
+_MAX_BATCHES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +78,34 @@ class AuditLog:
             return self._trail.list_audit(before, count, resource=resource)
 
         return page(f"audit:{resource or ''}", token, size, read, lambda entry: entry.number, kind=int)
+
+    def search(
+        self,
+        matches: Callable[[AuditEntry], bool],
+        *,
+        listing: str,
+        resource: str | None = None,
+        since: datetime | None = None,
+        token: str | None = None,
+        size: int = 50,
+    ) -> Page[AuditEntry]:
+        """A page of the changes that ``matches`` picks, the newest first, none older than ``since``.
+
+        ``listing`` names what is searched for. A page reads 10,000 changes at most: it may hold few or none and still have a
+        token, as CloudTrail's may.
+        """
+        before = decode_token(listing, token, int)
+        found: list[AuditEntry] = []
+        for _ in range(_MAX_BATCHES):
+            batch = self._trail.list_audit(before, _BATCH, resource=resource)
+            for entry in batch:
+                if since is not None and entry.time < since:
+                    return Page(items=found)
+                before = entry.number
+                if matches(entry):
+                    found.append(entry)
+                if len(found) == size:
+                    return Page(items=found, next_token=encode_token(listing, before))
+            if len(batch) < _BATCH:
+                return Page(items=found)
+        return Page(items=found, next_token=None if before is None else encode_token(listing, before))

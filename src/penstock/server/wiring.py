@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from penstock.access.keys import AccessKey, AccessStore
-from penstock.api.aws import athena, catalog, crawlers, registry, secretsmanager
+from penstock.api.aws import athena, catalog, cloudtrail, crawlers, registry, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
 from penstock.catalog.model import Column, SchemaReference
@@ -131,6 +131,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
             operations if database.is_sqlite else replace(operations, inline=frozenset())
             for operations in (
                 registry.operations(schemas),
+                cloudtrail.operations(schemas.audit),
                 catalog.operations(tables),
                 crawlers.operations(crawls),
                 athena.operations(statements),

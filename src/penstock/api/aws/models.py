@@ -19,7 +19,7 @@ from penstock.errors import EnvironmentProblem
 __all__ = ["SERVICES", "ServiceModel", "load_model"]
 
 # Services this server answers for; every other one is unknown to it.
-SERVICES = ("athena", "glue", "secretsmanager")
+SERVICES = ("athena", "cloudtrail", "glue", "secretsmanager")
 
 # Members of shapes that only document; dropping them halves what a model weighs in memory.
 _PROSE = ("documentation", "deprecatedMessage")

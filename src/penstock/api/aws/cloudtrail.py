@@ -1,0 +1,150 @@
+"""CloudTrail's LookupEvents over the registry's record of changes: what AWS's users ask when they ask who did it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.errors import InvalidInput
+from penstock.registry.audit import AuditEntry, AuditLog
+
+__all__ = ["operations"]
+
+Request = Mapping[str, Any]
+
+_PAGE = 50
+_SOURCE = "glue.amazonaws.com"
+_KINDS = {"registry": "AWS::Glue::Registry", "schema": "AWS::Glue::Schema", "version": "AWS::Glue::SchemaVersion"}
+
+# The record's own names of changes, where AWS calls the operation something else.
+_NAMES = {
+    "RegisterVersion": "RegisterSchemaVersion",
+    "DeleteVersions": "DeleteSchemaVersions",
+    "PutMetadata": "PutSchemaVersionMetadata",
+    "RemoveMetadata": "RemoveSchemaVersionMetadata",
+}
+
+
+class InvalidTimeRange(InvalidInput):
+    """The end lies before the start."""
+
+    aws_code = "InvalidTimeRangeException"
+
+
+class InvalidLookupAttributes(InvalidInput):
+    """More than one attribute, which CloudTrail refuses too."""
+
+    aws_code = "InvalidLookupAttributesException"
+
+
+def operations(log: AuditLog) -> OperationSet:
+    """LookupEvents, answered from ``log``."""
+
+    def lookup(request: Request, context: RequestContext) -> Request:
+        since, until = request.get("StartTime"), request.get("EndTime")
+        if since is not None and until is not None and until < since:
+            raise InvalidTimeRange("EndTime lies before StartTime.", remedy="Exchange the two.")
+        attribute = _attribute(request.get("LookupAttributes", ()))
+        found = log.search(
+            lambda entry: (until is None or entry.time <= until) and _matches(entry, attribute),
+            listing=_listing(request),
+            resource=_resource(attribute[1]) if attribute is not None and attribute[0] == "ResourceName" else None,
+            since=since,
+            token=request.get("NextToken"),
+            size=request.get("MaxResults", _PAGE),
+        )
+        events = [_event(entry, context) for entry in found.items]
+        return {"Events": events} | ({"NextToken": found.next_token} if found.next_token else {})
+
+    return OperationSet(service="cloudtrail", handlers={"LookupEvents": lookup})
+
+
+def _attribute(attributes: Any) -> tuple[str, str] | None:
+    if len(attributes) > 1:
+        raise InvalidLookupAttributes(
+            "LookupEvents takes one attribute.", remedy="Filter the events by the others yourself."
+        )
+    return (attributes[0]["AttributeKey"], attributes[0]["AttributeValue"]) if attributes else None
+
+
+def _listing(request: Request) -> str:
+    """A name of what is listed, so that a token goes with its own filters."""
+    wanted = [str(request.get(key)) for key in ("LookupAttributes", "StartTime", "EndTime")]
+    return f"events:{hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
+
+
+def _matches(entry: AuditEntry, attribute: tuple[str, str] | None) -> bool:
+    if attribute is None:
+        return True
+    key, value = attribute
+    tests: dict[str, Callable[[], bool]] = {
+        "EventId": lambda: value == _event_id(entry),
+        "EventName": lambda: value == _name(entry),
+        "ReadOnly": lambda: value == "false",
+        "Username": lambda: value == _user(entry),
+        "ResourceType": lambda: value == _kind(entry),
+        "ResourceName": lambda: _resource(value) == entry.resource,
+        "EventSource": lambda: value == _SOURCE,
+    }
+    # AccessKeyId, which the record does not hold, finds nothing.
+    return key in tests and tests[key]()
+
+
+def _resource(name: str) -> str:
+    """The resource that a name or an ARN means."""
+    return name.split(":", 5)[5] if name.startswith("arn:") and name.count(":") >= 5 else name
+
+
+def _event_id(entry: AuditEntry) -> str:
+    digits = f"{entry.number:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _name(entry: AuditEntry) -> str:
+    return _NAMES.get(entry.operation, entry.operation)
+
+
+def _user(entry: AuditEntry) -> str:
+    return entry.principal.rpartition("/")[2]
+
+
+def _kind(entry: AuditEntry) -> str:
+    return _KINDS.get(entry.resource.partition("/")[0], "AWS::Glue::DataCatalog")
+
+
+def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
+    return {
+        "EventId": _event_id(entry),
+        "EventName": _name(entry),
+        "ReadOnly": "false",
+        "EventTime": entry.time,
+        "EventSource": _SOURCE,
+        "Username": _user(entry),
+        "Resources": [{"ResourceType": _kind(entry), "ResourceName": entry.resource}],
+        "CloudTrailEvent": json.dumps(_record(entry, context)),
+    }
+
+
+def _record(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
+    """The event as CloudTrail records it, as far as the members are known here."""
+    return {
+        "eventVersion": "1.11",
+        "userIdentity": {"arn": entry.principal, "accountId": context.account},
+        "eventTime": _time(entry.time),
+        "eventSource": _SOURCE,
+        "eventName": _name(entry),
+        "awsRegion": context.region,
+        "sourceIPAddress": entry.client,
+        "requestParameters": {"resource": entry.resource},
+        "responseElements": {"outcome": entry.outcome},
+        "eventID": _event_id(entry),
+        "readOnly": False,
+        "eventType": "AwsApiCall",
+        "recipientAccountId": context.account,
+    }
+
+
+def _time(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
