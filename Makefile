@@ -26,7 +26,7 @@ demo: setup
 	$(BIN)/penstock demo
 
 test: setup-dev
-	$(BIN)/pytest
+	$(BIN)/pytest tests/unit tests/integration
 
 test-unit: python environment-dev
 	$(BIN)/pytest tests/unit
