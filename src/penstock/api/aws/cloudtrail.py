@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.errors import InvalidInput
@@ -79,17 +80,10 @@ def _matches(entry: AuditEntry, attribute: tuple[str, str] | None) -> bool:
     if attribute is None:
         return True
     key, value = attribute
-    tests: dict[str, Callable[[], bool]] = {
-        "EventId": lambda: value == _event_id(entry),
-        "EventName": lambda: value == _name(entry),
-        "ReadOnly": lambda: value == "false",
-        "Username": lambda: value == _user(entry),
-        "ResourceType": lambda: value == _kind(entry),
-        "ResourceName": lambda: _resource(value) == entry.resource,
-        "EventSource": lambda: value == _SOURCE,
-    }
+    if key == "ResourceName":
+        return entry.resource == _resource(value)
     # AccessKeyId, which the record does not hold, finds nothing.
-    return key in tests and tests[key]()
+    return key in _VALUES and _VALUES[key](entry) == value
 
 
 def _resource(name: str) -> str:
@@ -98,8 +92,7 @@ def _resource(name: str) -> str:
 
 
 def _event_id(entry: AuditEntry) -> str:
-    digits = f"{entry.number:032x}"
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return str(UUID(int=entry.number))
 
 
 def _name(entry: AuditEntry) -> str:
@@ -112,6 +105,17 @@ def _user(entry: AuditEntry) -> str:
 
 def _kind(entry: AuditEntry) -> str:
     return _KINDS.get(entry.resource.partition("/")[0], "AWS::Glue::DataCatalog")
+
+
+_VALUES: dict[str, Callable[[AuditEntry], str]] = {
+    "EventId": _event_id,
+    "EventName": _name,
+    "ReadOnly": lambda _: "false",
+    "Username": _user,
+    "ResourceType": _kind,
+    "EventSource": lambda _: _SOURCE,
+}
+"""What an attribute is compared with."""
 
 
 def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
