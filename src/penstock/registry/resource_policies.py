@@ -10,9 +10,10 @@ from hashlib import sha256
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
-from penstock.registry.errors import ConditionFailed, ResourceNotFound, ResourcePolicyNotFound
-from penstock.registry.identity import Identity, registry_resource, schema_resource
+from penstock.registry.errors import ConditionFailed, ResourcePolicyNotFound
+from penstock.registry.identity import Identity
 from penstock.registry.model import ResourcePolicy
+from penstock.registry.resources import existing_resource
 from penstock.registry.store import RegistryStore
 
 __all__ = ["ResourcePolicies"]
@@ -75,14 +76,7 @@ class ResourcePolicies:
     def _resource(self, resource_arn: str | None) -> str:
         if resource_arn is None or self._identity.is_catalog(resource_arn):
             return _CATALOG
-        target = self._identity.resource(resource_arn)
-        if isinstance(target, str):
-            if self._store.get_registry(target) is None:
-                raise ResourceNotFound(resource_arn)
-            return registry_resource(target)
-        if self._store.get_schema(target) is None:
-            raise ResourceNotFound(resource_arn)
-        return schema_resource(target)
+        return existing_resource(self._store, self._identity, resource_arn)
 
 
 def _hash(text: str) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from penstock.errors import InvalidInput
-from penstock.registry.errors import ResourceNotFound
-from penstock.registry.identity import Identity, registry_resource, schema_resource
+from penstock.registry.identity import Identity
 from penstock.registry.model import RegistryLimits
+from penstock.registry.resources import existing_resource
 from penstock.registry.store import RegistryStore
 
 __all__ = ["Tags", "check_tags"]
@@ -46,11 +46,4 @@ class Tags:
         self._store.remove_tags(self._resource(resource_arn), keys)
 
     def _resource(self, resource_arn: str) -> str:
-        target = self._identity.resource(resource_arn)
-        if isinstance(target, str):
-            if self._store.get_registry(target) is None:
-                raise ResourceNotFound(resource_arn)
-            return registry_resource(target)
-        if self._store.get_schema(target) is None:
-            raise ResourceNotFound(resource_arn)
-        return schema_resource(target)
+        return existing_resource(self._store, self._identity, resource_arn)
