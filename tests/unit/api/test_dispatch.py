@@ -15,8 +15,8 @@ from botocore.credentials import Credentials
 
 from penstock.access.authenticate import Authenticator, KeyCache
 from penstock.access.keys import AccessKey
+from penstock.api import workers
 from penstock.api.aws import body as bodies
-from penstock.api.aws import dispatch
 from penstock.api.aws.dispatch import AwsApp, Served
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet, RequestContext, RunOnThread
@@ -322,7 +322,7 @@ def test_counts_and_times_every_request(world: World) -> None:
 
 
 def test_slows_clients_down_when_too_many_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "_MAX_WAITING", 0)
+    monkeypatch.setattr(workers, "_MAX_WAITING", 0)
     assert world.call("AWSGlue.RegisterSchemaVersion", {}).body["__type"] == "ThrottlingException"
 
 

@@ -4,10 +4,8 @@ This is the server's hot path. Operations marked inline run on the event loop; t
 Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
@@ -18,9 +16,10 @@ from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.sigv4 import SignedRequest
 from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
-from penstock.api.aws.errors import RenderedError, Throttled, render
+from penstock.api.aws.errors import RenderedError, render
 from penstock.api.aws.operations import RequestContext, RunOnThread
 from penstock.api.aws.throttle import Throttle
+from penstock.api.workers import Workers
 from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp", "Observer", "Served"]
@@ -29,7 +28,6 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
 _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
 
 
@@ -93,12 +91,11 @@ class AwsApp:
         self._region = region
         self._observer = observer
         self._throttle = throttle
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock-api")
-        self._waiting = 0
+        self._workers = Workers(threads, name="penstock-api")
 
     def close(self) -> None:
         """Let running handlers end and start no more."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -160,7 +157,7 @@ class AwsApp:
                 return _work(endpoint, raw, context)
             except RunOnThread:
                 context = replace(context, on_loop=False)
-        answer: bytes = await self._on_thread(_work_as, endpoint, raw, context)
+        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context)
         return answer
 
     async def _caller(self, request: SignedRequest, service: Service) -> Caller:
@@ -171,7 +168,7 @@ class AwsApp:
         keys = self._authenticator.keys
         key = keys.fresh(claim.access_key_id)
         if key is None:
-            key = await self._on_thread(keys.fetch, claim.access_key_id)
+            key = await self._workers.run(keys.fetch, claim.access_key_id)
         caller = self._authenticator.prove(claim, request, key)
         # After the proof: nobody uses up another one's share.
         self._count(claim.access_key_id)
@@ -180,15 +177,6 @@ class AwsApp:
     def _count(self, access_key_id: str) -> None:
         if self._throttle is not None:
             self._throttle.take(access_key_id)
-
-    async def _on_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        if self._waiting >= _MAX_WAITING:
-            raise Throttled("Rate exceeded", remedy="The server has too many requests in flight: back off and try again.")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-        finally:
-            self._waiting -= 1
 
     def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
         service = exchange.service

@@ -1,9 +1,7 @@
 """Confluent's interface as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from random import getrandbits
 from typing import Any
 
@@ -12,13 +10,13 @@ import orjson
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.api.aws.body import ClientGone, parse_json, read_body
 from penstock.api.aws.dispatch import Observer, Served
-from penstock.api.aws.errors import Throttled
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import prove, read_credentials
 from penstock.api.confluent.errors import Rendered, WrongMediaType, render
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Router
 from penstock.api.confluent.shapes import Shapes
+from penstock.api.workers import Workers
 from penstock.registry.audit import Actor, acting
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_ids import SubjectIds
@@ -31,7 +29,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _SERVICE = "confluent"
-_MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
 _V1 = b"application/vnd.schemaregistry.v1+json"
 _ANSWERED_TYPES = (_V1, b"application/vnd.schemaregistry+json", b"application/json")
 # What a browser sends across sites without asking: never JSON, so never a request of a registry's client.
@@ -98,12 +95,11 @@ class ConfluentApp:
         self._keys = keys
         self._anonymous = Caller(account=account, principal="anonymous")
         self._observer = observer
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="penstock-confluent")
-        self._waiting = 0
+        self._workers = Workers(threads, name="penstock-confluent")
 
     def close(self) -> None:
         """Let running handlers end and start no more."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
@@ -152,7 +148,7 @@ class ConfluentApp:
         actor = Actor(principal=exchange.caller.principal, client=exchange.client)
         if exchange.match.route.inline and not request.query.text("format"):
             return Rendered(status=200, code=200, body=_work(exchange.match, request, actor))
-        answered: bytes = await self._on_thread(_work, exchange.match, request, actor)
+        answered: bytes = await self._workers.run(_work, exchange.match, request, actor)
         return Rendered(status=200, code=200, body=answered)
 
     async def _caller(self, exchange: _Exchange) -> Caller:
@@ -161,17 +157,8 @@ class ConfluentApp:
         credentials = read_credentials(exchange.headers.get("authorization", ""))
         key = self._keys.fresh(credentials[0])
         if key is None:
-            key = await self._on_thread(self._keys.fetch, credentials[0])
+            key = await self._workers.run(self._keys.fetch, credentials[0])
         return prove(credentials, key)
-
-    async def _on_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        if self._waiting >= _MAX_WAITING:
-            raise Throttled("Rate exceeded", remedy="The server has too many requests in flight: back off and try again.")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-        finally:
-            self._waiting -= 1
 
 
 def _work(match: Match, request: Request, actor: Actor) -> bytes:
