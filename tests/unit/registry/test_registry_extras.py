@@ -25,25 +25,11 @@ from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES
-from penstock.store.memory.registry import MemoryRegistryStore
-from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
 
 KEY, USER = SchemaKey("r", "s"), SchemaKey("r", "user")
 ADDRESS = '{"type":"record","name":"a.Address","fields":[{"name":"city","type":"string"}]}'
 PERSON = '{"type":"record","name":"a.Person","fields":[{"name":"home","type":"a.Address"}]}'
 TEAM = '{"type":"record","name":"a.Team","fields":[{"name":"lead","type":"a.Person"}]}'
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
-    if request.param == "memory":
-        yield MemoryRegistryStore()
-        return
-    database = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
-    database.create_all()
-    yield SqlRegistryStore(database)
-    database.close()
 
 
 @pytest.fixture

@@ -27,23 +27,9 @@ from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.hive import HiveColumn
-from penstock.store.memory.registry import MemoryRegistryStore
-from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
 
 KEY = SchemaKey("r", "s")
 ARN = "arn:aws:glue:us-east-1:000000000000"
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
-    if request.param == "memory":
-        yield MemoryRegistryStore()
-        return
-    database = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
-    database.create_all()
-    yield SqlRegistryStore(database)
-    database.close()
 
 
 @pytest.fixture
