@@ -6,6 +6,7 @@ import pytest
 
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
+from penstock.testing.kinesis import KinesisStandIn, running_kinesis
 
 
 @pytest.fixture(scope="session")
@@ -14,4 +15,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     port, controller_port = free_ports(2)
     folder = tmp_path_factory.mktemp("broker")
     with Broker(folder=folder, port=port, controller_port=controller_port, password="integration-tests") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kinesis() -> Iterator[KinesisStandIn]:
+    """An empty Kinesis; ``kinesis.client()`` is boto3's client, ``kinesis.create_stream(name, shards=2)`` makes a stream."""
+    with running_kinesis() as running:
         yield running

@@ -1,0 +1,113 @@
+"""A Kinesis stand-in for tests: moto's server in a child process, on a free port, with nothing in it.
+
+It has streams, shards and their splitting, sequence numbers, put_record(s) and all kinds of shard iterators. It does not
+bound the size of a record and asks for no signature. Needs the packages ``moto``, ``flask`` and ``flask-cors``.
+"""
+
+import contextlib
+import importlib.util
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.child import Child, Service
+from penstock.local.ports import free_ports
+from penstock.names import DEFAULT_REGION
+
+__all__ = ["KinesisStandIn", "running_kinesis"]
+
+_PACKAGES = ("moto", "flask", "flask_cors")
+_WAIT = {"Delay": 1, "MaxAttempts": 30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KinesisStandIn:
+    """A stand-in that answers at ``endpoint_url``, whatever the credentials."""
+
+    endpoint_url: str
+    region: str = DEFAULT_REGION
+
+    def client(self, **overrides: Any) -> Any:
+        """A boto3 client of Kinesis, without retries."""
+        options: dict[str, Any] = {
+            "endpoint_url": self.endpoint_url,
+            "region_name": self.region,
+            "aws_access_key_id": "AKIATESTING",
+            "aws_secret_access_key": "testing",
+            "config": Config(retries={"total_max_attempts": 1}),
+        }
+        make_client: Any = boto3.session.Session().client
+        return make_client("kinesis", **(options | overrides))
+
+    def environment(self) -> dict[str, str]:
+        """Variables that point Kinesis clients of a child process here; keys and region come from elsewhere."""
+        return {"AWS_ENDPOINT_URL_KINESIS": self.endpoint_url}
+
+    def create_stream(self, name: str, *, shards: int = 1) -> list[str]:
+        """Make a stream and wait until it is ACTIVE; the ids of its shards."""
+        client = self.client()
+        client.create_stream(StreamName=name, ShardCount=shards)
+        client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig=_WAIT)
+        return [shard["ShardId"] for shard in client.list_shards(StreamName=name)["Shards"]]
+
+    def records(self, stream: str) -> list[dict[str, Any]]:
+        """All records of a stream, shard by shard, as get_records gives them."""
+        client = self.client()
+        found: list[dict[str, Any]] = []
+        for shard in client.list_shards(StreamName=stream)["Shards"]:
+            iterator = client.get_shard_iterator(
+                StreamName=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+            )["ShardIterator"]
+            while True:
+                page = client.get_records(ShardIterator=iterator)
+                found.extend(page["Records"])
+                iterator = page.get("NextShardIterator")
+                if not page["Records"] or not iterator:
+                    break
+        return found
+
+
+@contextlib.contextmanager
+def running_kinesis() -> Iterator[KinesisStandIn]:
+    """A stand-in for the time of the block.
+
+    Raises :class:`EnvironmentProblem` where moto is not installed, and with its own words where it does not start.
+    """
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EnvironmentProblem(
+            f"The Kinesis stand-in needs {', '.join(missing)}.", remedy="pip install moto flask flask-cors"
+        )
+    (port,) = free_ports(1)
+    service = Service(
+        name="kinesis",
+        title="The Kinesis stand-in",
+        command=lambda: _command(port),
+        is_ready=lambda: _listens(port),
+    )
+    with tempfile.TemporaryDirectory(prefix="penstock-kinesis-") as folder:
+        child = Child(service, Path(folder) / "kinesis.log")
+        try:
+            child.start()
+            child.wait_ready()
+            yield KinesisStandIn(endpoint_url=f"http://127.0.0.1:{port}")
+        finally:
+            child.stop()
+
+
+def _command(port: int) -> Sequence[str]:
+    return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
