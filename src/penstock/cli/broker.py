@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import broker_credentials
-from penstock.produce.broker import BrokerSettings
 
 __all__ = ["broker_settings"]
 

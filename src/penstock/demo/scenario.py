@@ -17,6 +17,7 @@ from confluent_kafka import KafkaException, Message
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
 from penstock.demo.children import Batches, ChildFailed, Command, Job, KillInBatch, penstock, read_batches
 from penstock.demo.cloud import DATABASE, REGISTRY, SCHEMA, TOPIC, Cloud
@@ -26,7 +27,6 @@ from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHE
 from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
 from penstock.local.instance import Instance
 from penstock.local.ports import free_ports
-from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchema

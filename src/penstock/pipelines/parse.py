@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.document import Section, load_document
 from penstock.pipelines.model import (
     MAX_BRANCHES,
     CatalogTarget,
@@ -20,12 +19,12 @@ from penstock.pipelines.model import (
     Transform,
     Trigger,
 )
+from penstock.settings.document import Section, load_document, read_text
 
 __all__ = ["parse_pipeline", "read_pipeline"]
 
 _PROTOCOLS: tuple[SecurityProtocol, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _POLICIES: tuple[Policy, ...] = ("fail", "warn", "ignore")
-_MAX_FILE = 2_000_000  # bytes
 
 
 def read_pipeline(path: Path, environment: Mapping[str, str] | None = None) -> Pipeline:
@@ -33,14 +32,7 @@ def read_pipeline(path: Path, environment: Mapping[str, str] | None = None) -> P
 
     ``environment`` serves ``${NAME}``; None means this process's. Raises :class:`InvalidInput` with file and line.
     """
-    try:
-        if path.stat().st_size > _MAX_FILE:
-            raise InvalidInput(f"{path} has over {_MAX_FILE:,} bytes; that is no pipeline.")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{path} is not UTF-8 text.") from None
+    text = read_text(path, "pipeline")
     return parse_pipeline(
         text, origin=str(path), environment=os.environ if environment is None else environment, folder=path.parent
     )

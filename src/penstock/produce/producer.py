@@ -13,8 +13,8 @@ from uuid import UUID
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as KafkaProducer
 
+from penstock.client.broker import FINAL, NO_TOPIC, BrokerSettings, broker_problem
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.produce.broker import FINAL, NO_TOPIC, BrokerSettings, broker_problem
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchemas
 from penstock.serdes.codec import MessageWriter, message_writer

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from penstock.client.broker import FINAL, BrokerSettings, broker_problem
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.produce.broker import FINAL, BrokerSettings, broker_problem
 
 __all__ = ["last_records", "spread"]
 

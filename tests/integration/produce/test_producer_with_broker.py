@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
-from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
 from penstock.produce.run import send_all
 from penstock.schema.version import SchemaVersion

@@ -12,11 +12,11 @@ from uuid import UUID, uuid4
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from penstock.client.broker import BrokerSettings
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import BrokerCredentials
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
-from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes import frame

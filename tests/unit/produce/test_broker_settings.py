@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
+from penstock.client.broker import BrokerSettings, broker_problem
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, PenstockError
-from penstock.produce.broker import BrokerSettings, broker_problem
 
 LOGIN = BrokerCredentials(username="u", password="p")
 

@@ -7,25 +7,44 @@ an environment variable; nothing else reads the environment.
 import difflib
 import re
 from collections.abc import Mapping
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 
 from penstock.errors import InvalidInput
 
-__all__ = ["Section", "load_document"]
+__all__ = ["Section", "load_document", "read_text"]
 
 MAX_CHARACTERS = 1_000_000
+_MAX_FILE = 2_000_000  # bytes
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _Choice = TypeVar("_Choice", bound=str)
 
 
-def load_document(text: str, *, origin: str, environment: Mapping[str, str]) -> "Section":
-    """The top mapping of ``text``; :class:`InvalidInput` names ``origin`` and the line of what is wrong."""
+def read_text(path: Path, what: str) -> str:
+    """The text of ``what`` (``pipeline``) in the file ``path``; :class:`InvalidInput` where it cannot be one."""
+    try:
+        if path.stat().st_size > _MAX_FILE:
+            raise InvalidInput(f"{path} has over {_MAX_FILE:,} bytes; that is no {what}.")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not UTF-8 text.") from None
+
+
+def load_document(
+    text: str, *, origin: str, environment: Mapping[str, str], what: str = "pipeline", first: str = "name"
+) -> "Section":
+    """The top mapping of ``text``; :class:`InvalidInput` names ``origin`` and the line of what is wrong.
+
+    ``what`` is what the text should be, and ``first`` the key that one begins with, for messages.
+    """
     if len(text) > MAX_CHARACTERS:
-        raise InvalidInput(f"{origin} has over {MAX_CHARACTERS:,} characters; that is no pipeline.")
+        raise InvalidInput(f"{origin} has over {MAX_CHARACTERS:,} characters; that is no {what}.")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -35,7 +54,7 @@ def load_document(text: str, *, origin: str, environment: Mapping[str, str]) -> 
     except yaml.YAMLError as error:
         raise InvalidInput(f"{origin}: this is not YAML: {error}.") from None
     if not isinstance(node, yaml.MappingNode):
-        raise InvalidInput(f"{origin}:1: a pipeline is a mapping that begins with 'name:'.")
+        raise InvalidInput(f"{origin}:1: a {what} is a mapping that begins with '{first}:'.")
     return Section(node, path="", origin=origin, environment=environment)
 
 
@@ -128,7 +147,7 @@ class Section:
         value = self.text(*names)
         if value is None:
             return None
-        if not re.fullmatch(r"\d[\d_]*", value) or not minimum <= int(value) <= maximum:
+        if not re.fullmatch(r"-?\d[\d_]*", value) or not minimum <= int(value) <= maximum:
             raise self.fault(
                 f"'{self._path}{names[0]}' is '{value}', not a whole number from {minimum:,} to {maximum:,}",
                 key=self._given(names),
@@ -179,6 +198,29 @@ class Section:
         if not all(isinstance(each, yaml.ScalarNode) for each in nodes):
             raise self.fault(f"'{self._path}{name}' has to be a list of words", key=name)
         return tuple(self._filled(name, str(each.value)) for each in nodes)
+
+    def sections(self, *names: str) -> "list[Section]":
+        """The mappings of a list; empty where it is not given."""
+        taken = self._take(names)
+        if taken is None:
+            return []
+        name, node = taken
+        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(each, yaml.MappingNode) for each in node.value):
+            raise self.fault(f"'{self._path}{name}' has to be a list of mappings", key=name)
+        return [
+            Section(each, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
+            for index, each in enumerate(node.value)
+        ]
+
+    def plain(self, *names: str) -> Any:
+        """The value as YAML reads it (mappings, lists, numbers, texts), no variables filled in; None where not given."""
+        taken = self._take(names)
+        if taken is None:
+            return None
+        try:
+            return yaml.SafeLoader.construct_document(yaml.SafeLoader(""), taken[1])
+        except yaml.YAMLError as error:
+            raise self.fault(f"'{self._path}{taken[0]}' cannot be read: {error}", key=taken[0]) from None
 
     def mapping(self, *names: str) -> dict[str, str]:
         """A mapping of words to words; empty where it is not given."""
