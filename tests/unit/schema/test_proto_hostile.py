@@ -3,14 +3,13 @@
 import base64
 import multiprocessing
 import os
-import resource
 import shutil
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 from penstock.errors import EnvironmentProblem
+from penstock.schema.effort import spent
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf import compiler, worker
@@ -101,7 +101,7 @@ def test_refused_or_read(body):
         "message A {" + "".join(f"map<int32, A> f{number} = {number + 1};" for number in range(4_500)) + "}",
         "message A {" + "".join(f"oneof o{number} {{ int32 f{number} = {number + 1}; }}" for number in range(3_800)) + "}",
         "message A {} enum E {" + "".join(f"V{number} = {number};" for number in range(9_000)) + "}",
-        "message A { reserved " + ", ".join(f"{2 * number + 1}" for number in range(20_000)) + "; }",
+        "message A { reserved " + ", ".join(f"{2 * number + 1}" for number in range(5_000)) + "; }",
         "message A {} service S {" + "".join(f"rpc R{number}(A) returns (A);" for number in range(5_000)) + "}",
         "".join(f"message M{number} {{ M{number + 1} m = 1; M{number + 2} n = 2; }} " for number in range(3_200))
         + "message M3200 {} message M3201 {}",
@@ -236,11 +236,74 @@ def test_a_compiler_that_dies_is_replaced():
 
 
 def test_a_compilers_work_is_bounded_for_each_request(monkeypatch):
-    limits = []
-    monkeypatch.setattr(worker.resource, "setrlimit", lambda what, pair: limits.append((what, pair)))
-    monkeypatch.setattr(worker.resource, "getrusage", lambda who: SimpleNamespace(ru_utime=7.2, ru_stime=0.9))
-    worker._allow_seconds()
-    assert limits == [(resource.RLIMIT_CPU, (9 + worker.MAX_CPU_SECONDS, resource.RLIM_INFINITY))]
+    monkeypatch.setattr(compiler, "_CPU_SECONDS", 1e-3)
+    monkeypatch.setattr(compiler, "_CPU_SECONDS_PER_CHAR", 0.0)
+    pool = CompilerPool(size=1)
+    large = 'syntax = "proto3"; ' + "".join(f"message M{number} {{}} " for number in range(8_000))
+    with pytest.raises(CompilerGaveUp, match="more time of the processor than any definition of its size should"):
+        pool.compile({"a.proto": large}, "a.proto")
+    monkeypatch.setattr(compiler, "_CPU_SECONDS", 10.0)
+    monkeypatch.setattr(compiler, "_MAX_CPU_SECONDS", 10.0)
+    assert isinstance(pool.compile({"a.proto": large}, "a.proto"), bytes)
+    pool.close()
+
+
+def test_what_a_compiler_uses_of_the_processor_is_counted_for_the_thread_that_asked():
+    pool = CompilerPool(size=1)
+    large = 'syntax = "proto3"; ' + "".join(f"message M{number} {{}} " for number in range(8_000))
+    pool.compile({"a.proto": large}, "a.proto")
+    (child,) = pool._idle
+    before = spent() - time.thread_time()
+    pool.compile({"a.proto": large}, "a.proto")
+    of_child = sum(map(int, Path(f"/proc/{child._process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    assert 0 < spent() - time.thread_time() - before <= of_child / os.sysconf("SC_CLK_TCK") + 0.1
+    pool.close()
+
+
+def test_a_compiler_that_complains_without_end_is_stopped():
+    pool = CompilerPool(size=1)
+    overlapping = 'syntax = "proto3"; message A { reserved ' + ", ".join(["1 to max"] * 2_000) + "; }"
+    pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
+    (child,) = pool._idle
+    errors = pool.compile({"a.proto": overlapping}, "a.proto")
+    assert len(errors) == worker.MAX_ERRORS
+    assert (errors[0].file, errors[0].line) == ("a.proto", 1)
+    assert "Reserved range 1 to 536870911 overlaps" in errors[0].message
+    assert child._process.returncode == -signal.SIGKILL
+    assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
+    pool.close()
+
+
+def test_a_flood_of_complaints_about_a_file_that_cannot_be_named_is_refused_too():
+    pool = CompilerPool(size=1)
+    overlapping = 'syntax = "proto3"; message A { reserved ' + ", ".join(["1 to max"] * 2_000) + "; }"
+    with pytest.raises(CompilerGaveUp, match="more mistakes than it can list"):
+        pool.compile({"a:b.proto": overlapping}, "a:b.proto")
+    pool.close()
+
+
+def test_complaints_of_one_definition_are_not_the_next_ones(monkeypatch):
+    monkeypatch.setattr(compiler, "_MAX_COMPLAINTS", 1_000)
+    pool = CompilerPool(size=1)
+    for _ in range(20):
+        assert len(pool.compile({"a.proto": 'syntax = "proto3"; message A { B b = 1; }'}, "a.proto")) == 1
+    (child,) = pool._idle
+    assert child._process.poll() is None
+    pool.close()
+
+
+@pytest.mark.parametrize("statement", ["reserved", "extensions"])
+def test_ranges_are_counted_before_the_compiler_sees_them(statement, monkeypatch):
+    def ranges(number, comment=""):
+        return f"{statement} {comment} " + ", ".join(f"{2 * one + 1} to {2 * one + 1}" for one in range(number)) + ";"
+
+    monkeypatch.setattr("penstock.schema.protobuf.parse.compile_files", None)
+    for body in (ranges(5_001), ranges(5_001, "/* , */"), "reserved 0; " * 5_001):
+        with pytest.raises(InvalidSchema, match="5001 ranges in its reserved and extensions statements; the limit is 5000"):
+            proto(f"message A {{ {body} }}", "proto2")
+    monkeypatch.undo()
+    strings = "reserved " + ", ".join(f'"f{one}"' for one in range(5_001)) + ";"
+    assert proto(f"message A {{ {ranges(5_000)} {strings} optional int32 reserved = 100000; }}", "proto2").canonical
 
 
 def test_a_compiler_that_takes_too_long_is_ended(monkeypatch):

@@ -2,14 +2,16 @@
 
 The compiler is C++, ends the process it runs in on some inputs (option values that nest ten thousand levels), and holds
 the interpreter while it works. It therefore lives in child processes that are started when first needed, kept, bounded in
-memory and time, and replaced when they die; see :mod:`penstock.schema.protobuf.worker`.
+memory, time and what they may complain, and replaced when they die; see :mod:`penstock.schema.protobuf.worker`.
 """
 
 import atexit
 import json
 import os
+import re
 import selectors
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -24,10 +26,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from penstock.errors import EnvironmentProblem
+from penstock.schema.effort import charge
+from penstock.schema.protobuf.worker import ANSWER_HEAD, MAX_ERRORS
 
 __all__ = ["MAX_SECONDS", "CompileError", "CompilerGaveUp", "CompilerPool", "compile_files", "shipped_files"]
 
-MAX_SECONDS = 20.0  # of one compilation by the clock, on a machine that does other things; the worker bounds its own work
+MAX_SECONDS = 20.0  # of one compilation by the clock, on a machine that does other things; its work is bounded apart
+# Of the processor. Definitions of 170,000 characters take 0.15 s; what takes longer is quadratic in something.
+_CPU_SECONDS, _CPU_SECONDS_PER_CHAR, _MAX_CPU_SECONDS = 0.6, 1e-6, 4.0
+# Ranges that overlap are one complaint a pair: thousands of them are seconds of work and gigabytes.
+_MAX_COMPLAINTS = 1 << 20  # bytes, some ten thousand complaints
+_COMPLAINT = re.compile(r"^([^:\n]+):(\d+):(\d+): (?!warning: )(.*)\n", re.MULTILINE)
 _MAX_WORKERS = 2
 _WORKER = Path(__file__).with_name("worker.py")
 _OWN_FILES = Path(__file__).with_name("shipped")
@@ -48,6 +57,15 @@ class CompilerGaveUp(Exception):
     """The compiler died or took too long: the input is too large for it, not wrong in any way that it names."""
 
 
+class _Flooded(Exception):
+    """The compiler complained without end, and was stopped; ``errors`` are the first of its complaints."""
+
+    def __init__(self, complaints: str) -> None:
+        super().__init__("it finds more mistakes than it can list")
+        found = _COMPLAINT.findall(complaints)[:MAX_ERRORS]
+        self.errors = [CompileError(file, int(line), int(column), text[:500]) for file, line, column, text in found]
+
+
 class CompilerPool:
     """At most ``size`` compilers; threads wait for a free one."""
 
@@ -63,11 +81,17 @@ class CompilerPool:
         :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed or
         cannot be run.
         """
-        request = json.dumps({"files": dict(files), "main": main}).encode()
+        seconds = min(_MAX_CPU_SECONDS, _CPU_SECONDS + _CPU_SECONDS_PER_CHAR * sum(map(len, files.values())))
+        request = json.dumps({"files": dict(files), "main": main, "seconds": seconds}).encode()
         with self._free:
             worker = self._take()
             try:
                 kind, body = worker.ask(request, time.monotonic() + MAX_SECONDS)
+            except _Flooded as flood:
+                worker.close()
+                if not flood.errors:
+                    raise CompilerGaveUp(str(flood)) from None
+                return flood.errors
             except BaseException:
                 worker.close()
                 raise
@@ -124,7 +148,7 @@ class _Worker:
                 [sys.executable, "-I", "-S", str(_WORKER), _library_folder(), self._folder, *shipped],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 # Of its own, so that a Ctrl-C at the server lets running requests finish.
                 start_new_session=True,
             )
@@ -148,31 +172,67 @@ class _Worker:
 
     def ask(self, request: bytes, deadline: float) -> tuple[bytes, bytes]:
         assert self._process.stdin is not None
+        self._complaints = bytearray()
         try:
             self._process.stdin.write(struct.pack(">I", len(request)) + request)
             self._process.stdin.flush()
         except BrokenPipeError:
             raise CompilerGaveUp("the compiler ended") from None
-        head = self._read(5, deadline)
-        return head[:1], self._read(struct.unpack(">I", head[1:])[0], deadline)
+        kind, size, seconds = struct.unpack(ANSWER_HEAD, self._read(struct.calcsize(ANSWER_HEAD), deadline))
+        body = self._read(size, deadline)
+        self._drain()
+        charge(seconds)
+        return kind, body
 
     def _read(self, size: int, deadline: float) -> bytes:
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
+        answers, errors = self._process.stdout, self._process.stderr
+        assert answers is not None
+        assert errors is not None
         parts = bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
+            selector.register(answers, selectors.EVENT_READ)
+            selector.register(errors, selectors.EVENT_READ)
             while len(parts) < size:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
+                ready = selector.select(max(0.0, deadline - time.monotonic()))
+                if not ready:
                     raise CompilerGaveUp(f"the compiler took longer than {MAX_SECONDS:g} s")
-                chunk = os.read(descriptor, size - len(parts))
-                if not chunk:
-                    raise CompilerGaveUp("the compiler ended")
-                parts += chunk
+                for key, _ in ready:
+                    if key.fileobj is answers:
+                        chunk = os.read(key.fd, size - len(parts))
+                        if not chunk:
+                            raise self._ended()
+                        parts += chunk
+                    elif not self._note(key.fd):
+                        selector.unregister(errors)
         return bytes(parts)
 
+    def _note(self, descriptor: int) -> bool:
+        """Read complaints; whether there may be more."""
+        chunk = os.read(descriptor, 1 << 16)
+        self._complaints += chunk
+        if len(self._complaints) > _MAX_COMPLAINTS:
+            # On standard error it names files by where they are, not by how they are imported.
+            raise _Flooded(self._complaints.decode(errors="replace").replace(f"{self._folder}/src/", ""))
+        return bool(chunk)
+
+    def _drain(self) -> None:
+        """Read what is left of the complaints about this request, which are not the next one's."""
+        assert self._process.stderr is not None
+        descriptor = self._process.stderr.fileno()
+        os.set_blocking(descriptor, False)
+        with suppress(BlockingIOError):
+            while os.read(descriptor, 1 << 16):
+                pass
+
+    def _ended(self) -> CompilerGaveUp:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        if self._process.returncode == -signal.SIGPROF:
+            return CompilerGaveUp("it takes more time of the processor than any definition of its size should")
+        return CompilerGaveUp("the compiler ended")
+
     def close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 with suppress(OSError):  # unsent bytes of a request to a dead child
                     stream.close()
@@ -182,7 +242,7 @@ class _Worker:
 
     def abandon(self) -> None:
         """In a forked child: the process and its folder are the parent's."""
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 with suppress(OSError):
                     stream.close()

@@ -18,10 +18,15 @@ _KEYS = frozenset({3, 4, 5, 6, 7, 8, 9, 13, 15, 16, 17, 18})  # integers, bool a
 def restore_map_entries(file: Any, marker: str) -> None:
     """Turn each message of ``file`` that reserves the name ``marker`` into the entry of a map field, in place."""
     prefix = f".{file.package}." if file.package else "."
+    # By the message around, since each may have thousands of entries and fields.
+    used: dict[str, dict[str, list[Any]]] = {}
     for around, message, full_name in _walk(file.message_type, prefix, None):
         if marker not in message.reserved_name:
             continue
-        users = [item for item in around.field if item.type_name == full_name] if around is not None else []
+        owner = full_name.rpartition(".")[0]
+        if owner not in used:
+            used[owner] = _by_type(around)
+        users = used[owner].get(full_name, [])
         wrong = _wrong(message, users, marker)
         if wrong:
             raise InvalidSchema(
@@ -35,6 +40,13 @@ def restore_map_entries(file: Any, marker: str) -> None:
             item.ClearField("oneof_index")
             item.ClearField("proto3_optional")
         message.options.map_entry = True
+
+
+def _by_type(message: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for item in message.field if message is not None else ():
+        found.setdefault(item.type_name, []).append(item)
+    return found
 
 
 def _walk(messages: Any, prefix: str, around: Any) -> Iterator[tuple[Any, Any, str]]:

@@ -15,12 +15,14 @@ __all__ = ["MAX_DEPTH", "check_text", "escape_backslashes", "mark_map_entries"]
 MAX_DEPTH = 50
 """Brackets of all kinds. Messages nest 31 levels at most by the compiler's own rule; the rest is for option values."""
 
+_MAX_RANGES = 5_000  # the compiler holds each range against all others, and against all fields
 _MAX_PARTS = 32  # names joined by dots: each part of an option's name is one more level of its value
 
 _SKIPPED = r"//[^\n]*|/\*.*?(?:\*/|\Z)|" r'"(?:[^"\\\n]|\\.)*"?|' r"'(?:[^'\\\n]|\\.)*'?"
 _HIDDEN = re.compile(_SKIPPED, re.DOTALL)
 _TOKENS = re.compile(rf"{_SKIPPED}|[\[\]{{}}()<>.;=,]", re.DOTALL)
 _MAP_ENTRY = re.compile(r"\boption\s+map_entry\s*=\s*true\s*;")
+_RANGES = re.compile(r"\b(?:reserved|extensions)\s+(-?\d[^;]*)")
 _ESCAPED = re.compile(r"(?:[^\\]|\\(?:[abfnrtv\\?'\"0-7]|[xX][0-9a-fA-F]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))*")
 _EDITION = re.compile(r"\s*edition\b")
 
@@ -36,6 +38,7 @@ def check_text(text: str, what: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidSchema(f"{what} has a lone surrogate at character {error.start}, which is not text.") from None
+    _check_ranges(text, what)
     depth = dots = round_depth = 0
     for match in _TOKENS.finditer(text):
         token = match.group()
@@ -59,11 +62,27 @@ def check_text(text: str, what: str) -> None:
             )
 
 
+def _check_ranges(text: str, what: str) -> None:
+    if text.count(",") + text.count(";") <= _MAX_RANGES:
+        return
+    ranges = sum(match[1].count(",") + 1 for match in _RANGES.finditer(_visible(text)))
+    if ranges > _MAX_RANGES:
+        raise InvalidSchema(
+            f"{what} has {ranges} ranges in its reserved and extensions statements; the limit is {_MAX_RANGES}.",
+            remedy="Join numbers that follow each other, as in: reserved 2 to 40;",
+        )
+
+
+def _visible(text: str) -> str:
+    """``text`` with spaces for comments and strings."""
+    return _HIDDEN.sub(lambda match: " " * len(match.group()), text)
+
+
 def mark_map_entries(text: str, marker: str) -> str:
     """``text`` in which each ``option map_entry = true;`` is the reserved name ``marker``."""
     if "map_entry" not in text:
         return text
-    visible = _HIDDEN.sub(lambda match: " " * len(match.group()), text)
+    visible = _visible(text)
     reserved = f"reserved {marker};" if _EDITION.match(visible) else f'reserved "{marker}";'
     parts: list[str] = []
     end = 0

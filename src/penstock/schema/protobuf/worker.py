@@ -2,27 +2,30 @@
 
 Arguments: the folder that holds ``grpc_tools``, a folder to work in, and folders of files that every definition may import.
 Standard input carries requests, standard output
-answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, and ``main``,
-the path to compile. An answer is one byte, a length (4 bytes) and a body: ``D`` with a FileDescriptorSet, ``E`` with JSON, a
-list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where there is none, or ``F`` with what the
-machine lacks, as text.
+answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, ``main``,
+the path to compile, and ``seconds``, how much of the processor it may take before the system ends the process by SIGPROF. An
+answer is one byte, a length (4 bytes), the seconds of the processor used (a double) and a body: ``D`` with a
+FileDescriptorSet, ``E`` with JSON, a list of ``[file, line, column, message]``, lines and columns counted from 1 and 0 where
+there is none, or ``F`` with what the machine lacks, as text. Standard error carries the compiler's complaints as it finds
+them.
 """
 
 import errno
 import json
-import math
 import os
 import resource
 import shutil
+import signal
 import struct
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["MAX_CPU_SECONDS", "MAX_ERRORS", "MAX_MEMORY", "main"]
+__all__ = ["ANSWER_HEAD", "MAX_ERRORS", "MAX_MEMORY", "main"]
 
-MAX_CPU_SECONDS = 4  # of one request; a whole number, as the system counts it
+ANSWER_HEAD = ">cId"  # kind, bytes of the body, seconds of the processor
 MAX_MEMORY = 1 << 30  # address space of the child, bytes
 MAX_ERRORS = 20
 _MAX_MESSAGE = 500
@@ -33,10 +36,8 @@ def main() -> None:
     """Answer requests until standard input ends."""
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
-    # The compiler writes warnings to both, and they are nobody's.
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
+    # The compiler may write to it, and that is nobody's.
+    os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     library, folder, shipped = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     sys.path.append(library)
     from grpc_tools import _protoc_compiler as protoc  # noqa: PLC0415 - its folder is known only now
@@ -44,23 +45,21 @@ def main() -> None:
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     while (request := _read(requests)) is not None:
-        _allow_seconds()
+        started = time.process_time()
+        asked = json.loads(request)
+        # Unlike the system's limit of a process's time, which counts whole seconds.
+        signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
         try:
-            kind, body = _compile(protoc, json.loads(request), folder, shipped)
+            kind, body = _compile(protoc, asked, folder, shipped)
         except OSError as error:
             kind, body = b"F", str(error).encode()
-        answers.write(kind + struct.pack(">I", len(body)) + body)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        answers.write(struct.pack(ANSWER_HEAD, kind, len(body), time.process_time() - started) + body)
         answers.flush()
     # Nobody else does where the parent was killed.
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _allow_seconds() -> None:
-    """Let this request use so much of the processor and no more: the system ends the process then."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limit = math.ceil(used.ru_utime + used.ru_stime) + MAX_CPU_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
 def _read(stream: BinaryIO) -> bytes | None:

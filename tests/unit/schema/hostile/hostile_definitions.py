@@ -395,7 +395,12 @@ def _protobuf() -> dict[str, Callable[[], str]]:
         "many-enums": lambda: proto(_fill(lambda n: f"enum E{n} {{ V{n} = 0; }}", " ")),
         "many-reserved": lambda: proto("message A { reserved " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }"),
         "many-reserved-names": lambda: proto("message A { reserved " + _fill(lambda n: f'"f{n}"', ", ") + "; }"),
+        # One complaint a pair: 4 s of the processor and all of its memory, until the compiler was stopped after the first thousands.
         "overlapping-reserved": lambda: proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 8_000) + "; }"),
+        "overlapping-extensions": lambda: proto("message A {" + "extensions 1 to max;" * 4_900 + "}", "proto2"),
+        "fields-in-reserved": lambda: proto("message A { reserved " + "1 to max," * 4_900 + "1;" + _fill(lambda n: f"A f{n} = {n + 1};", " ", 110_000) + "}"),
+        "values-in-reserved": lambda: proto("enum A { reserved " + "0 to max," * 4_900 + "1;" + _fill(lambda n: f"V{n} = {n};", " ", 110_000) + "}"),
+        "very-overlapping-reserved": lambda: proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 160_000) + "; }"),
         "many-extensions": lambda: proto("message A { extensions " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }", "proto2"),
         "many-methods": lambda: proto("message A {} service S {" + _fill(lambda n: f"rpc R{n}(stream A) returns (A);", " ") + "}"),
         "many-options": lambda: proto(_fill(lambda n: 'option java_package = "a";', " ")),
