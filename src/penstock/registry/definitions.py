@@ -1,15 +1,19 @@
 """Definitions parsed once: the registry's parse cache."""
 
+import logging
 from collections.abc import Sequence
 
 from penstock.registry.cache import WeightedCache
 from penstock.registry.model import Reference, Version
 from penstock.registry.references import References
 from penstock.registry.store import RegistryStore
+from penstock.schema.errors import NotSelfContained
 from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 
 __all__ = ["Definitions"]
+
+_log = logging.getLogger("penstock.registry")
 
 _CAPACITY_CHARS = 1_000_000
 
@@ -22,6 +26,7 @@ class Definitions:
         self._parsed: WeightedCache[tuple[str, str, tuple[ReferencedText, ...]], ParsedSchema] = WeightedCache(
             _CAPACITY_CHARS
         )
+        self._alone: WeightedCache[tuple[str, str, tuple[ReferencedText, ...]], str] = WeightedCache(_CAPACITY_CHARS)
 
     def parse(
         self, data_format: str, text: str, references: Sequence[Reference] = (), *, usable: bool = True
@@ -37,6 +42,25 @@ class Definitions:
         """The definition of a stored version."""
         texts = self._references.texts(version.data_format, version.references) if version.references else ()
         return self._parse(version.data_format, version.definition, texts)
+
+    def standalone(self, version: Version) -> str:
+        """A text of a stored version that builds on nothing, as :meth:`SchemaFormat.standalone` has it.
+
+        The text as it was registered, where there is no such text, or nothing that it builds on.
+        """
+        if not version.references:
+            return version.definition
+        texts = self._references.texts(version.data_format, version.references)
+        key = (version.data_format, version.definition, texts)
+        text = self._alone.get(key)
+        if text is None:
+            try:
+                text = format_of(version.data_format).standalone(self._parse(*key))
+            except NotSelfContained as error:
+                _log.warning("schema %s/%s version %d stays as it is. %s", *version.key, version.number, error)
+                text = version.definition
+            self._alone.put(key, text, len(text) + len(version.definition) + sum(len(item.text) for item in texts))
+        return text
 
     def _parse(self, data_format: str, text: str, referenced: tuple[ReferencedText, ...]) -> ParsedSchema:
         key = (data_format, text, referenced)

@@ -81,13 +81,11 @@ class RegistryService:
         return syntax_diff(self._definitions, versions.get_numbered(key, first), versions.get_numbered(key, second))
 
     def standalone_text(self, version: Version) -> str:
-        """The definition for callers whose interface has no references: an AVRO one has the types that it uses in it.
+        """The definition for callers whose interface has no references: with all that it builds on in it.
 
-        JSON and PROTOBUF definitions stay as they were registered, and so do those that build on nothing.
+        It stays as it was registered where it builds on nothing, or cannot be one text with what it builds on.
         """
-        if not version.references or version.data_format != "AVRO":
-            return version.definition
-        return self._definitions.of(version).canonical
+        return self._definitions.standalone(version)
 
     def referenced(self, reference: SchemaReferenceLike) -> Version:
         """The version a table refers to: by id, or by schema and number (no number: the latest)."""

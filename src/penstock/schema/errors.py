@@ -1,8 +1,8 @@
-"""The errors of the schema rows: a definition that is no valid schema, a format not served yet, a type with no column."""
+"""The errors of the schema rows: a definition that is no valid schema, a format not served yet, and the like."""
 
 from penstock.errors import InvalidInput
 
-__all__ = ["FormatNotServed", "InvalidSchema", "NoColumns", "TooComplex"]
+__all__ = ["FormatNotServed", "InvalidSchema", "NoColumns", "NotSelfContained", "TooComplex"]
 
 
 class InvalidSchema(InvalidInput):
@@ -19,6 +19,10 @@ class FormatNotServed(InvalidInput):
 
 class NoColumns(InvalidInput):
     """A valid schema that has no counterpart as table columns."""
+
+
+class NotSelfContained(InvalidInput):
+    """A definition that cannot be one text with those it refers to."""
 
 
 class TooComplex(InvalidInput):

@@ -73,6 +73,12 @@ class SchemaFormat(Protocol):
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
         """The table columns of ``schema``; :class:`~penstock.schema.errors.NoColumns` where it has no such counterpart."""
 
+    def standalone(self, schema: ParsedSchema) -> str:
+        """A definition that builds on nothing, of which all that is written with ``schema`` can be read.
+
+        :class:`~penstock.schema.errors.NotSelfContained` where there is none.
+        """
+
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form over many lines, for people and for diffs."""
 

@@ -46,6 +46,10 @@ class AvroFormat:
         """The table columns of a record; :class:`~penstock.schema.errors.NoColumns` for other types."""
         return columns(schema.tree)
 
+    def standalone(self, schema: ParsedSchema) -> str:
+        """The canonical text, which has the used types in it."""
+        return schema.canonical
+
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form, one attribute a line."""
         return json.dumps(json.loads(schema.canonical), indent=2, ensure_ascii=False)

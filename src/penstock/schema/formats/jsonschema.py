@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.bundle import bundled
 from penstock.schema.jsonschema.canonical import canonical_texts
 from penstock.schema.jsonschema.compare import incompatibilities
 from penstock.schema.jsonschema.document import read_document
@@ -46,6 +47,10 @@ class JsonSchemaFormat:
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
         """The table columns of an object; :class:`~penstock.schema.errors.NoColumns` for other types."""
         return columns(schema.tree)
+
+    def standalone(self, schema: ParsedSchema) -> str:
+        """The definition with all it refers to in it; :class:`~penstock.schema.errors.NotSelfContained`."""
+        return bundled(schema.tree.document, schema.text)
 
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form, one member a line."""

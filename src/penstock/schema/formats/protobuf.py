@@ -8,6 +8,7 @@ from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.protobuf.compiler import shipped_files
 from penstock.schema.protobuf.hive import columns
+from penstock.schema.protobuf.merge import merged
 from penstock.schema.protobuf.model import ProtoTree, is_required, type_text
 from penstock.schema.protobuf.parse import parse_protobuf
 from penstock.schema.protobuf.render import Renderer
@@ -54,6 +55,10 @@ class ProtobufFormat:
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
         """The table columns of the first message; :class:`~penstock.schema.errors.NoColumns` where it has none."""
         return columns(schema.tree)
+
+    def standalone(self, schema: ParsedSchema) -> str:
+        """The definition with what it imports in one file; :class:`~penstock.schema.errors.NotSelfContained`."""
+        return merged(schema.tree, schema.text)
 
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical text, which is one statement a line."""

@@ -1,0 +1,139 @@
+"""A definition and those it refers to as one text, for readers that get one text alone.
+
+The others come under ``$defs`` (``definitions`` up to draft 7), and what led to them is a pointer into there, which every
+reader follows. Their URIs and anchors go, since nothing refers by them any more, so that nobody takes one for a place to
+fetch. What is applied to a value stays the same.
+"""
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+from penstock.schema.errors import NotSelfContained
+from penstock.schema.jsonschema.document import Document, escape, join
+from penstock.schema.jsonschema.drafts import draft_of
+
+__all__ = ["bundled"]
+
+_RUNNING = ("$dynamicRef", "$recursiveRef")
+_SAFE = "/~!$&'()*+,;=:@-._?"  # of a URI's fragment, by RFC 3986
+
+
+def bundled(document: Document, text: str) -> str:
+    """``text``, which is the definition of ``document``, with all it refers to in it; as it is where it refers to nothing.
+
+    :class:`NotSelfContained` where a referenced definition is of another draft, or refers by what runs.
+    """
+    return _Bundle(document).text(text)
+
+
+class _Bundle:
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        # By the id of a mapping: the definition it is in (None: the one itself), and the pointer to it.
+        self._where: dict[int, tuple[str | None, str]] = {}
+        self._index(document.root, None)
+        for name, other in document.names.items():
+            self._index(other, name)
+        self._keys: dict[str, str] = {}
+        self._holder = "$defs" if document.draft.year >= 2019 else "definitions"
+        self._taken = set(document.root.get(self._holder, ())) if isinstance(document.root, dict) else set()
+
+    def text(self, text: str) -> str:
+        if not isinstance(self._document.root, dict):
+            return text
+        root = self._copy(self._document.root, None)
+        others: dict[str, Any] = {}
+        # Copying one may name more of them.
+        while len(others) < len(self._keys):
+            name, key = list(self._keys.items())[len(others)]
+            others[key] = self._other(name)
+        if not others:
+            return text
+        root[self._holder] = {**root.get(self._holder, {}), **others}
+        return json.dumps(root, ensure_ascii=False)
+
+    def _index(self, root: Any, name: str | None) -> None:
+        pending = [(root, "")]
+        while pending:
+            value, pointer = pending.pop()
+            if isinstance(value, dict):
+                self._where[id(value)] = (name, pointer)
+                pending.extend((item, f"{pointer}/{escape(key)}") for key, item in value.items())
+            elif isinstance(value, list):
+                pending.extend((item, f"{pointer}/{place}") for place, item in enumerate(value))
+
+    def _other(self, name: str) -> Any:
+        schema = self._document.names[name]
+        if not isinstance(schema, dict):
+            return schema
+        draft = draft_of(schema, default=self._document.draft)
+        if draft is not self._document.draft:
+            raise NotSelfContained(
+                f"The referenced definition '{name[:200]}' is of draft {draft.uri}, this one of {self._document.draft.uri}.",
+                remedy="Let both be of one draft.",
+            )
+        copied = self._copy(schema, name)
+        copied.pop("$schema", None)
+        return copied
+
+    def _copy(self, value: Any, within: str | None) -> Any:
+        """A copy; the depth of definitions is bounded where they are read."""
+        if isinstance(value, list):
+            return [self._copy(item, within) for item in value]
+        if not isinstance(value, dict):
+            return value
+        copied = {key: self._copy(item, within) for key, item in value.items()}
+        place = self._document.places.get(id(value))
+        if place is None:
+            return copied
+        foreign = within is not None or place.base != self._document.base
+        if foreign:
+            for keyword in (place.draft.id_keyword, "$anchor", "$dynamicAnchor"):
+                if isinstance(value.get(keyword), str):
+                    del copied[keyword]
+        if any(keyword in value and (foreign or value[keyword][:1] not in {"", "#"}) for keyword in _RUNNING):
+            raise NotSelfContained(
+                f"At {place.path or '/'}: {' and '.join(_RUNNING)} cannot lead through two definitions in one text.",
+                remedy="Use $ref there.",
+            )
+        reference = value.get("$ref")
+        if isinstance(reference, str) and (foreign or not reference.startswith("#")):
+            copied["$ref"] = self._pointer(place.base, reference)
+        return copied
+
+    def _pointer(self, base: str, reference: str) -> str:
+        """Where the target of ``reference`` is in the bundle."""
+        uri, _, fragment = join(base, reference).partition("#")
+        resource = self._document.resources[uri]
+        if fragment and not fragment.startswith("/"):
+            target = self._document.anchors.get(f"{uri}#{fragment}")
+            if target is None:
+                target = self._document.anchors[f"{self._document.places[id(resource)].base}#{fragment}"]
+            name, pointer = self._where[id(target)]
+            return self._at(name) + quote(pointer, safe=_SAFE)
+        if isinstance(resource, dict):
+            name, pointer = self._where[id(resource)]
+        else:
+            name, pointer = self._name_of(uri, reference.partition("#")[0]), ""
+        # The fragment is written as in a URI already.
+        return self._at(name) + quote(pointer, safe=_SAFE) + fragment
+
+    def _name_of(self, uri: str, reference: str) -> str:
+        """The name of a definition that is true or false."""
+        names = self._document.names
+        return next(name for name in names if join(self._document.base, name).partition("#")[0] == uri or name == reference)
+
+    def _at(self, name: str | None) -> str:
+        return "#" if name is None else f"#/{self._holder}/{self._key(name)}"
+
+    def _key(self, name: str) -> str:
+        """The key of a definition in the bundle: one that needs no escapes anywhere."""
+        if name not in self._keys:
+            plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
+            while plain in self._taken:
+                plain += "_"
+            self._taken.add(plain)
+            self._keys[name] = plain
+        return self._keys[name]

@@ -1,0 +1,158 @@
+"""A definition and what it imports as one file, for readers that get one file alone, such as AWS's Java deserialiser.
+
+Imported types that the definition uses, directly or not, become messages inside one message, whose name sorts behind all of
+the definition's own: AWS's frames name a message by its rank among the names of its file, Confluent's by its position, and
+both stay what they were. Names of types are not on the wire, so that a reader of the one file reads what was written with
+the many. Google's own files stay imports, since every reader has them. Custom options and imported services go: they say
+nothing about bytes.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from penstock.schema.errors import NotSelfContained
+from penstock.schema.protobuf.compiler import shipped_files
+from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.protobuf.render import render_file
+
+__all__ = ["merged"]
+
+_WRAPPER = "z_imported"
+
+
+def merged(tree: ProtoTree, text: str) -> str:
+    """``text``, which is the definition of ``tree``, with all it imports in it; as it is where that is Google's files alone.
+
+    :class:`NotSelfContained` where what it uses of an import is of another syntax.
+    """
+    shipped = shipped_files()
+    if all(file.name in shipped for file in tree.files[:-1]):
+        return text
+    return _Merger(tree).text()
+
+
+class _Merger:
+    def __init__(self, tree: ProtoTree) -> None:
+        self._tree = tree
+        self._shipped = [file for file in tree.files[:-1] if file.name in shipped_files()]
+        self._imported = [file for file in tree.files[:-1] if file.name not in shipped_files()]
+        # Types at the top of imported files by full name, with a leading dot as references have it.
+        self._types = {
+            f".{file.package}.{item.name}" if file.package else f".{item.name}": (file, item)
+            for file in self._imported
+            for item in (*file.message_type, *file.enum_type)
+        }
+        self._file = type(tree.file)()
+        self._file.CopyFrom(tree.file)
+        names = [item.name for item in (*self._file.message_type, *self._file.enum_type, *self._file.service)]
+        wrapper = _WRAPPER
+        while any(wrapper <= name for name in names):
+            wrapper = f"z{wrapper}"
+        self._wrapper = wrapper
+        self._prefix = f".{self._file.package}.{wrapper}" if self._file.package else f".{wrapper}"
+
+    def text(self) -> str:
+        used = self._used()
+        # Custom options are fields that descriptor.proto's own messages do not know.
+        self._file.DiscardUnknownFields()
+        for name, (file, item) in self._types.items():
+            if name in used:
+                self._place(file, item)
+        extensions = self._extensions(used)
+        for extension in extensions:
+            self._wrap([]).extension.append(extension)
+        self._rename(self._file)
+        self._import()
+        return render_file(ProtoTree(files=[*self._shipped, self._file]))
+
+    def _used(self) -> set[str]:
+        """The imported types at the top of their files that the definition uses, with those that they use."""
+        found: set[str] = set()
+        pending: list[Any] = [self._tree.file]
+        while pending:
+            for reference in _references(pending.pop()):
+                name = self._outermost(reference)
+                if name is not None and name not in found:
+                    found.add(name)
+                    pending.append(self._types[name][1])
+        return found
+
+    def _outermost(self, reference: str) -> str | None:
+        """The imported type that ``reference`` names, or in which it names one."""
+        name = reference
+        while name and name not in self._types:
+            name = name.rpartition(".")[0]
+        return name or None
+
+    def _extensions(self, used: set[str]) -> list[Any]:
+        """Imported extensions, at the top of their files, of messages that the definition uses."""
+        return [item for file in self._imported for item in file.extension if self._outermost(item.extendee) in used]
+
+    def _place(self, file: Any, item: Any) -> None:
+        own = self._file
+        if _language(file) != _language(own):
+            raise NotSelfContained(
+                f"The import '{file.name[:200]}' is of {file.syntax or 'proto2'}, the definition of {own.syntax or 'proto2'}.",
+                remedy="Write both in one syntax, with the same features.",
+            )
+        around = self._wrap(file.package.split(".") if file.package else [])
+        kind = around.nested_type if item.DESCRIPTOR.name == "DescriptorProto" else around.enum_type
+        copy = kind.add()
+        copy.CopyFrom(item)
+        copy.DiscardUnknownFields()
+
+    def _wrap(self, path: Sequence[str]) -> Any:
+        """The message that stands for a package: its steps are messages inside each other."""
+        inside = self._file.message_type
+        for name in (self._wrapper, *path):
+            found = next((item for item in inside if item.name == name), None)
+            if found is None:
+                found = inside.add(name=name)
+            inside = found.nested_type
+        return found
+
+    def _rename(self, holder: Any) -> None:
+        for part in _with_types(holder):
+            for name in ("type_name", "extendee", "input_type", "output_type"):
+                reference = getattr(part, name, "")
+                if reference and self._outermost(reference) is not None:
+                    setattr(part, name, self._prefix + reference)
+
+    def _import(self) -> None:
+        """Google's files that hold what is used, and no others: a reader may lack those that only options need."""
+        homes = {f".{name}": item.file.name for name, item in (*self._tree.messages.items(), *self._tree.enums.items())}
+        used = {homes.get(reference, "") for reference in _references(self._file)}
+        for name in ("dependency", "public_dependency", "weak_dependency", "option_dependency"):
+            if name in self._file.DESCRIPTOR.fields_by_name:
+                self._file.ClearField(name)
+        self._file.dependency.extend(sorted(used & {file.name for file in self._shipped}))
+
+
+def _language(file: Any) -> tuple[Any, ...]:
+    """What the text of a file means: its syntax, and an edition's features for the whole file."""
+    return file.syntax or "proto2", file.edition, file.options.features.SerializeToString(deterministic=True)
+
+
+def _references(holder: Any) -> Iterator[str]:
+    for part in _with_types(holder):
+        for name in ("type_name", "extendee", "input_type", "output_type"):
+            reference = getattr(part, name, "")
+            if reference:
+                yield reference
+
+
+def _with_types(holder: Any) -> Iterator[Any]:
+    """All fields, extensions and methods in a file, message or enum."""
+    pending = [holder]
+    while pending:
+        item = pending.pop()
+        kind = item.DESCRIPTOR.name
+        if kind == "FileDescriptorProto":
+            pending.extend(item.message_type)
+            yield from item.extension
+            for service in item.service:
+                yield from service.method
+        elif kind == "DescriptorProto":
+            pending.extend(item.nested_type)
+            yield from item.field
+            yield from item.extension
