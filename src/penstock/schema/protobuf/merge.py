@@ -92,7 +92,7 @@ class _Merger:
         own = self._file
         if _language(file) != _language(own):
             raise NotSelfContained(
-                f"The import '{file.name[:200]}' is of {file.syntax or 'proto2'}, the definition of {own.syntax or 'proto2'}.",
+                f"The import '{file.name[:200]}' is {file.syntax or 'proto2'}, the definition {own.syntax or 'proto2'}.",
                 remedy="Write both in one syntax, with the same features.",
             )
         around = self._wrap(file.package.split(".") if file.package else [])
