@@ -80,7 +80,9 @@ class LastCrawl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawler:
-    """A crawler as the store holds it. ``run_id`` and ``started`` are set while it runs.
+    """A crawler as the store holds it. ``run_id``, ``started``, ``owner`` and ``heartbeat`` are set while it runs.
+
+    ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` when that last said so.
 
     ``runtimes`` are the seconds of its latest runs, oldest first; ``totals`` adds up the tables of all runs.
     """
@@ -101,6 +103,8 @@ class Crawler:
     state: CrawlerState = "READY"
     run_id: str | None = None
     started: datetime | None = None
+    owner: str | None = None
+    heartbeat: datetime | None = None
     last_crawl: LastCrawl | None = None
     runtimes: Sequence[float] = ()
     totals: Tally = field(default_factory=Tally)

@@ -4,8 +4,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import uuid4
 
@@ -17,12 +18,16 @@ from penstock.crawl.run import crawl
 from penstock.crawl.store import Change, CrawlStore
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.paging import Page, page
 
 __all__ = ["CrawlService"]
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
+_HEARTBEAT_SECONDS = 2.0
+_DEAD_AFTER = timedelta(seconds=20)
+_LOST = "The server ended while this crawl was running. Start it again."
 _AT_ONCE = 2
 _KEPT_RUNTIMES = 20
 _MAX_MESSAGE = 2_048
@@ -34,7 +39,11 @@ class _Cancelled(Exception):
 
 
 class CrawlService:
-    """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, others queue."""
+    """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, others queue.
+
+    A crawl belongs to the process that started it, which says every two seconds that it lives. One whose process is gone,
+    found by its id on this host and by 20 seconds of silence on others, has failed as soon as anybody looks at it.
+    """
 
     def __init__(
         self,
@@ -48,6 +57,7 @@ class CrawlService:
         self._catalog = catalog
         self._lake = lake
         self._now = now
+        self._owner = new_owner()
         self._closing = threading.Event()
         self._slots = threading.BoundedSemaphore(_AT_ONCE)
         self._threads: dict[str, threading.Thread] = {}
@@ -61,6 +71,8 @@ class CrawlService:
     def get(self, name: str) -> Crawler:
         """One crawler; :class:`NotFound`."""
         found = self._store.get(name)
+        if found is not None and self._bury(found):
+            found = self._store.get(name)
         if found is None:
             raise CrawlerNotFound(name)
         return found
@@ -69,13 +81,13 @@ class CrawlService:
         """Up to ``limit`` crawlers by name."""
 
         def read(after: str | None, count: int) -> Sequence[Crawler]:
-            return self._store.list(after=after, limit=count)
+            return self._list(after, count)
 
         return page("crawlers", token, limit, read, lambda each: each.name, kind=str)
 
     def all(self) -> Sequence[Crawler]:
         """All crawlers by name."""
-        return self._store.list(after=None, limit=_ALL)
+        return self._list(None, _ALL)
 
     def update(self, name: str, change: Change) -> None:
         """Replace a crawler's settings; :class:`NotFound`, CrawlerRunning."""
@@ -87,10 +99,12 @@ class CrawlService:
             _check_targets(changed)
             return replace(changed, version=crawler.version + 1, last_updated=self._now())
 
+        self.get(name)
         self._store.change(name, checked)
 
     def delete(self, name: str) -> None:
         """Remove a crawler, not what it made; :class:`NotFound`, CrawlerRunning."""
+        self.get(name)
         self._store.delete(name)
 
     def start(self, name: str) -> None:
@@ -100,8 +114,10 @@ class CrawlService:
         def begin(crawler: Crawler) -> Crawler:
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
-            return replace(crawler, state="RUNNING", run_id=run_id, started=self._now())
+            now = self._now()
+            return replace(crawler, state="RUNNING", run_id=run_id, started=now, owner=self._owner, heartbeat=now)
 
+        self.get(name)
         crawler = self._store.change(name, begin)
         thread = threading.Thread(target=self._run, args=(crawler,), name=f"crawl-{name}", daemon=True)
         self._threads = {key: each for key, each in self._threads.items() if each.is_alive()}
@@ -118,12 +134,13 @@ class CrawlService:
                 raise CrawlerStopping(name)
             return replace(crawler, state="STOPPING")
 
+        self.get(name)
         self._store.change(name, request)
 
     def recover(self) -> None:
-        """End as FAILED what a dead server left running. Once a start, before any worker runs a crawl."""
-        for name in self._store.fail_running(self._now(), "The server ended while this crawl was running. Start it again."):
-            _LOG.warning("crawler %s was running when the server ended: marked as failed", name)
+        """End as FAILED what dead servers left running; what others run goes on."""
+        for crawler in self._store.running():
+            self._bury(crawler)
 
     def close(self, timeout: float = 10.0) -> None:
         """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""
@@ -131,8 +148,58 @@ class CrawlService:
         deadline = time.monotonic() + timeout
         for thread in self._threads.values():
             thread.join(max(0.0, deadline - time.monotonic()))
+        forget_owner(self._owner)
+
+    def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
+        found = self._store.list(after=after, limit=count)
+        lost = [each for each in found if self._bury(each)]
+        return self._store.list(after=after, limit=count) if lost else found
+
+    def _bury(self, crawler: Crawler) -> bool:
+        """Fail a crawl whose process has died; whether that was so."""
+        if crawler.state == "READY" or crawler.owner == self._owner:
+            return False
+        now = self._now()
+        if not is_lost(crawler.owner or "", crawler.heartbeat or crawler.started or now, now=now, dead_after=_DEAD_AFTER):
+            return False
+        started = crawler.started or now
+
+        def fail(current: Crawler) -> Crawler:
+            # It may have ended, or shown that it lives, since it was read.
+            if (current.run_id, current.heartbeat) != (crawler.run_id, crawler.heartbeat):
+                return current
+            return _ended(current, LastCrawl(status="FAILED", message=_LOST, start_time=started, end_time=now))
+
+        with suppress(CrawlerNotFound):
+            if self._store.change(crawler.name, fail).state == "READY":
+                _LOG.warning("crawler %s was running when its server ended: marked as failed", crawler.name)
+        return True
+
+    def _live(self, crawler: Crawler, ended: threading.Event) -> None:
+        """Say that the crawl's process lives, until the crawl has ended."""
+
+        def beat(current: Crawler) -> Crawler:
+            return replace(current, heartbeat=self._now()) if current.run_id == crawler.run_id else current
+
+        while not ended.wait(_HEARTBEAT_SECONDS):
+            try:
+                self._store.change(crawler.name, beat)
+            except CrawlerNotFound:
+                return
+            except Exception:  # noqa: BLE001 - the store may be away for a moment
+                _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
 
     def _run(self, crawler: Crawler) -> None:
+        ended = threading.Event()
+        beats = threading.Thread(target=self._live, args=(crawler, ended), name=f"crawl-{crawler.name}-lives", daemon=True)
+        beats.start()
+        try:
+            self._crawl(crawler)
+        finally:
+            ended.set()
+            beats.join()
+
+    def _crawl(self, crawler: Crawler) -> None:
         started = crawler.started or self._now()
         tally, status, message = Tally(), "FAILED", ""
         try:
@@ -170,11 +237,7 @@ class CrawlService:
             if current.run_id != crawler.run_id:
                 return current
             return replace(
-                current,
-                state="READY",
-                run_id=None,
-                started=None,
-                last_crawl=last,
+                _ended(current, last),
                 runtimes=(*current.runtimes, (last.end_time - last.start_time).total_seconds())[-_KEPT_RUNTIMES:],
                 totals=_add(current.totals, last.tally),
             )
@@ -185,6 +248,10 @@ class CrawlService:
             _LOG.exception("the end of crawler %s (%s) could not be recorded", crawler.name, last.status)
             return
         _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
+
+
+def _ended(crawler: Crawler, last: LastCrawl) -> Crawler:
+    return replace(crawler, state="READY", run_id=None, started=None, owner=None, heartbeat=None, last_crawl=last)
 
 
 def _last(status: str, message: str, start: datetime, end: datetime, tally: Tally) -> LastCrawl:

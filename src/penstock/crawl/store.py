@@ -1,21 +1,13 @@
 """The port through which crawlers are kept: each call one transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
 from typing import Protocol
 
-from penstock.crawl.model import Crawler, LastCrawl, SeenFile
+from penstock.crawl.model import Crawler, SeenFile
 
-__all__ = ["Change", "CrawlStore", "interrupted"]
+__all__ = ["Change", "CrawlStore"]
 
 Change = Callable[[Crawler], Crawler]
-
-
-def interrupted(crawler: Crawler, now: datetime, message: str) -> Crawler:
-    """``crawler`` after a run that nobody will end: READY, its last crawl FAILED at ``now``."""
-    last = LastCrawl(status="FAILED", message=message, start_time=crawler.started or now, end_time=now)
-    return replace(crawler, state="READY", run_id=None, started=None, last_crawl=last)
 
 
 class CrawlStore(Protocol):
@@ -39,8 +31,8 @@ class CrawlStore(Protocol):
     def delete(self, name: str) -> None:
         """Remove the crawler and what it has seen; raise CrawlerNotFound, or CrawlerRunning unless it is READY."""
 
-    def fail_running(self, now: datetime, message: str) -> Sequence[str]:
-        """End every run that is not READY as FAILED with ``message``; return the crawlers' names."""
+    def running(self) -> Sequence[Crawler]:
+        """The crawlers that are not READY."""
 
     def seen(self, name: str) -> Mapping[str, SeenFile]:
         """What the crawler has read, by URI."""

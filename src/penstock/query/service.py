@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.errors import Interrupted, InvalidRequest, StatementCancelled, StatementError, TooManyRequests
-from penstock.query.owners import forget_owner, is_lost, new_owner
 from penstock.query.ports import CATALOG_NAME, CatalogReader, ResultSink
 from penstock.query.results import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
@@ -274,7 +274,7 @@ class QueryService:
         if statement.state in FINAL_STATES or statement.owner == self._owner:
             return False
         dead_after = timedelta(seconds=self.settings.dead_after_seconds)
-        if not is_lost(statement, now=self._clock(), dead_after=dead_after):
+        if not is_lost(statement.owner, statement.heartbeat, now=self._clock(), dead_after=dead_after):
             return False
         return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
 

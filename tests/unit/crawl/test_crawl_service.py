@@ -1,11 +1,15 @@
 """Crawls over real Parquet files in a folder: what lands in the catalog, and what a second crawl does."""
 
 import os
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -372,15 +376,88 @@ def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.M
 def test_what_a_dead_server_left_running_has_failed(world: World) -> None:
     world.crawler()
     started = datetime(2026, 11, 20, tzinfo=UTC)
-    world.store.change("c", lambda crawler: replace(crawler, state="RUNNING", run_id="dead", started=started))
-    CrawlService(world.store, world.catalog, world.lake).recover()
-    crawler = world.crawls.get("c")
+    dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    running_elsewhere(world, f"{socket.gethostname()[:100]}:{dead.pid}:x", started=started)
+    other = CrawlService(world.store, world.catalog, world.lake)
+    other.recover()
+    assert other.get("c").state == "RUNNING", "its process lives"
+    dead.communicate()
+    other.recover()
+    crawler = world.store.get("c")
+    assert crawler is not None
     assert crawler.state == "READY"
+    assert crawler.owner is None
     assert crawler.last_crawl is not None
     assert crawler.last_crawl.status == "FAILED"
     assert crawler.last_crawl.start_time == started
     assert "server ended" in str(crawler.last_crawl.message)
     assert world.crawl().status == "SUCCEEDED"
+
+
+def running_elsewhere(world: World, owner: str, *, started: datetime) -> None:
+    now = datetime.now(UTC)
+    world.store.change(
+        "c",
+        lambda crawler: replace(crawler, state="RUNNING", run_id="r", started=started, owner=owner, heartbeat=now),
+    )
+
+
+@pytest.mark.parametrize("look", ["get", "all", "page", "start", "update", "delete", "recover"])
+def test_the_crawl_of_another_host_fails_after_its_silence(world: World, look: str) -> None:
+    world.crawler()
+    running_elsewhere(world, "other-host:1:x", started=NOW)
+    moment = datetime.now(UTC)
+    other = CrawlService(world.store, world.catalog, world.lake, now=lambda: moment)
+    calls: dict[str, Callable[[], object]] = {
+        "get": lambda: other.get("c"),
+        "all": other.all,
+        "page": lambda: other.page(limit=5),
+        "start": lambda: other.start("c"),
+        "update": lambda: other.update("c", lambda crawler: crawler),
+        "delete": lambda: other.delete("c"),
+        "recover": other.recover,
+    }
+    with pytest.raises(CrawlerRunning) if look in {"start", "update", "delete"} else nullcontext():
+        calls[look]()
+    crawler = world.store.get("c")
+    assert crawler is not None
+    assert crawler.state == "RUNNING"
+    moment += timedelta(seconds=30)
+    calls[look]()
+    other.close()
+    crawler = world.store.get("c")
+    if look == "delete":
+        assert crawler is None
+    else:
+        assert crawler is not None
+        assert crawler.run_id != "r"
+        assert crawler.last_crawl is not None
+
+
+def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, go = threading.Event(), threading.Event()
+
+    def slow(path: Path) -> Any:
+        entered.set()
+        assert go.wait(30)
+        return read_parquet_footer(path)
+
+    monkeypatch.setattr(run_module, "read_parquet_footer", slow)
+    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
+    world.write("flights/x.parquet")
+    world.crawler()
+    world.crawls.start("c")
+    assert entered.wait(30)
+    first = world.crawls.get("c")
+    wait(lambda: world.crawls.get("c").heartbeat != first.heartbeat)
+    CrawlService(world.store, world.catalog, world.lake).recover()
+    running = world.crawls.get("c")
+    assert (running.state, running.run_id) == ("RUNNING", first.run_id)
+    go.set()
+    wait(lambda: world.crawls.get("c").state == "READY")
+    last = world.crawls.get("c").last_crawl
+    assert last is not None
+    assert last.status == "SUCCEEDED"
 
 
 def test_closing_cancels_what_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

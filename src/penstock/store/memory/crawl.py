@@ -2,11 +2,10 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import Crawler, SeenFile
-from penstock.crawl.store import Change, interrupted
+from penstock.crawl.store import Change
 
 __all__ = ["MemoryCrawlStore"]
 
@@ -50,12 +49,9 @@ class MemoryCrawlStore:
                 raise CrawlerRunning(name)
             del self._crawlers[name], self._seen[name]
 
-    def fail_running(self, now: datetime, message: str) -> Sequence[str]:
+    def running(self) -> Sequence[Crawler]:
         with self._lock:
-            running = [crawler for crawler in self._crawlers.values() if crawler.state != "READY"]
-            for crawler in running:
-                self._crawlers[crawler.name] = interrupted(crawler, now, message)
-            return [crawler.name for crawler in running]
+            return [self._crawlers[name] for name in sorted(self._crawlers) if self._crawlers[name].state != "READY"]
 
     def seen(self, name: str) -> Mapping[str, SeenFile]:
         with self._lock:

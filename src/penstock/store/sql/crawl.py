@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
-from penstock.crawl.store import Change, interrupted
+from penstock.crawl.store import Change
 from penstock.store.sql.catalog_codec import ColumnsCache, dump_columns
 from penstock.store.sql.database import Database, metadata
 
@@ -85,14 +85,10 @@ class SqlCrawlStore:
                 raise CrawlerRunning(name)
             connection.execute(delete(crawlers).where(where))
 
-    def fail_running(self, now: datetime, message: str) -> Sequence[str]:
-        with self._sql.write() as connection:
-            query = select(crawlers.c.body).where(crawlers.c.state != "READY").with_for_update()
-            running = [_load(row.body) for row in connection.execute(query)]
-            for crawler in running:
-                ended = _row(interrupted(crawler, now, message))
-                connection.execute(update(crawlers).where(crawlers.c.name == crawler.name).values(ended))
-            return [crawler.name for crawler in running]
+    def running(self) -> Sequence[Crawler]:
+        query = select(crawlers.c.body).where(crawlers.c.state != "READY").order_by(crawlers.c.name)
+        with self._sql.read() as connection:
+            return [_load(row.body) for row in connection.execute(query)]
 
     def seen(self, name: str) -> Mapping[str, SeenFile]:
         cache = ColumnsCache()
@@ -146,7 +142,7 @@ def _load(text: str) -> Crawler:
     if found["last_crawl"] is not None:
         last = _times(found["last_crawl"], "start_time", "end_time")
         found["last_crawl"] = LastCrawl(**{**last, "tally": _tally(last["tally"])})
-    return Crawler(**_times(found, "creation_time", "last_updated", "started"))
+    return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat"))
 
 
 def _tally(found: Mapping[str, Any]) -> Tally:
@@ -155,4 +151,4 @@ def _tally(found: Mapping[str, Any]) -> Tally:
 
 
 def _times(found: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {**found, **{name: datetime.fromisoformat(found[name]) for name in names if found[name] is not None}}
+    return {**found, **{name: datetime.fromisoformat(found[name]) for name in names if found.get(name) is not None}}

@@ -1,11 +1,9 @@
-"""Which process runs a statement, and whether that process still lives."""
+"""Which process runs something that the store keeps, and whether that process still lives."""
 
 import os
 import socket
 import uuid
 from datetime import datetime, timedelta
-
-from penstock.statements.model import Statement
 
 __all__ = ["forget_owner", "is_lost", "new_owner"]
 
@@ -24,18 +22,18 @@ def forget_owner(owner: str) -> None:
     _living.discard(owner)
 
 
-def is_lost(statement: Statement, *, now: datetime, dead_after: timedelta) -> bool:
-    """Whether the process that had ``statement`` is gone.
+def is_lost(owner: str, heartbeat: datetime, *, now: datetime, dead_after: timedelta) -> bool:
+    """Whether the process of ``owner`` is gone, which said at ``heartbeat`` that it lived.
 
     On this host the process id tells at once; elsewhere, or where the id was given to another process, its silence does.
     """
-    if statement.owner in _living:
+    if owner in _living:
         return False
-    host, _, rest = statement.owner.partition(":")
+    host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]
     if host == socket.gethostname()[:100] and pid.isdigit() and (int(pid) == os.getpid() or not _runs(int(pid))):
         return True
-    return now - statement.heartbeat > dead_after
+    return now - heartbeat > dead_after
 
 
 def _runs(pid: int) -> bool:
