@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "operations": ("penstock.cli.operations", "server", "List the AWS operations that are served."),
     "registry": ("penstock.cli.registry", "client", "Move the registry's contents in and out."),
     "produce": ("penstock.cli.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
-    "schema": ("penstock.cli.schema", "client", "Check a schema definition against the registry and against real records."),
+    "schema": ("penstock.cli.schema", "client", "Check a schema definition before it is registered; compare versions."),
     "run": ("penstock.cli.run", "spark", "Run a declared pipeline on Spark."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),
     "demo": ("penstock.cli.demo", "all", "The whole platform on real data, reconciled to the record."),

@@ -1,24 +1,20 @@
-"""``penstock schema``: work on schema definitions; ``check`` holds one against the registry without registering it."""
+"""``penstock schema``: work on schema definitions; ``check`` holds one against the registry, ``diff`` compares two."""
 
 import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from penstock.cli.broker_options import broker_options
-from penstock.cli.failures import DEBUG, explained
-from penstock.cli.schema_report import error_json, report_json, report_text
+from penstock.cli.schema_diff import diff
+from penstock.cli.schema_files import problems_end_with_two, read_definition, read_reference
+from penstock.cli.schema_report import report_json, report_text
 from penstock.client.check import CheckedDefinition, check_definition
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import FORMATS
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from penstock.schema.version import SchemaText
@@ -30,7 +26,6 @@ __all__ = ["command"]
 
 _RULES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 _INCOMPATIBLE = 1
-_WRONG = 2
 
 
 @click.group("schema")
@@ -88,7 +83,7 @@ def check(file: Path, output: str, **options: Any) -> None:
     Ends with 0 where it is compatible, with 1 where it is not or breaks a record of --against-topic, and with 2 where that
     cannot be told: an invalid definition, wrong options, a registry or broker that does not answer.
     """
-    with _problems_end_with_two(output):
+    with problems_end_with_two(output):
         checked, trial = _check(file, options)
     if output == "json":
         click.echo(json.dumps(report_json(checked, trial, options["rules"]), indent=2, ensure_ascii=False))
@@ -106,11 +101,11 @@ def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Tri
         client,
         options["registry_name"],
         options["schema_name"],
-        _read(file),
+        read_definition(file),
         data_format=options["data_format"],
         mode=CompatibilityMode(options["mode"]) if options["mode"] else None,
         rules=_RULES[options["rules"]],
-        references=[_reference(item) for item in options["references"]],
+        references=[read_reference(item) for item in options["references"]],
     )
     return checked, _try_topic(client, checked, options) if options["against_topic"] else None
 
@@ -134,7 +129,7 @@ def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict
         SchemaText(
             definition=checked.parsed.text,
             data_format=checked.parsed.data_format,
-            references=tuple(_reference(item) for item in options["references"]),
+            references=tuple(read_reference(item) for item in options["references"]),
         ),
         client,
         confluent=ConfluentClient(url, user_info=options["schema_registry_user_info"]) if url else None,
@@ -142,47 +137,4 @@ def _try_topic(client: RegistryClient, checked: CheckedDefinition, options: dict
     )
 
 
-def _read(file: Path) -> str:
-    try:
-        raw = sys.stdin.buffer.read(_MAX_BYTES + 1) if str(file) == "-" else _bytes(file)
-        if len(raw) > _MAX_BYTES:
-            raise InvalidInput(
-                f"{file} has more than {_MAX_BYTES} bytes; a definition has {MAX_DEFINITION_CHARS} characters."
-            )
-        return raw.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InvalidInput(f"There is no file {file}.") from None
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 text: byte {error.start}.") from None
-
-
-_MAX_BYTES = 4 * MAX_DEFINITION_CHARS  # UTF-8's longest
-
-
-def _bytes(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(_MAX_BYTES + 1)
-
-
-def _reference(item: str) -> ReferencedText:
-    name, equals, file = item.partition("=")
-    if not name or not equals or not file:
-        raise InvalidInput(f"--reference is '{item[:200]}'.", remedy="It is NAME=FILE.")
-    return ReferencedText(name=name, text=_read(Path(file)))
-
-
-@contextmanager
-def _problems_end_with_two(output: str) -> Iterator[None]:
-    """Here 1 means incompatible, so that every error has to end with another code."""
-    try:
-        yield
-    except (click.ClickException, click.exceptions.Exit, click.exceptions.Abort):
-        raise
-    except Exception as error:
-        if os.environ.get(DEBUG) == "1":
-            raise
-        problem = explained(error)
-        if output == "json":
-            click.echo(json.dumps(error_json(problem), indent=2, ensure_ascii=False))
-        click.echo(f"penstock: {problem}", err=True)
-        raise click.exceptions.Exit(_WRONG) from None
+command.add_command(diff)

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.protobuf.model import ProtoTree
 
-__all__ = ["service_conflicts"]
+__all__ = ["service_conflicts", "signature"]
 
 
 def service_conflicts(reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompatibility]:
@@ -29,7 +29,7 @@ def service_conflicts(reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompat
 
 
 def _method(new: Any | None, old: Any, path: str, reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompatibility]:
-    written = _signature(old, writer)
+    written = signature(old, writer)
     if new is None:
         yield Incompatibility(
             path=path,
@@ -38,7 +38,7 @@ def _method(new: Any | None, old: Any, path: str, reader: ProtoTree, writer: Pro
             writer=written,
             message=f"The reader's service has no method {old.name}. Keep it; methods may be added.",
         )
-    elif (read := _signature(new, reader)) != written:
+    elif (read := signature(new, reader)) != written:
         yield Incompatibility(
             path=path,
             rule="RPC_SIGNATURE_CHANGED",
@@ -48,7 +48,8 @@ def _method(new: Any | None, old: Any, path: str, reader: ProtoTree, writer: Pro
         )
 
 
-def _signature(method: Any, tree: ProtoTree) -> str:
+def signature(method: Any, tree: ProtoTree) -> str:
+    """A method as its service declares it, messages without their package."""
     taken, given = (tree.messages[name[1:]].local_name for name in (method.input_type, method.output_type))
     return (
         f"rpc {method.name} ({'stream ' if method.client_streaming else ''}{taken}) "

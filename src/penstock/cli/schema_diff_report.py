@@ -1,0 +1,130 @@
+"""What ``penstock schema diff`` found: side by side for people, as ``diff -y`` lays it out, and as JSON."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+import click
+
+from penstock.schema.diff.model import Change, SchemaDiff, broken_modes
+from penstock.schema.format import ParsedSchema
+from penstock.schema.formats import format_of
+
+__all__ = ["DiffSide", "diff_json", "diff_text"]
+
+_COLOURS = {"<": "red", ">": "green", "|": "yellow"}
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_MAX_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSide:
+    """One of the two. ``version`` is its number where it is registered."""
+
+    name: str
+    version: int | None
+    parsed: ParsedSchema
+
+
+def diff_json(sides: Sequence[DiffSide], found: SchemaDiff, rules: str) -> dict[str, Any]:
+    """The report. ``result`` is same or different; each change has its path, both sides and the rules that it breaks."""
+    old, new = ({"name": side.name, "version": side.version, "definition": side.parsed.text} for side in sides)
+    return {
+        "result": "different" if found.changes else "same",
+        "data_format": sides[0].parsed.data_format,
+        "rules": rules,
+        "old": old,
+        "new": new,
+        **found.to_json(),
+    }
+
+
+def diff_text(sides: Sequence[DiffSide], found: SchemaDiff, *, context: int | None, width: int | None) -> str:
+    """The two definitions in their canonical form beside each other, then the changes; ``width`` counts columns."""
+    old, new = sides
+    if not found.changes:
+        spelled = "" if old.parsed.text.strip() == new.parsed.text.strip() else ", spelled differently"
+        return f"{old.name} and {new.name} are the same {old.parsed.data_format} schema{spelled}."
+    columns = width or shutil.get_terminal_size((120, 24)).columns
+    lines = [*_beside(old, new, columns, context), ""]
+    count = len(found.changes)
+    lines.append(f"{count} change{'' if count == 1 else 's'} from {old.name} to {new.name}. {_verdict(found)}")
+    for change in found.changes:
+        lines.extend(_change(change))
+    for item in found.elsewhere:
+        lines.append(f"  {item.direction}, by several changes together: {item.incompatibility}")
+    return "\n".join(lines)
+
+
+def _verdict(found: SchemaDiff) -> str:
+    broken = broken_modes(found.breaks)
+    return f"Breaks {', '.join(broken)}." if broken else "Compatible in every mode."
+
+
+def _change(change: Change) -> Iterator[str]:
+    sides = {"added": change.new, "removed": change.old}.get(change.kind)
+    text = f"{_cut(change.old)} -> {_cut(change.new)}" if sides is None else _cut(sides)
+    yield ""
+    yield f"{_SIGNS[change.kind]} {change.kind} {change.part} at {change.path}: {text}"
+    if not change.breaks:
+        yield "    compatible in every mode"
+    for direction in ("BACKWARD", "FORWARD"):
+        broken = [item for item in change.breaks if item.direction == direction]
+        if broken:
+            reader, writer = ("new", "old") if direction == "BACKWARD" else ("old", "new")
+            modes = ", ".join(broken_modes(broken))
+            yield f"    breaks {modes}: the {reader} definition cannot read data of the {writer} one"
+        for item in broken:
+            yield f"      {item.incompatibility}"
+
+
+def _beside(old: DiffSide, new: DiffSide, width: int, context: int | None) -> Iterator[str]:
+    half = (width - 3) // 2
+    yield f"{_fit(old.name, half)}   {new.name}".rstrip()
+    for mark, left, right in _rows(_pretty(old), _pretty(new), context):
+        line = f"{_fit(left, half)} {mark} {_fit(right, half)}".rstrip()
+        yield click.style(line, fg=_COLOURS[mark]) if mark in _COLOURS else line
+
+
+def _rows(old: list[str], new: list[str], context: int | None) -> Iterator[tuple[str, str, str]]:
+    """Mark and both lines: ``<`` is on the left only, ``>`` on the right only, ``|`` on both and not the same."""
+    for tag, from_old, to_old, from_new, to_new in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        left, right = old[from_old:to_old], new[from_new:to_new]
+        if tag == "equal":
+            yield from _equal(left, right, context, first=from_old == 0, last=to_old == len(old))
+            continue
+        for ours, theirs in zip_longest(left, right):
+            mark = "<" if theirs is None else ">" if ours is None else "|"
+            yield mark, ours or "", theirs or ""
+
+
+def _equal(
+    left: list[str], right: list[str], context: int | None, *, first: bool, last: bool
+) -> Iterator[tuple[str, str, str]]:
+    pairs = [(" ", ours, theirs) for ours, theirs in zip(left, right, strict=True)]
+    if context is None or len(pairs) <= 2 * context:
+        yield from pairs
+        return
+    head, tail = 0 if first else context, 0 if last else context
+    yield from pairs[:head]
+    hidden = len(pairs) - head - tail
+    if hidden:
+        yield " ", f"... {hidden} equal line{'' if hidden == 1 else 's'}", ""
+    yield from pairs[len(pairs) - tail :]
+
+
+def _pretty(side: DiffSide) -> list[str]:
+    return format_of(side.parsed.data_format).pretty(side.parsed).splitlines()
+
+
+def _fit(text: str, width: int) -> str:
+    text = text.expandtabs(4)
+    return text[: width - 1] + "…" if len(text) > width else text.ljust(width)
+
+
+def _cut(text: str | None) -> str:
+    text = text or ""
+    return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + "…"

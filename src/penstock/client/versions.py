@@ -1,0 +1,50 @@
+"""One version of a registered schema by what people type: a number, ``latest`` or a version id."""
+
+import re
+from uuid import UUID
+
+from penstock.client.registry import RegistryClient
+from penstock.errors import InvalidInput, NotFound
+from penstock.schema.version import SchemaVersion
+
+__all__ = ["LATEST", "find_version", "names_version"]
+
+LATEST = "latest"
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def names_version(wanted: str) -> bool:
+    """Whether ``wanted`` has the form of a number, ``latest`` or a version id."""
+    return wanted == LATEST or _NUMBER.fullmatch(wanted) is not None or _version_id(wanted) is not None
+
+
+def find_version(
+    client: RegistryClient, registry: str, schema: str, wanted: str = LATEST, *, available_only: bool = True
+) -> SchemaVersion:
+    """The version that ``wanted`` names, an id whatever schema it is of; ``latest`` is the highest AVAILABLE one.
+
+    Without ``available_only`` a number may also be that of a refused version. Raises :class:`NotFound` where there is none,
+    :class:`InvalidInput` for a text of another form, and the registry's errors.
+    """
+    if wanted == LATEST:
+        return client.latest(registry, schema)
+    version_id = _version_id(wanted)
+    if version_id is not None:
+        return client.version(version_id)
+    if _NUMBER.fullmatch(wanted) is None:
+        raise InvalidInput(f"'{wanted[:100]}' is neither a version number nor '{LATEST}' nor a version id.")
+    statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
+    known = dict(client.numbers(registry, schema, statuses))
+    found = known.get(int(wanted))
+    if found is None:
+        numbers = ", ".join(map(str, known)) or "none"
+        which = "no AVAILABLE version" if available_only else "no version"
+        raise NotFound(f"Schema {registry}/{schema} has {which} {wanted}.", remedy=f"There are: {numbers}.")
+    return client.version(found)
+
+
+def _version_id(text: str) -> UUID | None:
+    try:
+        return UUID(text) if "-" in text else None
+    except ValueError:
+        return None
