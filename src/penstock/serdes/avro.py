@@ -13,7 +13,7 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from penstock.client.cache import OnceCache
-from penstock.schema.avro.library import library_form
+from penstock.schema.avro.library import parse_by_library
 from penstock.serdes.diagnosis import explain, find_misfit, too_deep
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TrailingBytes, TruncatedPayload, UnreadableSchema
 from penstock.serdes.lossless import FAULTS, compile_guard
@@ -158,6 +158,6 @@ def _parse(definition: str, named: dict[str, Any]) -> Any:
     if tree_depth(tree) > MAX_SCHEMA_DEPTH:
         raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
     try:
-        return fastavro.parse_schema(library_form(tree), named)
+        return parse_by_library(tree, named)
     except (SchemaParseException, UnknownType, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
         raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error

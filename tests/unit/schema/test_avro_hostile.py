@@ -3,6 +3,7 @@
 import contextlib
 import json
 
+import pytest
 from avro_schemas import schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -74,3 +75,22 @@ def test_any_json_is_a_schema_or_refused(value):
 def test_any_text_is_a_schema_or_refused(text):
     with contextlib.suppress(InvalidSchema):
         use(text)
+
+
+def test_names_are_bounded() -> None:
+    def record(name: str, space: str = "n", field: str = "a", alias: str = "b", symbol: str = "S") -> str:
+        inner = {"type": "enum", "name": "E", "symbols": [symbol]}
+        fields = [{"name": field, "type": inner, "aliases": [alias]}]
+        return json.dumps({"type": "record", "name": name, "namespace": space, "aliases": [alias], "fields": fields})
+
+    long = "a" * 1_000
+    assert AVRO.parse(record(long, long[:499] + "." + long[500:], long, long, long))
+    for members in (
+        {"name": long + "a"},
+        {"space": f"a.{long}"},
+        {"field": long + "a"},
+        {"alias": long + "a"},
+        {"symbol": long + "a"},
+    ):
+        with pytest.raises(InvalidSchema, match=r"up to 1,000|names joined by dots"):
+            AVRO.parse(record(**{"name": "R", **members}))

@@ -39,9 +39,10 @@ __all__ = ["MAX_TYPE_DEPTH", "parse_avro", "parse_canonical"]
 
 MAX_TYPE_DEPTH = 64
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FULL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_NAME_RULE = "A name starts with a letter or underscore and goes on with letters, digits and underscores."
+# Bounded, because each finding of a comparison has names in it several times, and in its path.
+_NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*")
+_FULL_NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAME_RULE = "A name starts with a letter or underscore, goes on with letters, digits and underscores, and has up to 1,000."
 _MAX_FIXED = 2**31 - 1  # Avro's sizes are Java ints
 
 # Attributes with a meaning of their own (Schema.java and the specification); all others are custom properties.
@@ -81,7 +82,6 @@ class _Parser:
     def __init__(self) -> None:
         self.names: dict[str, NamedType] = {}
         self.library: dict[str, Any] = {}  # the same types, as fastavro keeps them
-        self.fell_back = False  # a bare name was found in the empty namespace, where fastavro does not look
         self.here: set[str] = set()  # names that this text defines
         self.open: set[str] = set()  # records whose fields are being read: usable already, not complete yet
         self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be of a record that is still open
@@ -98,7 +98,7 @@ class _Parser:
         root = self.type(node, namespace="", path="", depth=0)
         self.check_defaults()
         self.check_repeated()
-        if refusal is not None and not self.fell_back:
+        if refusal is not None:
             raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
         return root
 
@@ -168,7 +168,6 @@ class _Parser:
             return PrimitiveType(name=name, props=props)
         for full in dict.fromkeys((_qualify(name, namespace), name)):
             if full in self.names or full in self.open:
-                self.fell_back |= full != _qualify(name, namespace)
                 return Reference(name=full)
         where = f" in namespace '{namespace}'" if namespace and "." not in name else ""
         return _refuse(
@@ -301,7 +300,11 @@ class _Parser:
         if space is None:
             space = namespace
         if not isinstance(space, str) or (space and _FULL_NAME.fullmatch(space) is None):
-            _refuse(f"{path}/namespace", f"{_quote(space)} cannot be a namespace.", "It is names joined by dots.")
+            _refuse(
+                f"{path}/namespace",
+                f"{_quote(space)} cannot be a namespace.",
+                "It is names joined by dots, of up to 1,000 characters.",
+            )
         full = _qualify(name, space)
         if full in PRIMITIVES:
             _refuse(
