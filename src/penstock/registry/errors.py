@@ -8,7 +8,8 @@
     ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken, SerialTaken
     ├── LimitExceeded  ── RegistryFull
     ├── ConcurrentModification ── TooMuchContention, ConditionFailed
-    └── InvalidInput   ── VersioningDisabled, ProtectedVersion, IncompatibleSchema, VersionReferenced, NotSoftDeleted
+    └── InvalidInput   ── VersioningDisabled, NotWritable, ProtectedVersion, IncompatibleSchema, VersionReferenced,
+    │                    NotSoftDeleted
         └── BadReference ── MissingReference
 
 AWS's Java serde picks its next call by substrings of two of the messages: ``Schema is not found.`` makes it create the
@@ -29,6 +30,7 @@ __all__ = [
     "MetadataNotFound",
     "MissingReference",
     "NotSoftDeleted",
+    "NotWritable",
     "NumberTaken",
     "ProtectedVersion",
     "RegistryExists",
@@ -147,6 +149,18 @@ class VersioningDisabled(InvalidInput):
         super().__init__(
             f"Schema {schema} in registry {registry} takes no new versions: its compatibility is DISABLED.",
             remedy="UpdateSchema with another compatibility and a checkpoint allows them again.",
+        )
+
+
+class NotWritable(InvalidInput):
+    """The schema's mode, which Confluent's interface sets, forbids this write."""
+
+    def __init__(self, key: SchemaKey, mode: str) -> None:
+        what = "takes no changes" if mode == "READONLY" else "takes only versions that come with their ids"
+        where = f"Schema {key.name} in registry {key.registry}" if key.name else f"Registry {key.registry}"
+        super().__init__(
+            f"{where} {what}: its mode is {mode}.",
+            remedy="PUT /mode/SUBJECT or /mode with READWRITE, on Confluent's interface, allows them again.",
         )
 
 

@@ -10,8 +10,11 @@ __all__ = [
     "AVAILABLE",
     "FAILURE",
     "GLOBAL_SCOPE",
+    "IMPORT",
     "MAX_SERIAL",
     "MAX_VERSION",
+    "READONLY",
+    "READWRITE",
     "Metadata",
     "Policy",
     "Reference",
@@ -29,6 +32,9 @@ FAILURE = "FAILURE"
 MAX_VERSION = 100_000  # VersionLongNumber in the Glue API model
 MAX_SERIAL = 2**31 - 1  # Confluent's ids are 32-bit integers
 GLOBAL_SCOPE = ""
+READWRITE = "READWRITE"
+READONLY = "READONLY"
+IMPORT = "IMPORT"
 
 
 class SchemaKey(NamedTuple):

@@ -1,9 +1,10 @@
 """Policies of a scope (the whole store, a registry, a schema's name) for all in it that says nothing itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from penstock.registry.errors import NotWritable
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import GLOBAL_SCOPE, Policy, Schema, SchemaKey
+from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode
 
@@ -20,19 +21,43 @@ class Policies:
         """The policy of ``scope`` alone."""
         return self._store.get_policies((scope,)).get(scope)
 
+    def change(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
+        """Put what ``change`` makes of a scope's policy in its place: see :meth:`RegistryStore.change_policy`."""
+        return self._store.change_policy(scope, change)
+
     def put(self, policy: Policy) -> None:
         """Add or replace the policy of its scope."""
-        self._store.put_policy(policy)
+        self.change(policy.scope, lambda _: policy)
 
     def delete(self, scope: str) -> Policy | None:
         """Delete a policy, given back; None where there was none."""
-        return self._store.delete_policy(scope)
+        return self.change(scope, lambda _: Policy(scope=scope))
 
     def chain(self, key: SchemaKey) -> Sequence[Policy]:
         """Those that hold for the schema, the nearest first: of its name, its registry, the whole store."""
         scopes = (schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE)
         found = self._store.get_policies(scopes)
         return [found[scope] for scope in scopes if scope in found]
+
+    def mode(self, key: SchemaKey) -> str:
+        """READWRITE, READONLY or IMPORT: what holds for the schema, or would for one of this name."""
+        return next((policy.mode for policy in self.chain(key) if policy.mode is not None), READWRITE)
+
+    def check_writable(self, key: SchemaKey, *, with_id: bool = True) -> None:
+        """:class:`~penstock.registry.errors.NotWritable` where the mode is READONLY.
+
+        Without an id to keep (``with_id`` false), which a new version needs there, also where it is IMPORT.
+        """
+        mode = self.mode(key)
+        if mode == READONLY or (mode == IMPORT and not with_id):
+            raise NotWritable(key, mode)
+
+    def check_deletable(self, registry: str) -> None:
+        """:class:`~penstock.registry.errors.NotWritable` where the registry, or a schema in it, is READONLY."""
+        self.check_writable(SchemaKey(registry, ""))
+        for policy in self._store.list_policies(schema_resource(SchemaKey(registry, ""))):
+            if policy.mode == READONLY:
+                raise NotWritable(SchemaKey(registry, policy.scope.rpartition("/")[2]), READONLY)
 
     def compatibility(self, schema: Schema) -> CompatibilityMode:
         """The one that holds for ``schema``; BACKWARD where nobody says anything."""

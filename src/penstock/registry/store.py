@@ -97,6 +97,9 @@ class RegistryStore(AuditTrail, Protocol):
     def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
         """An AVAILABLE one of the versions with this serial, rather one that is not deleted softly."""
 
+    def highest_serial(self, registry: str) -> int:
+        """The highest serial that the registry has given a definition, be it gone or not; 0 before the first."""
+
     def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
         """All with this serial, by schema and number."""
 
@@ -135,11 +138,15 @@ class RegistryStore(AuditTrail, Protocol):
     def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
         """Those of ``scopes`` that have a policy."""
 
-    def put_policy(self, policy: Policy) -> None:
-        """Add or replace the policy of its scope."""
+    def list_policies(self, prefix: str) -> Sequence[Policy]:
+        """Policies of scopes that begin with ``prefix``, by scope."""
 
-    def delete_policy(self, scope: str) -> Policy | None:
-        """Delete a policy, given back; None where there was none."""
+    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
+        """Put what ``change`` makes of a scope's policy in its place, with no other writer in between.
+
+        Gives the policy as it was before, None where there was none; ``change`` gets one that says nothing then, and giving
+        one that says nothing deletes it.
+        """
 
     def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
         """The policy of ``catalog``, ``registry/NAME`` or ``schema/REGISTRY/NAME``."""

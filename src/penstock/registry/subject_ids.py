@@ -37,6 +37,10 @@ class SubjectIds:
         except VersionNotFound:
             raise SchemaTextNotFound(serial) from None
 
+    def highest(self, within: SubjectName) -> int:
+        """The highest id that was ever given in a context."""
+        return self._service.registries.highest_serial(_registry(within))
+
     def versions(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
         """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""
         shown = [head for head in self._bearing(serial, within) if listing.shows(head)]

@@ -4,12 +4,11 @@ A subject's own setting wins, then its context's, then the one for all contexts;
 A schema that Glue's callers made with DISABLED takes no new versions: it shows as level NONE in mode READONLY.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.registry.errors import SchemaNotFound
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import GLOBAL_SCOPE, Policy, Schema
+from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import (
     BadLevel,
@@ -22,11 +21,8 @@ from penstock.registry.subject_errors import (
 from penstock.registry.subject_names import SubjectName
 from penstock.schema.compatibility import CompatibilityMode
 
-__all__ = ["IMPORT", "READONLY", "READWRITE", "SubjectConfig", "SubjectPolicies", "level_name"]
+__all__ = ["SubjectConfig", "SubjectPolicies", "level_name"]
 
-READWRITE = "READWRITE"
-READONLY = "READONLY"
-IMPORT = "IMPORT"
 _MODES = frozenset({READWRITE, READONLY, IMPORT})
 
 
@@ -68,34 +64,36 @@ class SubjectPolicies:
         return SubjectConfig(level=None if mode is None else level_name(mode), normalize=normalize)
 
     def set_config(self, subject: SubjectName | None, wanted: SubjectConfig) -> None:
-        """Change what is given of the configuration; :class:`BadLevel`."""
+        """Change what is given of the configuration; :class:`BadLevel`, :class:`NotPermitted` where the mode is READONLY."""
         mode = None
         if wanted.level is not None:
             mode = _LEVELS.get(wanted.level.upper())
             if mode is None:
                 raise BadLevel(wanted.level)
-        scope = _scope(subject)
-        before = self._service.policies.get(scope) or Policy(scope=scope)
+        self._check_configurable(subject)
         if mode is not None and self._schema(subject) is not None:
             self._set_own(subject, mode)
             mode = None
-        after = replace(
-            before,
-            compatibility=before.compatibility if mode is None else mode,
-            normalize=before.normalize if wanted.normalize is None else wanted.normalize,
-        )
-        if after != before:
-            self._service.policies.put(after)
+
+        def changed(before: Policy) -> Policy:
+            return replace(
+                before,
+                compatibility=before.compatibility if mode is None else mode,
+                normalize=before.normalize if wanted.normalize is None else wanted.normalize,
+            )
+
+        self._service.policies.change(_scope(subject), changed)
 
     def delete_config(self, subject: SubjectName | None) -> SubjectConfig:
-        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
+        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was, :class:`NotPermitted`."""
+        self._check_configurable(subject)
         try:
             before = self.config(subject, inherited=False)
         except LevelNotConfigured:
             raise SubjectNotFound(subject) from None
         if self._schema(subject) is not None:
             self._set_own(subject, None)
-        self._change(subject, lambda policy: replace(policy, compatibility=None, normalize=None))
+        self._service.policies.change(_scope(subject), lambda policy: replace(policy, compatibility=None, normalize=None))
         return before
 
     def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
@@ -119,19 +117,16 @@ class SubjectPolicies:
                 "Cannot import since found existing subjects.",
                 remedy="Import into an empty context or subject, or give force=true.",
             )
-        scope = _scope(subject)
-        before = self._service.policies.get(scope) or Policy(scope=scope)
-        self._service.policies.put(replace(before, mode=wanted))
+        self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=wanted))
         return wanted
 
     def delete_mode(self, subject: SubjectName | None) -> str:
         """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
-        before = self._service.policies.get(_scope(subject))
+        before = self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=None))
         if before is None or before.mode is None:
             if subject is None:
                 return READWRITE
             raise SubjectNotFound(subject)
-        self._change(subject, lambda policy: replace(policy, mode=None))
         return before.mode
 
     def forget(self, subject: SubjectName) -> None:
@@ -143,14 +138,16 @@ class SubjectPolicies:
     def check_writable(self, subject: SubjectName) -> str:
         """The mode of ``subject``; :class:`NotPermitted` where it is READONLY."""
         # DISABLED, which shows as READONLY, is told by the registration itself.
-        said = (policy.mode for policy in self._service.policies.chain(subject.key))
-        mode = next((mode for mode in said if mode is not None), READWRITE)
+        mode = self._service.policies.mode(subject.key)
         if mode == READONLY:
-            raise NotPermitted(
-                f"Subject '{subject}' is in read-only mode.",
-                remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.",
-            )
+            raise _read_only(subject)
         return mode
+
+    def _check_configurable(self, subject: SubjectName | None) -> None:
+        """As Confluent's server: what takes no schemas takes no other level either, only another mode."""
+        said = next((policy.mode for policy in self._chain(subject) if policy.mode is not None), None)
+        if said == READONLY:
+            raise _read_only(subject)
 
     def _chain(self, subject: SubjectName | None) -> list[Policy]:
         """What the scope of ``subject`` and those around it say, the nearest first."""
@@ -177,23 +174,17 @@ class SubjectPolicies:
         assert subject is not None
         self._service.schemas.set_compatibility(subject.key, mode)
 
-    def _change(self, subject: SubjectName | None, changed: Callable[[Policy], Policy]) -> None:
-        scope = _scope(subject)
-        before = self._service.policies.get(scope)
-        if before is None:
-            return
-        after = changed(before)
-        if after == Policy(scope=scope):
-            self._service.policies.delete(scope)
-        else:
-            self._service.policies.put(after)
-
     def _holds_versions(self, subject: SubjectName | None) -> bool:
         if subject is None or subject.registry is None:
             return bool(self._service.schemas.subjects(None, count=1))
         if not subject.name:
             return bool(self._service.schemas.subjects(subject.registry, count=1))
         return bool(self._service.versions.heads(subject.key))
+
+
+def _read_only(subject: SubjectName | None) -> NotPermitted:
+    what = "The registry" if subject is None else f"Subject '{subject}'"
+    return NotPermitted(f"{what} is in read-only mode.", remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.")
 
 
 def _scope(subject: SubjectName | None) -> str:

@@ -15,7 +15,7 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.identity import DEFAULT_REGISTRY
-from penstock.registry.model import AVAILABLE, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import AVAILABLE, IMPORT, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import (
@@ -37,7 +37,7 @@ from penstock.registry.subject_names import (
     parse_subject,
     subject_of,
 )
-from penstock.registry.subject_policies import IMPORT, SubjectPolicies, level_name
+from penstock.registry.subject_policies import SubjectPolicies, level_name
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.incompatibility import Incompatibility
@@ -132,7 +132,13 @@ class Subjects:
         :class:`~penstock.registry.errors.SerialTaken`, :class:`~penstock.registry.errors.NumberTaken`.
         """
         key = subject.key
-        importing = self._check_mode(subject, serial)
+        try:
+            importing = self._check_mode(subject, serial)
+        except NotPermitted:
+            known = self._known(subject, wanted, serial, number)
+            if known is None:
+                raise
+            return known
         references = self._references(subject, wanted)
         wanted = self._as_source(wanted, references)
         schema = self._schema(key)
@@ -294,6 +300,14 @@ class Subjects:
         if serial is not None and not 1 <= serial <= MAX_SERIAL:
             raise NotPermitted(f"The id {serial} is not from 1 to {MAX_SERIAL}.")
         return mode == IMPORT
+
+    def _known(self, subject: SubjectName, wanted: SubjectSchema, serial: int | None, number: int | None) -> Version | None:
+        """The version there is of a schema, which producers that register at each start go on with in every mode."""
+        try:
+            found = self.lookup(subject, wanted)
+        except (SubjectNotFound, SchemaTextNotFound):
+            return None
+        return found if serial in (None, found.serial) and number is None else None
 
     def _as_source(self, wanted: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
         """Python's and Go's clients send Protobuf as a descriptor's bytes; kept is the source that everybody reads."""

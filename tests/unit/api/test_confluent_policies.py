@@ -3,6 +3,8 @@
 import pytest
 from confluent_face import BROKEN, V1, V2, Face
 
+from penstock.api.aws import registry
+from penstock.registry.errors import NotWritable
 from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.schema.compatibility import CompatibilityMode
@@ -113,6 +115,10 @@ def test_modes_are_inherited_from_near_to_far(face):
     assert face.refused("DELETE", "/subjects/s") == (422, 42205)
     assert face.refused("DELETE", "/subjects/s/versions/1") == (422, 42205)
     assert face.post("/subjects/s", schema=V1)[0] == 200
+    # Producers that register at each start go on.
+    assert face.register("s", V1.replace(":", " :"))["version"] == 1
+    for method, path in (("PUT", "/config"), ("PUT", "/config/s"), ("DELETE", "/config"), ("DELETE", "/config/s")):
+        assert face.refused(method, path, {"compatibility": "FULL"} if method == "PUT" else None) == (422, 42205)
     assert face.put("/mode/s", mode="READWRITE") == (200, {"mode": "READWRITE"})
     face.register("s", V2)
     assert face.refused("POST", "/subjects/:.ctx:s/versions", {"schema": V2}) == (422, 42205)
@@ -138,3 +144,62 @@ def test_the_global_context_is_what_all_inherit(face):
     assert face.refused("POST", "/subjects/:.__GLOBAL:s/versions", {"schema": V1}) == (422, 42208)
     assert face.refused("GET", "/schemas/ids/1?subject=:.__GLOBAL:") == (422, 42208)
     assert face.refused("GET", "/subjects?subjectPrefix=:.__GLOBAL:") == (422, 42208)
+
+
+SCHEMA_ID = {"RegistryName": "default-registry", "SchemaName": "s"}
+LATEST = {"LatestVersion": True}
+GLUE_WRITES = {
+    "RegisterSchemaVersion": {"SchemaId": SCHEMA_ID, "SchemaDefinition": V2},
+    "CreateSchema": {"SchemaName": "new", "DataFormat": "AVRO", "Compatibility": "NONE", "SchemaDefinition": V1},
+    "UpdateSchema": {"SchemaId": SCHEMA_ID, "Compatibility": "NONE", "SchemaVersionNumber": LATEST},
+    "DeleteSchemaVersions": {"SchemaId": SCHEMA_ID, "Versions": "7"},
+    "DeleteSchema": {"SchemaId": SCHEMA_ID},
+    "DeleteRegistry": {"RegistryId": {"RegistryName": "default-registry"}},
+}
+
+
+def glue(face, operation, **request):
+    return registry.operations(face.service).handlers[operation](request or GLUE_WRITES[operation], None)
+
+
+@pytest.mark.parametrize("scope", ["/mode", "/mode/:.:", "/mode/s"])
+def test_read_only_binds_glues_callers_too(face, scope):
+    face.register("s", V1)
+    face.put(scope, mode="READONLY")
+    for operation in GLUE_WRITES:
+        if (scope, operation) == ("/mode/s", "CreateSchema"):
+            glue(face, operation)
+            continue
+        with pytest.raises(NotWritable, match="READONLY") as refusal:
+            glue(face, operation)
+        assert refusal.value.aws_code == "InvalidInputException"
+    # Serialisers that register at each start go on, and so does what reads.
+    assert glue(face, "RegisterSchemaVersion", SchemaId=SCHEMA_ID, SchemaDefinition=V1)["VersionNumber"] == 1
+    assert glue(face, "GetSchema", SchemaId=SCHEMA_ID)["LatestSchemaVersion"] == 1
+    face.delete(scope)
+    for operation in GLUE_WRITES:
+        if (scope, operation) != ("/mode/s", "CreateSchema"):
+            glue(face, operation)
+
+
+def test_import_mode_takes_no_version_of_glue_which_has_no_id_to_keep(face):
+    face.register("s", V1)
+    face.call("PUT", "/mode?force=true", {"mode": "IMPORT"})
+    for operation in ("RegisterSchemaVersion", "CreateSchema"):
+        with pytest.raises(NotWritable, match="IMPORT"):
+            glue(face, operation)
+    glue(face, "CreateSchema", SchemaName="empty", DataFormat="AVRO")
+    glue(face, "UpdateSchema")
+    glue(face, "DeleteSchema")
+
+
+def test_fetch_max_id(face):
+    first = face.register("s", V1)["id"]
+    assert "maxId" not in face.get(f"/schemas/ids/{first}")[1]
+    last = face.register("s", V2)["id"]
+    assert face.get(f"/schemas/ids/{first}?fetchMaxId=true")[1]["maxId"] == last
+    face.delete("/subjects/s/versions/2")
+    assert face.get(f"/schemas/ids/{first}?fetchMaxId=true")[1]["maxId"] == last
+    other = face.register(":.other:s", V1)["id"]
+    assert face.get(f"/schemas/ids/{other}?fetchMaxId=true&subject=:.other:")[1]["maxId"] == other
+    assert face.get(f"/schemas/ids/{first}?fetchMaxId=true")[1]["maxId"] == last

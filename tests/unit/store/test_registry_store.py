@@ -482,22 +482,55 @@ def test_policies(stored):
         Policy(scope="", compatibility=CompatibilityMode.FULL),
         Policy(scope="registry/r", mode="READONLY", normalize=True),
         Policy(scope="schema/r/s", mode="IMPORT", normalize=False),
-        Policy(scope="schema/r/other"),
+        Policy(scope="schema/r/other", mode="READWRITE"),
     ]
     for policy in policies:
-        store.put_policy(policy)
-    store.put_policy(replace(policies[0], mode="READWRITE"))
+        assert store.change_policy(policy.scope, lambda _, policy=policy: policy) is None
+    assert store.change_policy("", lambda before: replace(before, mode="READWRITE")) == policies[0]
     scopes = [policy.scope for policy in policies]
     assert store.get_policies([*scopes, "x"]) == {
         "": replace(policies[0], mode="READWRITE"), **{policy.scope: policy for policy in policies[1:]}
     }  # fmt: skip
     assert store.get_policies([]) == {}
-    assert store.delete_policy("registry/r") == policies[1]
-    assert store.delete_policy("registry/r") is None
+    assert store.list_policies("schema/r/") == [policies[3], policies[2]]
+    assert store.change_policy("registry/r", lambda before: Policy(scope=before.scope)) == policies[1]
+    assert store.change_policy("registry/r", lambda before: before) is None
+    assert store.get_policies(["registry/r"]) == {}
+    changes = len(store.list_audit(None, 100, resource="schema/r/s"))
+    assert store.change_policy("schema/r/s", lambda before: before) == policies[2]
+    assert len(store.list_audit(None, 100, resource="schema/r/s")) == changes
     assert store.delete_schema(KEY)
     assert set(store.get_policies(scopes)) == {"", "schema/r/other"}
     assert store.delete_registry("r")
     assert set(store.get_policies(scopes)) == {""}
+
+
+def test_changes_of_one_policy_at_the_same_instant_are_all_kept(store):
+    count = 8
+    start = threading.Barrier(count)
+    members = [{"compatibility": CompatibilityMode.FULL}, {"mode": "READONLY"}, {"normalize": True}]
+    for attempt in range(5):
+        scope = f"schema/r/{attempt}"
+
+        def change(position, scope=scope):
+            start.wait()
+            store.change_policy(scope, lambda before: replace(before, **members[position % len(members)]))
+
+        threads = [threading.Thread(target=change, args=(position,)) for position in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        expected = Policy(scope=scope, compatibility=CompatibilityMode.FULL, mode="READONLY", normalize=True)
+        assert store.get_policies([scope]) == {scope: expected}
+
+
+def test_the_highest_serial_of_a_registry(stored):
+    store, first = stored
+    assert store.highest_serial("r") == first.serial
+    more = store.add_version(replace(version(2), serial=900), revision=0, replaces=None)
+    store.add_registry(registry("other"), {}, limit=10)
+    assert (store.highest_serial("r"), store.highest_serial("other")) == (more.serial, 0)
 
 
 def test_an_inherited_compatibility_is_kept_as_such(store):

@@ -7,6 +7,7 @@ from penstock.api.aws.registry_policies import policy_handlers
 from penstock.api.aws.registry_shapes import Request, number_of, present, registry_of, schema_of, timestamp
 from penstock.api.aws.registry_tags import TagOwner, tag_handlers
 from penstock.api.aws.registry_versions import version_handlers
+from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.model import AVAILABLE, Registry, Schema, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
@@ -70,6 +71,7 @@ class _Registries:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         name = registry_of(self._service.identity, request["RegistryId"])
+        self._service.policies.check_deletable(name)
         self._registries.delete(name)
         return {**self._named(name), "Status": _DELETING}
 
@@ -97,6 +99,8 @@ class _Schemas:
         identity, registry_id = self._service.identity, request.get("RegistryId")
         # The Java serde sends an empty RegistryId where it has no registry name.
         registry = registry_of(identity, registry_id) if registry_id else None
+        key = SchemaKey(registry or DEFAULT_REGISTRY, request["SchemaName"])
+        self._service.policies.check_writable(key, with_id="SchemaDefinition" not in request)
         schema, version = self._schemas.create(
             NewSchema(
                 name=request["SchemaName"],
@@ -134,6 +138,7 @@ class _Schemas:
         key = schema_of(self._service.identity, request["SchemaId"])
         wanted, mode = request.get("SchemaVersionNumber"), request.get("Compatibility")
         number = number_of(wanted) if wanted else None
+        self._service.policies.check_writable(key)
         self._schemas.update(
             key,
             compatibility=CompatibilityMode(mode) if mode else None,
@@ -145,6 +150,7 @@ class _Schemas:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
+        self._service.policies.check_writable(key)
         self._schemas.delete(key)
         return {"SchemaArn": self._service.identity.schema_arn(key), "SchemaName": key.name, "Status": _DELETING}
 

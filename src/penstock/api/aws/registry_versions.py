@@ -1,12 +1,13 @@
 """Glue's operations on schema versions and their metadata."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
 from penstock.api.aws.registry_shapes import Request, number_of, present, schema_of, timestamp
 from penstock.errors import InvalidInput
-from penstock.registry.errors import BadReference
+from penstock.registry.errors import BadReference, NotWritable, VersionNotFound
 from penstock.registry.model import MAX_VERSION, Version, VersionHead
 from penstock.registry.service import RegistryService
 
@@ -42,9 +43,16 @@ class _Versions:
         self._versions = service.versions
 
     def register(self, request: Request, _: RequestContext) -> Request:
-        version = self._versions.register(
-            schema_of(self._service.identity, request["SchemaId"]), request["SchemaDefinition"]
-        )
+        key, definition = schema_of(self._service.identity, request["SchemaId"]), request["SchemaDefinition"]
+        try:
+            self._service.policies.check_writable(key, with_id=False)
+        except NotWritable:
+            # What is there already is no write: serialisers that register at each start go on.
+            with suppress(VersionNotFound):
+                version = self._versions.find(key, definition)
+                return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
+            raise
+        version = self._versions.register(key, definition)
         return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
 
     def get(self, request: Request, context: RequestContext) -> Request:
@@ -67,6 +75,7 @@ class _Versions:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
+        self._service.policies.check_writable(key)
         done = self._versions.delete(key, _range(request["Versions"]))
         errors = [
             {

@@ -58,7 +58,10 @@ class _Schemas:
         return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
 
     def get_by_id(self, request: Request) -> Any:
-        return self._shapes.schema(self._ids.schema(request.serial, request.within), request)
+        answer = self._shapes.schema(self._ids.schema(request.serial, request.within), request)
+        if request.query.flag("fetchMaxId"):
+            answer["maxId"] = self._ids.highest(request.within)
+        return answer
 
     def get_text_by_id(self, request: Request) -> Any:
         return RawText(self._shapes.text(self._ids.schema(request.serial, request.within), request))

@@ -202,6 +202,10 @@ class MemoryRegistryStore:
             usable = [version for version in self._bearing(registry, serial) if version.status == AVAILABLE]
         return min(usable, key=lambda version: (version.deleted is not None, version.key, version.number), default=None)
 
+    def highest_serial(self, registry: str) -> int:
+        with self._lock:
+            return max(self._serials.get(registry, {}).values(), default=0)
+
     def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
         with self._lock:
             return [_head(version) for version in sorted(self._bearing(registry, serial), key=_place)]
@@ -277,17 +281,22 @@ class MemoryRegistryStore:
         with self._lock:
             return {scope: self._policies[scope] for scope in scopes if scope in self._policies}
 
-    def put_policy(self, policy: Policy) -> None:
+    def list_policies(self, prefix: str) -> Sequence[Policy]:
         with self._lock:
-            self._policies[policy.scope] = policy
-            outcome = f"compatibility {policy.compatibility}, mode {policy.mode}, normalize {policy.normalize}"
-            self._record("PutPolicy", policy.scope, outcome)
+            return [self._policies[scope] for scope in sorted(self._policies) if scope.startswith(prefix)]
 
-    def delete_policy(self, scope: str) -> Policy | None:
+    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
         with self._lock:
-            if scope in self._policies:
-                self._record("DeletePolicy", scope, "deleted")
-            return self._policies.pop(scope, None)
+            before = self._policies.get(scope)
+            nothing = Policy(scope=scope)
+            after = change(before or nothing)
+            if after == (before or nothing):
+                return before
+            self._policies.pop(scope, None)
+            if after != nothing:
+                self._policies[scope] = after
+            self._record("DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
+            return before
 
     def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
         return self._resource_policies.get(resource)

@@ -13,12 +13,14 @@ from penstock.store.sql.database import retried
 from penstock.store.sql.registry_base import insert_tags, record
 from penstock.store.sql.registry_rows import micros, policy_row, time_of, to_policy
 from penstock.store.sql.registry_schemas import SchemaRows
+from penstock.store.sql.registry_statements import beginning_with
 from penstock.store.sql.registry_tables import (
     audit,
     policies,
     registry_tags,
     resource_policies,
     schema_metadata,
+    schema_serials,
     schema_versions,
 )
 
@@ -93,24 +95,30 @@ class SqlRegistryStore(SchemaRows):
             found |= {row["scope"]: to_policy(row) for row in self._direct.all(self._statements.policies, named)}
         return found
 
-    @retried
-    def put_policy(self, policy: Policy) -> None:
-        with self._database.write() as connection:
-            connection.execute(delete(policies).where(policies.c.scope == policy.scope))
-            connection.execute(insert(policies).values(**policy_row(policy)))
-            outcome = f"compatibility {policy.compatibility}, mode {policy.mode}, normalize {policy.normalize}"
-            record(connection, "PutPolicy", policy.scope, outcome)
+    def list_policies(self, prefix: str) -> Sequence[Policy]:
+        query = select(policies).where(beginning_with(policies.c.scope, prefix)).order_by(policies.c.scope)
+        with self._database.read() as connection:
+            return [to_policy(row) for row in connection.execute(query).mappings()]
 
     @retried
-    def delete_policy(self, scope: str) -> Policy | None:
+    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
         mine = policies.c.scope == scope
         with self._database.write() as connection:
             row = connection.execute(select(policies).where(mine)).mappings().first()
-            if row is None:
-                return None
-            connection.execute(delete(policies).where(mine))
-            record(connection, "DeletePolicy", scope, "deleted")
-        return to_policy(row)
+            nothing = Policy(scope=scope)
+            before = nothing if row is None else to_policy(row)
+            after = change(before)
+            if after != before:
+                connection.execute(delete(policies).where(mine))
+                if after != nothing:
+                    connection.execute(insert(policies).values(**policy_row(after)))
+                record(connection, "DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
+        return None if row is None else before
+
+    def highest_serial(self, registry: str) -> int:
+        query = select(func.max(schema_serials.c.serial)).where(schema_serials.c.registry == registry)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar() or 0
 
     def get_resource_policy(self, resource: str) -> ResourcePolicy | None:
         with self._database.read() as connection:
