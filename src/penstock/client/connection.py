@@ -70,6 +70,7 @@ def open_client(
     endpoint_url: str | None = None,
     session: "Session | None" = None,
     attempts: int = _ATTEMPTS,
+    proxy_url: str | None = None,
 ) -> Any:
     """A botocore client of ``service`` (``glue``, ``secretsmanager``), safe to share between threads.
 
@@ -81,6 +82,7 @@ def open_client(
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=_READ_SECONDS,
         user_agent_extra=f"penstock/{__version__}",
+        proxies={"http": proxy_url, "https": proxy_url} if proxy_url else None,
     )
     try:
         # A new session a client: the default one of boto3 is not safe to build clients from in several threads.

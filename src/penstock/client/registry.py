@@ -51,7 +51,7 @@ class RegistryClient:
 
     ``cache_size`` counts schema versions (200 in AWS's serde). An unknown id is remembered for ``unknown_seconds``, so that
     a stream of damaged records does not become a stream of requests. ``session`` is a boto3 session for credentials
-    (an assumed role, say); ``attempts`` bounds the tries a call.
+    (an assumed role, say); ``attempts`` bounds the tries a call; ``proxy_url`` goes before the proxies of the environment.
     """
 
     def __init__(
@@ -63,10 +63,11 @@ class RegistryClient:
         cache_size: int = 1000,
         unknown_seconds: float = 30.0,
         attempts: int = 5,
+        proxy_url: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._glue: GlueClient = open_client(
-            "glue", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
+            "glue", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts, proxy_url=proxy_url
         )
         self._versions: OnceCache[UUID, SchemaVersion] = OnceCache(cache_size)
         self._unknown: OnceCache[UUID, str] = OnceCache(cache_size, seconds=unknown_seconds, clock=clock)

@@ -16,13 +16,13 @@ from penstock.schema.version import SchemaText, SchemaVersion
 from penstock.serdes import confluent
 from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
 from penstock.serdes.confluent import Headers, SchemaId
-from penstock.serdes.errors import UnknownWriterSchema
-from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, split
+from penstock.serdes.errors import SerdeError, UnknownWriterSchema
+from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split
 from penstock.serdes.payload import Payloads
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 from penstock.serdes.shape import Limits
 
-__all__ = ["MessageReader", "MessageWriter", "confluent_writer", "message_writer"]
+__all__ = ["MessageReader", "MessageWriter", "confluent_writer", "framed", "message_writer"]
 
 # In front of a header-borne id among the prepared ones: no frame begins with it.
 _IN_HEADER = b"\xff"
@@ -43,10 +43,19 @@ def message_writer(
 
     It raises what :func:`penstock.serdes.avro.encoder` says.
     """
+    return framed(version_id, lambda prefix: encoder(schema, prefix=prefix, ignore_unknown=ignore_unknown), compression)
+
+
+def framed(version_id: UUID, encoder_of: Callable[[bytes], MessageWriter], compression: Compression) -> MessageWriter:
+    """A function that writes messages of version ``version_id``; ``encoder_of`` makes the encoder of payloads.
+
+    ``encoder_of`` is given the bytes that go in front of every payload. zlib is at its
+    default level, as in AWS's serialiser.
+    """
     head = header(version_id, compression)
     if compression is Compression.NONE:
-        return encoder(schema, prefix=head, ignore_unknown=ignore_unknown)
-    encode = encoder(schema, ignore_unknown=ignore_unknown)
+        return encoder_of(head)
+    encode = encoder_of(b"")
     compress = zlib.compress
     return lambda value: head + compress(encode(value))
 
@@ -64,8 +73,9 @@ class MessageReader:
 
     With ``confluent`` also those in Confluent's frames, and those whose headers name their schema. With ``reader_schema``
     every value is resolved to that definition (Avro, where it is text), whatever it was written with. ``formats`` are those
-    of the schemas that are read: AVRO, JSON, PROTOBUF. At most ``cache_size`` versions stay prepared. ``limits`` bound what
-    a hostile message may cost.
+    of the schemas that are read: AVRO, JSON, PROTOBUF. ``messages`` makes Protobuf messages of Google's library rather than
+    dictionaries: true for classes made for the schema, or the class to read as. At most ``cache_size`` versions stay
+    prepared. ``limits`` bound what a hostile message may cost.
     """
 
     def __init__(
@@ -76,6 +86,7 @@ class MessageReader:
         reader_schema: str | SchemaText | None = None,
         formats: Collection[str] = ("AVRO",),
         cache_size: int = 200,
+        messages: Any = False,
         limits: Limits | None = None,
         schemas: AvroSchemas | None = None,
     ) -> None:
@@ -85,9 +96,12 @@ class MessageReader:
         reader = (
             SchemaText(definition=reader_schema, data_format="AVRO") if isinstance(reader_schema, str) else reader_schema
         )
-        self._payloads = Payloads(reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits)
+        self._payloads = Payloads(
+            reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits, messages=messages
+        )
         self._size = cache_size
         self._by_header: dict[bytes, Callable[[bytes], Any]] = {}
+        self._versions: dict[bytes, SchemaVersion] = {}
         self._lock = Lock()
 
     def read(self, data: bytes | None, headers: Headers | None = None, *, key: bool = False) -> Any:
@@ -97,16 +111,36 @@ class MessageReader:
         """
         if data is None:
             return None
+        try:
+            if self._confluent is not None:
+                named = confluent.header_of(headers, key=key)
+                if named is not None:
+                    named = named[:_MAX_HEADER]
+                    return self._by_id(_IN_HEADER + named, named, start=0)(data)
+                if confluent.is_confluent(data):
+                    head = data[: confluent.prefix_size(data)]
+                    return self._by_id(head, head, start=len(head))(data)
+            decode = self._by_header.get(data[:HEADER_SIZE])
+            return decode(data) if decode is not None else self._prepare(data)(data)
+        except SerdeError as error:
+            raise self._named(error, data) from error.__cause__
+
+    def knows(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> bool:
+        """Whether :meth:`read` decodes this message, or refuses it, without asking the registry."""
         if self._confluent is not None:
             named = confluent.header_of(headers, key=key)
             if named is not None:
-                named = named[:_MAX_HEADER]
-                return self._by_id(_IN_HEADER + named, named, start=0)(data)
+                return _IN_HEADER + named[:_MAX_HEADER] in self._by_header
             if confluent.is_confluent(data):
-                head = data[: confluent.prefix_size(data)]
-                return self._by_id(head, head, start=len(head))(data)
-        decode = self._by_header.get(data[:HEADER_SIZE])
-        return decode(data) if decode is not None else self._prepare(data)(data)
+                return data[: confluent.prefix_size(data)] in self._by_header
+        return data[:HEADER_SIZE] in self._by_header or not is_framed(data)
+
+    def _named(self, error: SerdeError, data: bytes) -> SerdeError:
+        """``error`` with the schema in its text where that is known already; nothing is fetched for it."""
+        version = self._versions.get(bytes(data[:HEADER_SIZE]))
+        if version is None:
+            return error
+        return error.of(f"{version.registry_name}/{version.schema_name}", version.number, version.id)
 
     def version(self, data: bytes) -> SchemaVersion:
         """The schema version a message was written with."""
@@ -134,12 +168,14 @@ class MessageReader:
     def _prepare(self, data: bytes) -> Callable[[bytes], Any]:
         compression, version_id = split(data)
         version = self._version(version_id)
+        head = bytes(data[:HEADER_SIZE])
+        self._remember(head, version)
         text = SchemaText(definition=version.definition, data_format=version.data_format)
         what = f"Schema version {version_id} ({version.schema_name})"
         zipped = compression is Compression.ZLIB
         decode = self._payloads.decoder(text, what, start=0 if zipped else HEADER_SIZE)
         made = self._inflating(decode) if zipped else decode
-        self._keep(bytes(data[:HEADER_SIZE]), made)
+        self._keep(head, made)
         return made
 
     def _inflating(self, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -173,3 +209,9 @@ class MessageReader:
             while len(self._by_header) >= self._size:
                 del self._by_header[next(iter(self._by_header))]
             self._by_header[head] = made
+
+    def _remember(self, head: bytes, version: SchemaVersion) -> None:
+        with self._lock:
+            while len(self._versions) >= self._size:
+                del self._versions[next(iter(self._versions))]
+            self._versions[head] = version

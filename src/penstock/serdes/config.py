@@ -1,10 +1,10 @@
 """Settings of the (de)serialisers, under the names that users of AWS's Java serde have in their configurations.
 
-Names: https://github.com/awslabs/aws-glue-schema-registry#readme, ``AWSSchemaRegistryConstants``.
+Names: https://github.com/awslabs/aws-glue-schema-registry#readme, ``AWSSchemaRegistryConstants`` of its jar 1.1.27.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import InvalidInput
@@ -14,9 +14,25 @@ from penstock.serdes.shape import Limits
 if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
 
-__all__ = ["SerdeConfig"]
+__all__ = ["NameOfSchema", "SerdeConfig"]
 
-_COMPATIBILITIES = frozenset({"NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL"})
+_COMPATIBILITIES = ("NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL")
+_FORMATS = ("AVRO", "JSON", "PROTOBUF")
+_AVRO_RECORDS = ("GENERIC_RECORD", "SPECIFIC_RECORD", "UNKNOWN")
+_MESSAGES = ("DYNAMIC_MESSAGE", "POJO", "UNKNOWN")
+# What AWS's serde does without a class of one's own; the constant and the class's full name.
+_NAMED_BY_TOPIC = (
+    "AWSSchemaNamingStrategyDefaultImpl",
+    "com.amazonaws.services.schemaregistry.common.AWSSchemaNamingStrategyDefaultImpl",
+)
+
+NameOfSchema = Callable[[str, bool], str]
+"""The schema's name for a topic (or stream), and whether for its keys: ``lambda topic, is_key: ...``."""
+
+
+def name_by_topic(topic: str, is_key: bool) -> str:
+    """The topic's name, as AWS's serde names schemas; keys, which collide with values there, get ``-key`` behind it."""
+    return f"{topic}-key" if is_key else topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +43,24 @@ class SerdeConfig:
     endpoint_url: str | None = None
     registry: str = "default-registry"
     schema: str | None = None
-    """The schema's name; the topic's name where not set."""
+    """The schema's name, of keys and values alike; where not set ``schema_name_of`` says it."""
+    key_schema: str | None = None
+    """The name of keys' schema, before ``schema``."""
+    value_schema: str | None = None
+    schema_name_of: NameOfSchema = name_by_topic
     auto_register: bool = False
     data_format: "DataFormatType" = "AVRO"
     compatibility: "CompatibilityType" = "BACKWARD"
     compression: Compression = Compression.NONE
     cache_size: int = 200
     ttl_seconds: float = 86_400.0
+    message_type: str | None = None
+    """Protobuf: DYNAMIC_MESSAGE reads messages, POJO a class that is given; dictionaries where not set."""
+    secondary: Any = None
+    """Reads what has no frame: a callable of bytes and context, or the Java name of a deserialiser."""
+    assume_role_arn: str | None = None
+    assume_role_session: str = "penstock"
+    proxy_url: str | None = None
     description: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -47,7 +74,8 @@ class SerdeConfig:
     def from_properties(cls, properties: Mapping[str, Any]) -> "SerdeConfig":
         """Read AWS's property names (``registry.name``, ``schemaAutoRegistrationEnabled``, ...), values as texts or typed.
 
-        ``avroRecordType``, ``userAgentApp`` and ``jacksonSerializationFeatures`` mean nothing here and are passed over.
+        ``userAgentApp`` and the features of Jackson mean nothing here and are passed over, and so does ``avroRecordType``:
+        records are dictionaries.
         Raises :class:`InvalidInput` for a value that is wrong and a name that is unknown.
         """
         found: dict[str, Any] = {}
@@ -63,7 +91,24 @@ class SerdeConfig:
                 found[target] = convert(value)
             except (ValueError, TypeError, AttributeError) as error:
                 raise InvalidInput(f"Serde property '{name}' cannot be {value!r}: {error}.") from None
+        found.pop("", None)  # checked, and of no use here
         return cls(**found)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "SerdeConfig":
+        """The same with some fields set; :class:`InvalidInput` for a field that there is not."""
+        try:
+            return replace(self, **settings)
+        except TypeError as error:
+            raise InvalidInput(f"Unknown serde setting: {error}.") from None
+
+    def schema_name(self, topic: str, *, key: bool) -> str:
+        """The name of the schema of a topic's values, or keys; :class:`InvalidInput` where neither is given."""
+        named = (self.key_schema if key else self.value_schema) or self.schema
+        if named:
+            return named
+        if not topic:
+            raise InvalidInput("No schema name: set schemaName, or call the serialiser with a context that has a topic.")
+        return self.schema_name_of(topic, key)
 
 
 def _flag(value: Any) -> bool:
@@ -73,11 +118,15 @@ def _flag(value: Any) -> bool:
     return text == "true"
 
 
-def _compatibility(value: Any) -> "CompatibilityType":
-    text = str(value).strip().upper()
-    if text not in _COMPATIBILITIES:
-        raise ValueError(f"it has to be one of {', '.join(sorted(_COMPATIBILITIES))}")
-    return cast("CompatibilityType", text)
+def _one_of(*names: str) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        # Members of an enum by their value.
+        text = str(getattr(value, "value", value)).strip().upper()
+        if text not in names:
+            raise ValueError(f"it has to be one of {', '.join(sorted(names))}")
+        return text
+
+    return convert
 
 
 def _compression(value: Any) -> Compression:
@@ -96,10 +145,12 @@ def _count(value: Any) -> int:
     return number
 
 
-def _data_format(value: Any) -> "DataFormatType":
-    if str(value).strip().upper() != "AVRO":
-        raise ValueError("this serialiser writes AVRO")
-    return "AVRO"
+def _naming(value: Any) -> NameOfSchema:
+    if callable(value):
+        return cast("NameOfSchema", value)
+    if value in _NAMED_BY_TOPIC:
+        return name_by_topic
+    raise ValueError("a class of Java's does not run here; give a function of the topic's name and whether it is a key")
 
 
 def _pairs(value: Any) -> Mapping[str, str]:
@@ -111,10 +162,20 @@ _PROPERTIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "endpoint": ("endpoint_url", str),
     "registry.name": ("registry", str),
     "schemaName": ("schema", str),
+    "key.schemaName": ("key_schema", str),
+    "value.schemaName": ("value_schema", str),
+    "schemaNameGenerationClass": ("schema_name_of", _naming),
     "schemaAutoRegistrationEnabled": ("auto_register", _flag),
-    "dataFormat": ("data_format", _data_format),
-    "compatibility": ("compatibility", _compatibility),
+    "dataFormat": ("data_format", _one_of(*_FORMATS)),
+    "compatibility": ("compatibility", _one_of(*_COMPATIBILITIES)),
     "compression": ("compression", _compression),
+    "compressionType": ("compression", _compression),
+    "avroRecordType": ("", _one_of(*_AVRO_RECORDS)),
+    "protobufMessageType": ("message_type", _one_of(*_MESSAGES)),
+    "secondaryDeserializer": ("secondary", lambda value: value),
+    "assumeRoleArn": ("assume_role_arn", str),
+    "assumeRoleSessionName": ("assume_role_session", str),
+    "proxyUrl": ("proxy_url", str),
     "cacheSize": ("cache_size", _count),
     "timeToLiveMillis": ("ttl_seconds", lambda value: _count(value) / 1000),
     "description": ("description", str),
@@ -124,4 +185,4 @@ _PROPERTIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "schema.registry.url": ("confluent_url", str),
     "basic.auth.user.info": ("confluent_user_info", str),
 }
-_IGNORED = frozenset({"avroRecordType", "userAgentApp", "jacksonSerializationFeatures", "jacksonDeserializationFeatures"})
+_IGNORED = frozenset({"userAgentApp", "jacksonSerializationFeatures", "jacksonDeserializationFeatures"})

@@ -18,6 +18,7 @@
 """
 
 from typing import ClassVar
+from uuid import UUID
 
 from penstock.errors import DataProblem
 
@@ -39,24 +40,51 @@ __all__ = [
 
 
 class SerdeError(DataProblem):
-    """A message that cannot be read or written. :meth:`at` adds where it was found."""
+    """A message that cannot be read or written. :meth:`at` and :meth:`of` add where it was found, and with which schema.
+
+    ``schema`` is REGISTRY/NAME, ``version`` its number, ``version_id`` the id in the frame, as far as they are known;
+    ``path`` leads from the record's root to what is wrong, as in ``Order.lines[3].price``.
+    """
 
     reason: ClassVar[str] = "serde-error"
 
-    def __init__(self, message: str, *, remedy: str | None = None) -> None:
+    def __init__(self, message: str, *, path: str = "", remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
+        self.path = path
         self.topic: str | None = None
-        self.partition: int | None = None
-        self.offset: int | None = None
+        self.partition: int | str | None = None
+        self.offset: int | str | None = None
+        self.schema: str | None = None
+        self.version: int | None = None
+        self.version_id: UUID | None = None
+        self._plain = message
+        self._places: tuple[str, ...] = ()
 
     def at(self, topic: str | None, partition: int | None = None, offset: int | None = None) -> "SerdeError":
-        """The same error with the message's place added to its text."""
-        place = [("topic", topic), ("partition", partition), ("offset", offset)]
-        known = [f"{name} {value}" for name, value in place if value is not None]
-        if known and self.topic is None:
+        """The same error with the message's place in Kafka added to its text."""
+        if self.topic is None and topic is not None:
             self.topic, self.partition, self.offset = topic, partition, offset
-            self.message = f"{self.message} ({', '.join(known)})"
+            self._render(topic=topic, partition=partition, offset=offset)
         return self
+
+    def in_stream(self, stream: str | None, shard: str | None = None, sequence: str | None = None) -> "SerdeError":
+        """The same error with the record's place in Kinesis added to its text; kept as topic, partition and offset."""
+        if self.topic is None and (stream or sequence):
+            self.topic, self.partition, self.offset = stream, shard, sequence
+            self._render(stream=stream, shard=shard, **{"sequence number": sequence})
+        return self
+
+    def of(self, schema: str, version: int | None = None, version_id: UUID | None = None) -> "SerdeError":
+        """The same error with its schema's name and version added to its text."""
+        if self.schema is None:
+            self.schema, self.version, self.version_id = schema, version, version_id
+            self._render(**{"schema": schema, "version": version or version_id})
+        return self
+
+    def _render(self, **parts: object) -> None:
+        known = ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+        self._places = (*self._places, known)
+        self.message = f"{self._plain} ({'; '.join(self._places)})"
 
 
 class NotFramed(SerdeError):
@@ -117,10 +145,6 @@ class IncompatibleValue(SerdeError):
     """A value does not fit the schema it is to be written with; ``path`` says where, from the record's root."""
 
     reason = "incompatible-value"
-
-    def __init__(self, message: str, *, path: str = "", remedy: str | None = None) -> None:
-        super().__init__(message, remedy=remedy)
-        self.path = path
 
 
 class MissingField(IncompatibleValue):

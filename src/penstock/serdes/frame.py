@@ -11,7 +11,18 @@ from uuid import UUID
 
 from penstock.serdes.errors import CorruptCompression, NotFramed, PayloadTooLarge, TruncatedFrame
 
-__all__ = ["DEFAULT_MAX_PAYLOAD", "HEADER_SIZE", "Compression", "Frame", "decode", "encode", "header", "inflate", "split"]
+__all__ = [
+    "DEFAULT_MAX_PAYLOAD",
+    "HEADER_SIZE",
+    "Compression",
+    "Frame",
+    "decode",
+    "encode",
+    "header",
+    "inflate",
+    "is_framed",
+    "split",
+]
 
 HEADER_SIZE = 18
 HEADER_VERSION = 3
@@ -23,6 +34,9 @@ class Compression(Enum):
 
     NONE = 0
     ZLIB = 5
+
+
+_COMPRESSIONS = frozenset(item.value for item in Compression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +57,11 @@ def encode(version_id: UUID, payload: bytes, compression: Compression = Compress
     """A whole message; zlib at its default level, as AWS's serialiser does it."""
     body = zlib.compress(payload) if compression is Compression.ZLIB else payload
     return header(version_id, compression) + body
+
+
+def is_framed(data: bytes) -> bool:
+    """Whether AWS's deserialiser takes ``data`` for its own; what it does not goes to its secondary deserialiser."""
+    return len(data) >= HEADER_SIZE and data[0] == HEADER_VERSION and data[1] in _COMPRESSIONS
 
 
 def split(data: bytes) -> tuple[Compression, UUID]:

@@ -26,12 +26,22 @@ class Payloads:
     """Makes decoders for one reader.
 
     With ``reader`` Avro is resolved to it, JSON is held against it in place of the writer's schema, and Protobuf is read as
-    its message of the same name. ``formats`` are those that are read at all. Raises :class:`UnreadableSchema` for a reader's
+    its message of the same name. ``formats`` are those that are read at all; ``messages`` is what becomes of Protobuf, as
+    :func:`~penstock.serdes.protobuf_payload.protobuf_decoder` takes it. Raises :class:`UnreadableSchema` for a reader's
     schema that cannot be used.
     """
 
-    def __init__(self, reader: SchemaText | None, *, formats: Collection[str], schemas: AvroSchemas, limits: Limits) -> None:
+    def __init__(
+        self,
+        reader: SchemaText | None,
+        *,
+        formats: Collection[str],
+        schemas: AvroSchemas,
+        limits: Limits,
+        messages: Any = False,
+    ) -> None:
         self._reader = reader
+        self._messages = messages
         self._formats = formats
         self._schemas = schemas
         self._limits = limits
@@ -66,6 +76,7 @@ class Payloads:
                     limits=self._limits,
                     confluent=confluent,
                     in_header=in_header,
+                    messages=self._messages,
                 )
 
     def _avro_schema(self, schema: SchemaText) -> AvroSchema:

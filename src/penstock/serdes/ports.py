@@ -1,7 +1,7 @@
 """What the serdes need of a registry. The clients in :mod:`penstock.client` have it; tests bring fakes."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from penstock.schema.version import SchemaText, SchemaVersion
@@ -9,7 +9,7 @@ from penstock.schema.version import SchemaText, SchemaVersion
 if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
 
-__all__ = ["ConfluentRegistrar", "ConfluentSource", "Registrar", "SchemaSource"]
+__all__ = ["ConfluentRegistrar", "ConfluentSource", "Registrar", "SchemaDeriver", "SchemaSource"]
 
 
 class SchemaSource(Protocol):
@@ -75,4 +75,17 @@ class Registrar(SchemaSource, Protocol):
 
     def put_metadata(self, version_id: UUID, key: str, value: str) -> None:
         """PutSchemaVersionMetadata."""
+        ...
+
+
+class SchemaDeriver(Protocol):
+    """Says with which definition a value is written, so that producers need none of their own. Safe for threads.
+
+    It is called for every value, with the names of the registry and of the schema; what it answers is looked up, and
+    registered where the serialiser registers. Equal texts are looked up once: one that answers a new text for every value
+    makes a version for every value.
+    """
+
+    def __call__(self, value: Any, registry: str, schema: str) -> "str | Mapping[str, Any] | list[Any] | None":
+        """The definition, in the serialiser's format; ``None`` for the schema's latest version."""
         ...

@@ -32,17 +32,40 @@ class ProtobufSchema:
         self.pool = _pool(tree)
         self.by_rank = tree.names_glue()
         self.by_path = {message.path: message.full_name for message in tree.own_messages}
-        self._names = set(self.by_rank)
+        self._ranks = {name: rank for rank, name in enumerate(self.by_rank)}
 
     def message(self, name: str) -> Any:
         """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
 
-        if name not in self._names:
-            raise UnreadableSchema(
-                f"The reader's schema has no message {name}.", remedy="Keep the message's name and package."
-            )
+        if name not in self._ranks:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
         return GetMessageClass(self.pool.FindMessageTypeByName(name))
+
+    def first_name(self) -> str:
+        """The full name of the definition's first message; :class:`UnreadableSchema` where it has none."""
+        if not self.by_path:
+            raise UnreadableSchema("The schema has no message.")
+        return self.by_path[min(self.by_path)]
+
+    def index(self, name: str) -> bytes:
+        """AWS's message index of a message: its rank as a varint."""
+        rank = self._ranks.get(name)
+        if rank is None:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+        out = bytearray()
+        while rank >= 0x80:
+            out.append(rank & 0x7F | 0x80)
+            rank >>= 7
+        out.append(rank)
+        return bytes(out)
+
+    def descriptor(self, name: str) -> Any:
+        """The descriptor of a message, those of imports too; :class:`UnreadableSchema` where there is none."""
+        try:
+            return self.pool.FindMessageTypeByName(name)
+        except KeyError:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Register the class's definition.") from None
 
 
 def protobuf_decoder(
@@ -53,12 +76,14 @@ def protobuf_decoder(
     limits: Limits,
     confluent: bool = False,
     in_header: bytes | None = None,
+    messages: Any = False,
 ) -> Callable[[bytes], Any]:
     """A function from bytes, of which the payload begins at ``start``, to a dictionary of the message's set fields.
 
     Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` says whose index it is; ``in_header``
-    holds it where the payload is bare. With ``reader`` the bytes are read as that definition's message of the same name, and
-    a field that both know but write differently is an error, since Protobuf would drop it without a word. It raises
+    holds it where the payload is bare. ``messages`` makes messages instead: true for classes made for the schema, or a
+    class, as which every payload is read. With ``reader`` the bytes are read as that definition's message of the same name,
+    and a field that both know but write differently is an error, since Protobuf would drop it without a word. It raises
     :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
     """
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra's library
@@ -73,7 +98,7 @@ def protobuf_decoder(
             name, at = _confluent_name(writer, in_header, 0)[0], start
         else:
             name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
-        kind = target.message(name)
+        kind = target.message(name) if messages is True or not messages else messages
         try:
             message = kind.FromString(data[at:])
             missing = message.FindInitializationErrors()
@@ -81,6 +106,8 @@ def protobuf_decoder(
                 raise MalformedPayload(f"Message {name} lacks the required fields {', '.join(missing)[:300]}.")
             if reader is not None:
                 _check_dropped(message, name)
+            if messages:
+                return message
             return MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=target.pool)
         except (DecodeError, ValueError, TypeError, KeyError, RecursionError) as error:
             text = " ".join(str(error).split())[:300]

@@ -56,14 +56,17 @@ class FakeRegistry:
 
     def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         self.calls.append("register")
-        return self.add(definition, schema=schema, registry=registry).id, self._status()
+        known = self._by_id[self._schemas[registry, schema][0]]
+        made = self.add(definition, schema=schema, registry=registry, data_format=known.data_format)
+        return made.id, self._status()
 
     def create_schema(self, registry: str, schema: str, definition: str, **settings: Any) -> tuple[UUID, str]:
         self.calls.append("create")
         if (registry, schema) in self._schemas:
             raise AlreadyExists("Schema already exists.")
         self.created_with = settings
-        return self.add(definition, schema=schema, registry=registry).id, self._status()
+        data_format = settings.get("data_format", "AVRO")
+        return self.add(definition, schema=schema, registry=registry, data_format=data_format).id, self._status()
 
     def version_status(self, version_id: UUID) -> str:
         self.calls.append("status")

@@ -1,0 +1,143 @@
+"""JSON payloads to write: held against the schema by jsonschema-rs, then written as Jackson, AWS's Java writer, does it.
+
+That is compact, in the value's own order of keys, in UTF-8, with floats in the form of Java's ``Double.toString`` (measured
+on AWS's serde 1.1.27: ``1e10`` is written ``1.0E10``, ``0.00001`` is ``1.0E-5``).
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.errors import EnvironmentProblem
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.jsonschema.document import read_document, validator_of
+from penstock.schema.version import SchemaText
+from penstock.serdes.diagnosis import too_deep
+from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField, UnreadableSchema
+from penstock.serdes.shape import Limits
+
+__all__ = ["as_jackson", "json_encoder"]
+
+_LIMITS = Limits()
+_UNWRITABLE = (ValueError, TypeError, OverflowError)
+
+# What Java writes in another way than others: control characters, and floats from 10**7 up or below 10**-3.
+_ODD = re.compile(rb"\\u00|\d{8}\.\d|(?<!\d)0\.000|\d[eE]")
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
+_CONTROL = re.compile(rb"\\u00([01][0-9a-f])|\\[^u]")
+
+
+def json_encoder(schema: SchemaText, *, prefix: bytes = b"") -> Callable[[Any], bytes]:
+    """A function from a value (what :func:`json.loads` gives) to ``prefix`` and its JSON.
+
+    It raises :class:`IncompatibleValue` or a subclass with the path of what does not obey the schema, and
+    :class:`PayloadTooLarge`. Making it raises :class:`UnreadableSchema`.
+    """
+    dumps = _dumps()
+    try:
+        validator = validator_of(read_document(schema.definition, schema.references))
+    except InvalidSchema as error:
+        raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+    is_valid = validator.is_valid
+
+    def encode(value: Any) -> bytes:
+        try:
+            if not is_valid(value):
+                raise _misfit(validator, value)
+            text = dumps(value)
+            # A NaN reads as null to both libraries.
+            if b"null" in text:
+                text = _strict(value)
+        except _UNWRITABLE as error:
+            text = _second_try(value, error)
+        return prefix + (as_jackson(text) if _ODD.search(text) else text)
+
+    return encode
+
+
+def as_jackson(text: bytes) -> bytes:
+    """Compact JSON with its floats and control characters as Jackson writes them; everything else stays."""
+    return _TOKEN.sub(_respell, text)
+
+
+def _dumps() -> Callable[[Any], bytes]:
+    try:
+        import orjson  # noqa: PLC0415 - an extra's library
+    except ImportError:
+        raise EnvironmentProblem("JSON needs the package orjson.", remedy="pip install 'penstock[json]'") from None
+    return orjson.dumps
+
+
+def _strict(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _second_try(value: Any, error: Exception) -> bytes:
+    """The JSON of what the fast writer refuses and is JSON, integers beyond 64 bits, or the error that says why not."""
+    if too_deep(value, _LIMITS.depth):
+        raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.") from None
+    _check_keys(value)
+    try:
+        if "64-bit" in str(error):
+            return _strict(value)
+    except _UNWRITABLE as other:
+        error = other
+    raise IncompatibleValue(f"value cannot be written as JSON: {' '.join(str(error).split())[:300]}", path="value") from None
+
+
+def _check_keys(value: Any, path: str = "value") -> None:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise IncompatibleValue(f"{path} has the key {key!r}; keys of JSON's objects are texts.", path=path)
+            _check_keys(item, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check_keys(item, f"{path}[{index}]")
+
+
+def _misfit(validator: Any, value: Any) -> IncompatibleValue:
+    problem = next(validator.iter_errors(value))
+    path = "value" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.instance_path)
+    details = problem.kind.as_dict()
+    message = " ".join(str(problem.message).split())[:300]
+    if problem.kind.name == "required":
+        where = f"{path}.{details['property']}"
+        return MissingField(f"{where} is missing: the schema requires it.", path=where)
+    if problem.kind.name == "additionalProperties":
+        where = f"{path}.{details['unexpected'][0]}"
+        return UnknownField(
+            f"{where} is not a property of the schema, which allows no others.",
+            path=where,
+            remedy="Register a version that has it, or drop it.",
+        )
+    return IncompatibleValue(f"{path} does not obey its schema: {message}", path=path)
+
+
+def _respell(match: "re.Match[bytes]") -> bytes:
+    token = match[0]
+    if token[:1] == b'"':
+        return _CONTROL.sub(lambda found: b"\\u00" + found[1].upper() if found[1] else found[0], token)
+    if token.lstrip(b"-").isdigit():
+        return token
+    return _java_double(float(token)).encode()
+
+
+def _java_double(number: float) -> str:
+    """Java's Double.toString: plain from 10**-3 to below 10**7, else one digit, a point, digits, and the exponent."""
+    text = repr(number)
+    size = abs(number)
+    if size == 0 or 1e-3 <= size < 1e7:
+        return text
+    mantissa, _, exponent = text.lower().partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + (len(whole) - 1 if whole != "0" else len(digits) - len(fraction) - 1)
+    digits = digits.rstrip("0")
+    # Two digits are the least that Java prints, rounded from the number itself: 4.9E-324.
+    if len(digits) == 1:
+        short, _, exponent = f"{size:.1e}".partition("e")
+        return f"{sign}{short}E{int(exponent)}"
+    return f"{sign}{digits[0]}.{digits[1:]}E{power}"

@@ -1,0 +1,43 @@
+"""From settings to what talks to the registry; shared by all serialisers and deserialisers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.client.confluent import ConfluentClient
+from penstock.client.registry import RegistryClient
+from penstock.serdes.config import SerdeConfig
+
+__all__ = ["open_confluent", "open_registry", "settled"]
+
+
+def settled(properties: Mapping[str, Any] | SerdeConfig | None, settings: Mapping[str, Any]) -> SerdeConfig:
+    """The configuration of ``properties`` with ``settings``, its fields, on top; ``schema_name`` is one for ``schema``."""
+    base = properties if isinstance(properties, SerdeConfig) else SerdeConfig.from_properties(properties or {})
+    given = dict(settings)
+    if "schema_name" in given:
+        name = given.pop("schema_name")
+        given |= {} if name is None else {"schema": name}
+    return base.with_settings(given) if given else base
+
+
+def open_registry(config: SerdeConfig) -> RegistryClient:
+    """The registry's client for a configuration; nothing is asked yet."""
+    session = None
+    if config.assume_role_arn is not None:
+        from penstock.client.assumed_role import assumed_role_session  # noqa: PLC0415 - STS is asked for few
+
+        session = assumed_role_session(config.assume_role_arn, config.assume_role_session, region=config.region)
+    return RegistryClient(
+        region=config.region,
+        endpoint_url=config.endpoint_url,
+        session=session,
+        cache_size=config.cache_size,
+        proxy_url=config.proxy_url,
+    )
+
+
+def open_confluent(config: SerdeConfig) -> ConfluentClient | None:
+    """The client that knows Confluent's ids, where the configuration says where it is."""
+    if config.confluent_url is None:
+        return None
+    return ConfluentClient(config.confluent_url, user_info=config.confluent_user_info, cache_size=config.cache_size)

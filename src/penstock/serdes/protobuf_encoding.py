@@ -1,0 +1,149 @@
+"""Protobuf payloads to write: AWS's message index, then the message by Google's own library.
+
+A value is a message of a generated (or any other) class, or a mapping in the form of Protobuf's JSON, whose keys are the
+definition's field names.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.protobuf.render import render_file
+from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
+from penstock.serdes.protobuf_payload import ProtobufSchema
+
+__all__ = ["definition_of", "is_message", "protobuf_encoder"]
+
+_NO_FIELD = re.compile(r'has no field named "([^"]*)"')
+_REFUSALS = (ValueError, TypeError, KeyError, AttributeError)
+
+
+def is_message(value: Any) -> bool:
+    """Whether ``value`` is a message of Google's library."""
+    return hasattr(value, "DESCRIPTOR") and hasattr(value, "SerializeToString")
+
+
+def definition_of(message: Any) -> str:
+    """The .proto text of the file that a message (or its class) comes from, for the registry.
+
+    Files that it imports are named as they are there, and the registry has to know them.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415 - an extra's library
+
+    files: dict[str, Any] = {}
+
+    def add(file: Any) -> None:
+        for imported in file.dependencies:
+            add(imported)
+        if file.name not in files:
+            files[file.name] = FileDescriptorProto()
+            file.CopyToProto(files[file.name])
+
+    add(message.DESCRIPTOR.file)
+    return render_file(ProtoTree(files=tuple(files.values())))
+
+
+def protobuf_encoder(
+    schema: ProtobufSchema, *, message: str | None = None, prefix: bytes = b"", ignore_unknown: bool = False
+) -> Callable[[Any], bytes]:
+    """A function from a message, or a mapping, to ``prefix``, AWS's message index and the message's bytes.
+
+    ``message`` is the full name of the type that mappings are written as; the definition's first where it is not given.
+    Raises :class:`UnreadableSchema` for a name that the definition has not; the function raises
+    :class:`IncompatibleValue` or a subclass with the field's path.
+    """
+    from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
+    from google.protobuf.message import EncodeError  # noqa: PLC0415
+
+    name = message or schema.first_name()
+    kind = schema.message(name)
+    head = prefix + schema.index(name)
+    heads: dict[Any, bytes] = {kind.DESCRIPTOR: head}
+
+    def encode(value: Any) -> bytes:
+        if isinstance(value, Mapping):
+            front, made = head, build(value)
+        elif is_message(value):
+            front, made = heads.get(value.DESCRIPTOR) or learn(value.DESCRIPTOR), value
+        else:
+            raise IncompatibleValue(
+                f"{name} is a {type(value).__name__}, expected a message or a mapping of its fields.", path=name
+            )
+        try:
+            # Maps in the order of their keys: equal values become equal bytes.
+            return front + bytes(made.SerializeToString(deterministic=True))
+        except EncodeError as error:
+            raise _unfinished(made, name, error) from None
+        except RecursionError:
+            raise PayloadTooLarge(f"{name} nests too deep to be written.") from None
+
+    def build(value: Mapping[str, Any]) -> Any:
+        try:
+            # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
+            return kind(**value)
+        except _REFUSALS:
+            pass
+        try:
+            return json_format.ParseDict(value, kind(), ignore_unknown_fields=ignore_unknown)
+        except (json_format.Error, *_REFUSALS, RecursionError) as error:
+            raise _misfit(name, error) from None
+
+    def learn(descriptor: Any) -> bytes:
+        _check_known(schema, descriptor)
+        heads[descriptor] = prefix + schema.index(descriptor.full_name)
+        return heads[descriptor]
+
+    return encode
+
+
+def _unfinished(message: Any, name: str, error: Exception) -> IncompatibleValue:
+    missing = message.FindInitializationErrors()
+    if not missing:
+        return IncompatibleValue(f"{name} cannot be written: {error}", path=name)
+    where = f"{name}.{missing[0]}"
+    return MissingField(f"{where} is missing: the schema requires it.", path=where)
+
+
+def _misfit(name: str, error: BaseException) -> IncompatibleValue:
+    """ParseDict says where in its own words: ``Failed to parse legs field: ...``, ``... named "x" at "M.a.b"``."""
+    rest = " ".join(str(error).split()).rstrip(".")[:300]
+    steps = []
+    while rest.startswith("Failed to parse ") and " field: " in rest:
+        step, _, rest = rest.removeprefix("Failed to parse ").partition(" field: ")
+        steps.append(step)
+    path = ".".join([name, *steps])
+    unknown = _NO_FIELD.search(rest)
+    if unknown is not None:
+        path = f"{path}.{unknown[1]}"
+        return UnknownField(
+            f"{path} is not a field of the schema, so its value would be lost.",
+            path=path,
+            remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
+        )
+    return IncompatibleValue(f"{path} does not fit its schema: {rest}", path=path)
+
+
+def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
+    """Refuse a class with fields that the registered definition has not, or has otherwise: readers would not see them."""
+    seen: set[str] = set()
+    pending = [descriptor]
+    while pending:
+        mine = pending.pop()
+        if mine.full_name in seen:
+            continue
+        seen.add(mine.full_name)
+        theirs = schema.descriptor(mine.full_name)
+        for field in mine.fields:
+            other = theirs.fields_by_number.get(field.number)
+            path = f"{mine.full_name}.{field.name}"
+            if other is None:
+                raise UnknownField(
+                    f"{path} ({field.number}) is not a field of the schema that this is written with.",
+                    path=path,
+                    remedy="Register the definition of the message's class, or write with the class of this version.",
+                )
+            if (other.type, other.is_repeated) != (field.type, field.is_repeated):
+                raise IncompatibleValue(f"{path} ({field.number}) has another type in the registered schema.", path=path)
+            if field.message_type is not None:
+                pending.append(field.message_type)

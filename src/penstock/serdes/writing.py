@@ -1,0 +1,268 @@
+"""Values to messages of a registered schema: which version a value is written with, and how that is found or registered.
+
+Kafka's, asyncio's and Kinesis's serialisers share it. What was found is kept; a registry that is down, slow or throttling
+is not asked for what is known already, and where "the latest version" has gone stale it goes on serving meanwhile.
+"""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from penstock.client.cache import OnceCache
+from penstock.errors import EnvironmentProblem, InvalidInput, LimitExceeded
+from penstock.schema.version import SchemaText, SchemaVersion
+from penstock.serdes.codec import MessageWriter, framed
+from penstock.serdes.config import SerdeConfig
+from penstock.serdes.encoding import payload_encoder
+from penstock.serdes.errors import SerdeError, UnreadableSchema
+from penstock.serdes.opening import open_registry, settled
+from penstock.serdes.ports import Registrar, SchemaDeriver
+from penstock.serdes.registration import TRANSPORT_KEY, Registration, perform
+
+__all__ = ["Definition", "RegisteredWriter", "definition_text"]
+
+Definition = str | Mapping[str, Any] | list[Any]
+"""A schema's text, or the JSON that it is the text of."""
+
+_LOG = logging.getLogger("penstock.serdes")
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries to renew a stale version
+
+
+def definition_text(definition: Definition) -> str:
+    """The text of a definition: compact, in the given order of keys, as Avro's toString prints it."""
+    return definition if isinstance(definition, str) else json.dumps(definition, separators=(",", ":"))
+
+
+@dataclass(slots=True, eq=False)
+class Ready:
+    """A writer with what it is for. ``expires`` is when the version has to be looked up again, on the writer's clock."""
+
+    topic: str
+    is_key: bool
+    write: MessageWriter
+    schema: str
+    version: int | None
+    version_id: UUID
+    expires: float = 0.0
+    tries: int = 0
+
+    def misfit(self, error: SerdeError) -> SerdeError:
+        """``error`` with this schema in its text."""
+        return error.of(self.schema, self.version, self.version_id)
+
+
+class RegisteredWriter:
+    """Writes values with the version that its settings lead to; safe for threads.
+
+    ``schema`` is what to write with: a definition (text or JSON), the class of a Protobuf message, or a
+    :class:`~penstock.serdes.ports.SchemaDeriver`, which says the definition for each value. Its version is looked up, and
+    registered first where ``schemaAutoRegistrationEnabled`` says so. ``version_id`` pins a registered version instead. With
+    neither, a Protobuf message is written with its own class's definition, and everything else with the schema's latest
+    AVAILABLE version, asked for again after ``timeToLiveMillis``. ``message`` names the Protobuf type of mappings, by
+    default the definition's first. ``source`` replaces the client that is otherwise made from region and endpoint.
+    ``settings`` are fields of :class:`SerdeConfig`; ``sleep``, ``clock`` and ``jitter`` (from 0 to 1) are for tests.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_config",
+        "_definition",
+        "_derive",
+        "_entries",
+        "_jitter",
+        "_message",
+        "_pinned",
+        "_ready",
+        "_seconds",
+        "_sleep",
+        "_source",
+        "_stale",
+    )
+
+    def __init__(
+        self,
+        properties: Mapping[str, Any] | SerdeConfig | None = None,
+        *,
+        schema: Any = None,
+        version_id: UUID | str | None = None,
+        message: str | None = None,
+        source: Registrar | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+        **settings: Any,
+    ) -> None:
+        if schema is not None and version_id is not None:
+            raise InvalidInput("Give a schema or a version_id, not both.")
+        self._config = settled(properties, settings)
+        self._message = message
+        self._derive: SchemaDeriver | None = None
+        self._definition: str | None = None
+        self._pinned = UUID(str(version_id)) if version_id is not None else None
+        self._take(schema)
+        self._source: Registrar = source or open_registry(self._config)
+        # A definition's id never changes; only "latest" goes stale.
+        latest = schema is None and self._pinned is None
+        self._seconds = self._config.ttl_seconds if latest else None
+        self._entries: OnceCache[tuple[Any, ...], Ready] = OnceCache(
+            self._config.cache_size, seconds=self._seconds, clock=clock
+        )
+        self._stale: dict[tuple[Any, ...], Ready] = {}
+        # What the last call used, so that one topic's values skip the cache and its lock.
+        self._ready: Ready | None = None
+        self._sleep, self._clock, self._jitter = sleep, clock, jitter
+
+    def write(self, value: Any, topic: str, *, is_key: bool = False) -> bytes | None:
+        """The message; ``None`` for ``None``. Raises :class:`SerdeError` with schema and topic in its text."""
+        if value is None:
+            return None
+        try:
+            ready = self._ready
+            if (
+                ready is None
+                or ready.topic != topic
+                or ready.is_key is not is_key
+                or self._clock() >= ready.expires
+                or self._derive is not None
+            ):
+                ready = self._prepare(value, topic, is_key)
+            try:
+                return ready.write(value)
+            except SerdeError as error:
+                raise ready.misfit(error) from error.__cause__
+        except SerdeError as error:
+            raise self._place(error, topic) from error.__cause__
+
+    def is_ready(self, topic: str, *, is_key: bool = False) -> bool:
+        """Whether the next value is written without a call to the registry, so that nothing waits."""
+        ready = self._ready
+        return (
+            self._derive is None
+            and ready is not None
+            and ready.topic == topic
+            and ready.is_key is is_key
+            and self._clock() < ready.expires
+        )
+
+    def _place(self, error: SerdeError, topic: str) -> SerdeError:
+        return error.at(topic or None)
+
+    def _take(self, schema: Any) -> None:
+        if schema is None:
+            if self._config.data_format == "PROTOBUF" and self._pinned is None:
+                self._derive = _OfMessages()
+        elif isinstance(schema, type) and hasattr(schema, "DESCRIPTOR"):
+            from penstock.serdes.protobuf_encoding import definition_of  # noqa: PLC0415
+
+            self._definition, self._message = definition_of(schema), self._message or schema.DESCRIPTOR.full_name
+        elif isinstance(schema, str | Mapping | list):
+            self._definition = definition_text(schema)
+        elif callable(schema):
+            self._derive = schema
+        else:
+            raise InvalidInput(f"A {type(schema).__name__} is no schema.", remedy="Give its text, or what derives it.")
+
+    def _prepare(self, value: Any, topic: str, is_key: bool) -> Ready:
+        name = self._config.schema_name(topic, key=is_key) if self._pinned is None else ""
+        definition = self._definition
+        if self._derive is not None:
+            given = self._derive(value, self._config.registry, name)
+            definition = definition_text(given) if given is not None else None
+        key = (topic, is_key, definition)
+        stale = self._stale.get(key)
+        if stale is not None and self._clock() < stale.expires:
+            ready = stale
+        else:
+            try:
+                ready = self._entries.get(key, lambda: self._make(topic, is_key, name, definition))
+            except (EnvironmentProblem, LimitExceeded) as error:
+                if stale is None:
+                    raise
+                ready = self._postponed(stale, error)
+            else:
+                self._keep(key, ready)
+        self._ready = ready
+        return ready
+
+    def _keep(self, key: tuple[Any, ...], ready: Ready) -> None:
+        if self._seconds is None:
+            ready.expires = float("inf")
+            return
+        # A quarter of the cache's time, so that the two together hardly stretch it.
+        ready.expires, ready.tries = self._clock() + self._seconds / 4, 0
+        while len(self._stale) >= self._config.cache_size:
+            self._stale.pop(next(iter(self._stale)), None)
+        self._stale[key] = ready
+
+    def _postponed(self, stale: Ready, error: Exception) -> Ready:
+        """The version that was the latest before the registry failed, for some time that grows with each failure."""
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(stale.tries, 10)) * (0.5 + self._jitter() / 2)
+        stale.tries, stale.expires = stale.tries + 1, self._clock() + pause
+        _LOG.warning(
+            "Writing on with schema version %s of %s, asking again in %.1f s: %s",
+            stale.version or stale.version_id, stale.schema, pause, error,
+        )  # fmt: skip
+        return stale
+
+    def _make(self, topic: str, is_key: bool, name: str, definition: str | None) -> Ready:
+        config = self._config
+        if definition is None:
+            found = self._source.version(self._pinned) if self._pinned else self._source.latest(config.registry, name)
+            text, version_id, number = self._text(found), found.id, found.number
+            place = f"{found.registry_name}/{found.schema_name}"
+        else:
+            text, number, place = SchemaText(definition=definition, data_format=config.data_format), None, ""
+        # Made first: what is no schema is not registered.
+        encoder_of = payload_encoder(text, message=self._message, ignore_unknown=config.ignore_unknown_fields)
+        if definition is not None:
+            version_id = self._registered(topic, name, definition)
+            place = f"{config.registry}/{name}"
+        return Ready(
+            topic=topic,
+            is_key=is_key,
+            write=framed(version_id, encoder_of, config.compression),
+            schema=place,
+            version=number,
+            version_id=version_id,
+        )
+
+    def _text(self, version: SchemaVersion) -> SchemaText:
+        if version.data_format != self._config.data_format:
+            raise UnreadableSchema(
+                f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}, not "
+                f"{self._config.data_format}.",
+                remedy="Set dataFormat to the schema's format.",
+            )
+        return SchemaText(definition=version.definition, data_format=version.data_format)
+
+    def _registered(self, topic: str, name: str, definition: str) -> UUID:
+        config = self._config
+        wanted = Registration(
+            registry=config.registry,
+            schema=name,
+            definition=definition,
+            data_format=config.data_format,
+            compatibility=config.compatibility,
+            description=config.description,
+            tags=config.tags,
+            metadata={**({TRANSPORT_KEY: topic} if topic else {}), **config.metadata},
+        )
+        return perform(wanted, self._source, auto_register=config.auto_register, sleep=self._sleep)
+
+
+class _OfMessages:
+    """Derives from a Protobuf message the definition of its class, once a class; mappings have none of their own."""
+
+    def __init__(self) -> None:
+        self._known: OnceCache[Any, str] = OnceCache(1000)
+
+    def __call__(self, value: Any, registry: str, schema: str) -> str | None:  # noqa: ARG002 - the port's
+        """The definition; ``None`` for what is no message."""
+        from penstock.serdes.protobuf_encoding import definition_of, is_message  # noqa: PLC0415
+
+        return self._known.get(value.DESCRIPTOR, lambda: definition_of(value)) if is_message(value) else None
