@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from penstock.registry.audit import Actor
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "READONLY",
     "READWRITE",
     "Metadata",
+    "NewVersion",
     "Policy",
     "Reference",
     "Registry",
@@ -121,6 +123,15 @@ class Version(VersionHead):
     fingerprint: str
     verdict: CompatibilityVerdict | None = None
     references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """A version to be added by ``actor`` where the revision of its schema is still ``revision``."""
+
+    version: Version
+    revision: int
+    actor: Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,14 @@ does not say otherwise, versions that were deleted softly are versions like all 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
 from penstock.registry.audit import AuditTrail
 from penstock.registry.model import (
     Metadata,
+    NewVersion,
     Policy,
     Registry,
     ResourcePolicy,
@@ -28,6 +30,9 @@ class RegistryStore(AuditTrail, Protocol):
 
     Implementations run the behaviour suite in ``tests/unit/store/test_registry_store.py``.
     """
+
+    def session(self) -> AbstractContextManager[None]:
+        """Around calls that this thread makes one after the other, each a step of its own: they may share what is dear."""
 
     def add_registry(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
         """Raise :class:`RegistryExists`, or :class:`RegistryFull` where there are ``limit`` already."""
@@ -83,6 +88,13 @@ class RegistryStore(AuditTrail, Protocol):
         is. Gives the version as stored. None, and nothing written, where the schema's revision is not ``revision`` or its
         number or definition is there already. :class:`SerialTaken` where the serial is another definition's, or the
         definition has another; :class:`MissingReference` where one of its references is gone.
+        """
+
+    def add_versions(self, wanted: Sequence[NewVersion]) -> Sequence[Version | None]:
+        """Add versions that replace none, of different schemas, in one transaction where the store can.
+
+        Each as :meth:`add_version` gives it. None where that would, or raises, and also where all were undone because one
+        of them could not be added: whoever asked adds those alone.
         """
 
     def get_version(self, version_id: str) -> Version | None:

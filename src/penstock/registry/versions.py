@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 from uuid import uuid4
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
+from penstock.registry.audit import Actor, acting
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import (
     IncompatibleSchema,
@@ -24,7 +25,17 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.identity import schema_resource
-from penstock.registry.model import AVAILABLE, FAILURE, Reference, RegistryLimits, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import (
+    AVAILABLE,
+    FAILURE,
+    NewVersion,
+    Reference,
+    RegistryLimits,
+    Schema,
+    SchemaKey,
+    Version,
+    VersionHead,
+)
 from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
@@ -34,9 +45,12 @@ from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import GLUE_RULES, CompatibilityRules
 
-__all__ = ["Deletion", "Versions"]
+__all__ = ["Deletion", "Registration", "Versions"]
 
 _log = logging.getLogger("penstock.registry")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # Writers of one schema queue inside a process; between processes they meet at the schema's revision and try again.
 _ATTEMPTS = 200
@@ -55,16 +69,33 @@ class Deletion:
     missing: Sequence[int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A definition to be registered as a version of the schema ``key`` on behalf of ``actor``, by Glue's rules."""
+
+    key: SchemaKey
+    definition: str
+    actor: Actor
+
+
 class _Wanted(NamedTuple):
     """The arguments of one registration."""
 
     definition: str
-    references: Sequence[Reference] | None
-    rules: CompatibilityRules
-    keep_refused: bool
-    serial: int | None
-    number: int | None
-    checked: bool
+    references: Sequence[Reference] | None = None
+    rules: CompatibilityRules = GLUE_RULES
+    keep_refused: bool = True
+    serial: int | None = None
+    number: int | None = None
+    checked: bool = True
+
+
+class _Decision(NamedTuple):
+    """What a registration writes, where the schema's revision is still the one it was decided on."""
+
+    version: Version
+    revision: int
+    replaces: str | None
 
 
 class Versions:
@@ -117,12 +148,47 @@ class Versions:
         wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked)
         with self._locks[hash(key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
-                version = self._try_register(key, wanted)
+                with self._store.session():
+                    version = self._try_register(key, wanted)
                 if version is not None:
                     return version
         raise TooMuchContention(*key)
 
+    def register_all(self, wanted: Sequence[Registration]) -> list[Version | Exception]:
+        """As :meth:`register` for each: what it returns or raises, in order; what is new is stored in one transaction."""
+        outcomes: list[Version | Exception | None] = []
+        steps: dict[int, NewVersion] = {}
+        with self._store.session():
+            for place, item in enumerate(wanted):
+                found = _outcome(self._decide, item.key, _Wanted(item.definition))
+                if isinstance(found, _Decision):
+                    # One that was refused, or comes back, is written by itself: it takes the place of another.
+                    if found.replaces is None and not any(step.version.key == item.key for step in steps.values()):
+                        steps[place] = NewVersion(version=found.version, revision=found.revision, actor=item.actor)
+                    outcomes.append(None)
+                else:
+                    outcomes.append(found)
+            for place, added in zip(steps, self._store.add_versions(list(steps.values())), strict=True):
+                outcomes[place] = added
+                if added is not None:
+                    _tell_refused(added)
+        return [self._alone(item) if done is None else done for item, done in zip(wanted, outcomes, strict=True)]
+
+    def _alone(self, item: Registration) -> Version | Exception:
+        with acting(item.actor):
+            return _outcome(self.register, item.key, item.definition)
+
     def _try_register(self, key: SchemaKey, wanted: _Wanted) -> Version | None:
+        decided = self._decide(key, wanted)
+        if isinstance(decided, Version):
+            return decided
+        added = self._store.add_version(decided.version, revision=decided.revision, replaces=decided.replaces)
+        if added is not None:
+            _tell_refused(added)
+        return added
+
+    def _decide(self, key: SchemaKey, wanted: _Wanted) -> "Version | _Decision":
+        """The version that is there already, or the one to be written."""
         schema = self._schema(key)
         references = self._declared(key) if wanted.references is None else tuple(wanted.references)
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
@@ -156,10 +222,7 @@ class Versions:
             verdict=verdict if refused else None,
             references=references,
         )
-        added = self._store.add_version(version, revision=schema.revision, replaces=known.id if known else None)
-        if added is not None and refused:
-            _log.warning("schema %s/%s: version %d refused. %s", key.registry, key.name, version.number, verdict)
-        return added
+        return _Decision(version, schema.revision, known.id if known else None)
 
     def _number(self, schema: Schema, known: Version | None, wanted: int | None) -> int:
         number = schema.next_number if wanted is None else wanted
@@ -370,6 +433,20 @@ class Versions:
         if schema is None:
             raise SchemaNotFound(*key)
         return schema
+
+
+def _outcome(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Exception:
+    """What ``work`` returns, or what it raises: one of many asked together does not stop the others."""
+    try:
+        return work(*arguments, **named)
+    except Exception as error:  # noqa: BLE001 -- whoever asked renders or raises it
+        return error
+
+
+def _tell_refused(version: Version) -> None:
+    if version.verdict is not None:
+        key = version.key
+        _log.warning("schema %s/%s: version %d refused. %s", key.registry, key.name, version.number, version.verdict)
 
 
 def _as_imported(known: Version, wanted: _Wanted) -> Version:

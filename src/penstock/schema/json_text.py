@@ -60,6 +60,8 @@ def _no_text(position: int) -> InvalidSchema:
 
 
 def _check_depth(text: str) -> None:
+    if text.count("{") + text.count("[") <= MAX_JSON_DEPTH:
+        return
     depth = 0
     for match in _BRACKETS.finditer(text):
         token = match.group()

@@ -9,7 +9,8 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
 _SUITE = import_module("test_registry_store")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+for _module in (_SUITE, import_module("test_registry_store_together")):
+    globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
-_SUITE = import_module("test_registry_service")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+for _name in ("test_registry_service", "test_registering_together"):
+    _suite = vars(import_module(_name))
+    globals().update({name: value for name, value in _suite.items() if not name.startswith("_")})
 
 
 @pytest.fixture

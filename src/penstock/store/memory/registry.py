@@ -3,12 +3,13 @@
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from threading import RLock
 from typing import TypeVar
 
-from penstock.registry.audit import MAX_AUDIT_ENTRIES, AuditEntry, current_actor
+from penstock.registry.audit import MAX_AUDIT_ENTRIES, AuditEntry, acting, current_actor
 from penstock.registry.errors import (
     MetadataExists,
     MissingReference,
@@ -24,6 +25,7 @@ from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import (
     AVAILABLE,
     Metadata,
+    NewVersion,
     Policy,
     Registry,
     ResourcePolicy,
@@ -56,6 +58,9 @@ class MemoryRegistryStore:
         self._serials: dict[str, dict[tuple[str, str], int]] = {}
         self._last_serial = 0
         self._audit: deque[AuditEntry] = deque(maxlen=MAX_AUDIT_ENTRIES)
+
+    def session(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def add_registry(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
         with self._lock:
@@ -187,6 +192,16 @@ class MemoryRegistryStore:
             )
             self._record_version(stored)
             return stored
+
+    def add_versions(self, wanted: Sequence[NewVersion]) -> Sequence[Version | None]:
+        return [self._added(step) for step in wanted]
+
+    def _added(self, step: NewVersion) -> Version | None:
+        try:
+            with acting(step.actor):
+                return self.add_version(step.version, revision=step.revision, replaces=None)
+        except (SerialTaken, MissingReference):
+            return None
 
     def get_version(self, version_id: str) -> Version | None:
         return self._ids.get(version_id)

@@ -10,13 +10,13 @@ import functools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import RLock
+from threading import RLock, local
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from penstock.errors import InvalidInput
 
@@ -65,6 +65,7 @@ class Database:
         if in_memory:
             options["poolclass"] = StaticPool
         self.engine: Engine = create_engine(self.url, **options)
+        self._kept = local()
         # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
         self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
@@ -91,6 +92,35 @@ class Database:
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
             yield connection
+
+    @contextmanager
+    def connection(self) -> Iterator[PoolProxiedConnection]:
+        """A connection of the driver's: the one that this thread keeps, or one of the pool for as long as this lasts."""
+        kept: PoolProxiedConnection | None = getattr(self._kept, "connection", None)
+        if kept is not None:
+            yield kept
+            return
+        connection = self.engine.raw_connection()
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Until the end, :meth:`connection` gives this thread the same one: asking the pool costs more than a short read.
+
+        What goes over it are transactions of their own all the same.
+        """
+        if getattr(self._kept, "connection", None) is not None:
+            yield
+            return
+        with self.connection() as connection:
+            self._kept.connection = connection
+            try:
+                yield
+            finally:
+                self._kept.connection = None
 
     def writing(self) -> AbstractContextManager[Any]:
         """The queue of this process's writers, for one that brings its own connection."""

@@ -93,20 +93,19 @@ class Direct:
     @contextmanager
     def _session(self, *, reading: bool = False) -> Iterator[tuple[PoolProxiedConnection, Any]]:
         # Given back to the pool, a connection is rolled back: nothing is left open where the driver began a transaction.
-        connection = self._database.engine.raw_connection()
-        driver: Any = connection.driver_connection
-        # One statement needs no transaction around it, which would be two more trips to the database server.
-        alone = reading and not self._database.is_sqlite
-        try:
+        with self._database.connection() as connection:
+            driver: Any = connection.driver_connection
+            # One statement needs no transaction around it, which would be two more trips to the database server.
+            alone = reading and not self._database.is_sqlite
             if alone:
                 driver.autocommit = True
-            cursor: Any = connection.cursor()
             try:
-                with self._database.refusing_nul():
-                    yield connection, cursor
+                cursor: Any = connection.cursor()
+                try:
+                    with self._database.refusing_nul():
+                        yield connection, cursor
+                finally:
+                    cursor.close()
             finally:
-                cursor.close()
-        finally:
-            if alone:
-                driver.autocommit = False
-            connection.close()
+                if alone:
+                    driver.autocommit = False

@@ -1,6 +1,7 @@
 """What the parts of the registry's SQL store share: connections, statements, the version cache, the record of changes."""
 
 from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +29,9 @@ class RegistryPart:
         self._direct = Direct(database)
         self._statements = Statements(database)
         self._cache = VersionCache(database)
+
+    def session(self) -> AbstractContextManager[None]:
+        return self._database.keeping()
 
     def _one(self, cache_key: Hashable, query: Prepared, named: Row) -> Version | None:
         cached = self._cache.get(cache_key)

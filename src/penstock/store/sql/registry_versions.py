@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from sqlalchemy import and_, not_, select, tuple_
 
+from penstock.registry.audit import acting
 from penstock.registry.errors import MissingReference, SerialTaken
 from penstock.registry.identity import schema_resource
-from penstock.registry.model import AVAILABLE, SchemaKey, Version, VersionHead
+from penstock.registry.model import AVAILABLE, NewVersion, SchemaKey, Version, VersionHead
 from penstock.store.sql.database import retried
 from penstock.store.sql.direct import DirectTransaction
 from penstock.store.sql.registry_deletion import DeletionRows
@@ -27,8 +28,41 @@ class VersionRows(DeletionRows):
             self._cache.forget()
         return added
 
+    def add_versions(self, wanted: Sequence[NewVersion]) -> Sequence[Version | None]:
+        # PostgreSQL's writers lock the rows that they change: two that change several in another order would wait for each
+        # other.
+        if len(wanted) == 1 or not self._database.is_sqlite:
+            return [self._added(step) for step in wanted]
+        added: list[Version | None] = []
+        try:
+            with self._direct.write() as transaction:
+                for step in wanted:
+                    with acting(step.actor):
+                        added.append(self._write(transaction, step.version, step.revision, None))
+        except (self._direct.Conflict, SerialTaken, MissingReference):
+            return [None] * len(wanted)
+        return added
+
+    def _added(self, step: NewVersion) -> Version | None:
+        try:
+            with acting(step.actor):
+                return self.add_version(step.version, revision=step.revision, replaces=None)
+        except (SerialTaken, MissingReference):
+            return None
+
     @retried
     def _add_version(self, version: Version, revision: int, replaces: str | None) -> Version | None:
+        try:
+            with self._direct.write() as transaction:
+                return self._write(transaction, version, revision, replaces)
+        except self._direct.Conflict as error:
+            if self._database.again(error):
+                raise
+            return None
+
+    def _write(
+        self, transaction: DirectTransaction, version: Version, revision: int, replaces: str | None
+    ) -> Version | None:
         step = {
             **naming(version.key),
             "r_revision": revision,
@@ -37,20 +71,14 @@ class VersionRows(DeletionRows):
             "r_latest": version.number if version.status == AVAILABLE and version.deleted is None else None,
         }
         statements = self._statements
-        try:
-            with self._direct.write() as transaction:
-                moved = transaction.run(statements.next_version, step)
-                if moved is None:
-                    return None
-                if replaces is not None:
-                    if replaces != version.id:
-                        transaction.run(statements.remove_version, {"r_id": replaces})
-                    transaction.run(statements.count_deletion, {})
-                return self._insert_version(transaction, version, moved["id"], restored=replaces == version.id)
-        except self._direct.Conflict as error:
-            if self._database.again(error):
-                raise
+        moved = transaction.run(statements.next_version, step)
+        if moved is None:
             return None
+        if replaces is not None:
+            if replaces != version.id:
+                transaction.run(statements.remove_version, {"r_id": replaces})
+            transaction.run(statements.count_deletion, {})
+        return self._insert_version(transaction, version, moved["id"], restored=replaces == version.id)
 
     def _insert_version(
         self, transaction: DirectTransaction, version: Version, schema_id: int, *, restored: bool = False

@@ -1,0 +1,89 @@
+"""Registrations of several callers at once: each gets what it would have got alone."""
+
+import json
+
+import pytest
+
+from penstock.registry.audit import Actor
+from penstock.registry.errors import SchemaNotFound, VersioningDisabled
+from penstock.registry.model import RegistryLimits, SchemaKey
+from penstock.registry.schemas import NewSchema
+from penstock.registry.service import RegistryService
+from penstock.registry.versions import Registration
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.errors import InvalidSchema
+
+ANNE = Actor(principal="arn:anne", client="10.0.0.1")
+
+
+@pytest.fixture
+def three_schemas(store):
+    service = RegistryService(store, limits=RegistryLimits())
+    service.registries.create("r")
+    for name, mode in (("a", "BACKWARD"), ("b", "BACKWARD"), ("c", "DISABLED")):
+        service.schemas.create(
+            NewSchema(
+                registry="r",
+                name=name,
+                data_format="AVRO",
+                compatibility=CompatibilityMode(mode),
+                definition=record(x="int"),
+            )
+        )
+    return service
+
+
+def record(**fields):
+    members = [{"name": name, "type": kind, "default": 0} for name, kind in fields.items()]
+    return json.dumps({"type": "record", "name": "R", "fields": members})
+
+
+def asked(name, definition):
+    return Registration(key=SchemaKey("r", name), definition=definition, actor=ANNE)
+
+
+def test_each_gets_what_it_would_have_got_alone(three_schemas):
+    outcomes = three_schemas.versions.register_all(
+        [
+            asked("a", record(x="int", y="int")),
+            asked("missing", record(x="int")),
+            asked("b", "{"),
+            asked("b", record(x="int")),  # version 1, in other words than new
+            asked("c", record(y="int")),
+            asked("b", record(x="string").replace('"default": 0', '"default": ""')),  # incompatible
+        ]
+    )
+    added, missing, invalid, known, disabled, refused = outcomes
+    assert (added.number, added.status) == (2, "AVAILABLE")
+    assert isinstance(missing, SchemaNotFound)
+    assert isinstance(invalid, InvalidSchema)
+    assert (known.number, known.status) == (1, "AVAILABLE")
+    assert isinstance(disabled, VersioningDisabled)
+    assert (refused.number, refused.status) == (2, "FAILURE")
+    assert [three_schemas.versions.get(item.id) for item in (added, known, refused)] == [added, known, refused]
+
+
+def test_several_of_one_schema_get_numbers_of_their_own(three_schemas):
+    same = record(x="int", y="int")
+    outcomes = three_schemas.versions.register_all(
+        [asked("a", same), asked("a", record(x="int", z="int")), asked("a", same)]
+    )
+    assert [item.number for item in outcomes] == [2, 3, 2]
+    assert outcomes[0].id == outcomes[2].id
+
+
+def test_a_refused_one_that_fits_now_takes_a_new_number(three_schemas):
+    other = record(x="string").replace('"default": 0', '"default": ""')
+    [first] = three_schemas.versions.register_all([asked("a", other)])
+    three_schemas.schemas.update(SchemaKey("r", "a"), compatibility=CompatibilityMode.NONE, checkpoint=1)
+    [second] = three_schemas.versions.register_all([asked("a", other)])
+    assert (first.status, first.number, second.status, second.number) == ("FAILURE", 2, "AVAILABLE", 3)
+
+
+def test_changes_are_recorded_as_those_of_who_asked(three_schemas, store):
+    three_schemas.versions.register_all([asked("a", record(x="int", y="int")), asked("b", record(x="int", y="int"))])
+    entries = store.list_audit(None, 2, resource=None)
+    assert {(entry.resource, entry.principal) for entry in entries} == {
+        ("schema/r/a", "arn:anne"),
+        ("schema/r/b", "arn:anne"),
+    }
