@@ -131,4 +131,5 @@ def test_closing_leaves_nobody_waiting():
 
     first, second = asyncio.run(asyncio.wait_for(scenario(), 30))
     assert first == 10
-    assert second == 20 or isinstance(second, asyncio.CancelledError)
+    # It was taken before the threads closed, or after: it hears of it either way.
+    assert second == 20 or isinstance(second, asyncio.CancelledError | RuntimeError)
