@@ -8,19 +8,14 @@ from functools import lru_cache
 
 from penstock.access.errors import UnrecognizedClient
 from penstock.access.keys import AccessKey, AccessStore
+from penstock.access.principals import Caller, root_arn
+from penstock.access.sessions import UNRECOGNIZED, Sessions, TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest, check_claim, check_signature, read_claim
 
-__all__ = ["Authenticator", "Caller", "KeyCache"]
+__all__ = ["GLOBAL_REGION", "Authenticator", "Caller", "KeyCache", "caller_of"]
 
-_UNRECOGNIZED = "The security token included in the request is invalid."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Whom a request comes from: an account and the ARN of the principal."""
-
-    account: str
-    principal: str
+GLOBAL_REGION = "us-east-1"
+"""What requests to services without a region (IAM, and STS by its old name) are signed for."""
 
 
 class KeyCache:
@@ -49,36 +44,63 @@ class KeyCache:
             self._kept[access_key_id] = (self._clock() + self._ttl, key)
         return key
 
+    def forget(self, access_key_id: str) -> None:
+        """Read the key anew next time, after it changed."""
+        self._kept.pop(access_key_id, None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticator:
-    """Proves callers for one region. ``now`` is the clock that signatures are compared with (aware, UTC)."""
+    """Proves callers for one region. ``now`` is the clock that signatures are compared with (aware, UTC).
+
+    Without ``sessions`` no temporary credential is taken.
+    """
 
     keys: KeyCache
     region: str
+    sessions: Sessions | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def claim(self, request: SignedRequest, *, service: str) -> Claim:
-        """The request's claim with everything checked that needs no secret; raises the errors of ``access.errors``."""
+    def claim(self, request: SignedRequest, *, service: str, everywhere: bool = False) -> Claim:
+        """The request's claim with everything checked that needs no secret; raises the errors of ``access.errors``.
+
+        ``everywhere`` takes a signature for :data:`GLOBAL_REGION` beside this server's own region.
+        """
         claim = read_claim(request)
-        check_claim(claim, request, service=service, region=self.region, now=self.now())
-        if claim.token is not None:
-            raise UnrecognizedClient(
-                _UNRECOGNIZED,
-                remedy="This server issues no session tokens: use a long-term access key and unset AWS_SESSION_TOKEN.",
-            )
+        region = GLOBAL_REGION if everywhere and claim.region == GLOBAL_REGION else self.region
+        check_claim(claim, request, service=service, region=region, now=self.now())
         return claim
 
-    def prove(self, claim: Claim, request: SignedRequest, key: AccessKey | None) -> Caller:
-        """The caller, where ``key`` (that of ``claim.access_key_id``) gives the claimed signature."""
-        if key is None:
+    def temporary(self, claim: Claim) -> TemporaryKey | None:
+        """The credential in the claim's token, None where it has no token; :class:`UnrecognizedClient`."""
+        if claim.token is None:
+            return None
+        if self.sessions is None:
             raise UnrecognizedClient(
-                _UNRECOGNIZED, remedy=f"This server has no access key '{claim.access_key_id[:128]}': see 'penstock env'."
+                UNRECOGNIZED,
+                remedy="This server issues no session tokens: use a long-term access key and unset AWS_SESSION_TOKEN.",
+            )
+        return self.sessions.open(claim.access_key_id, claim.token)
+
+    def prove(self, claim: Claim, request: SignedRequest, key: AccessKey | TemporaryKey | None) -> Caller:
+        """The caller, where ``key`` (that of the claim) gives the claimed signature and is still good."""
+        if key is None or (isinstance(key, AccessKey) and not key.active):
+            raise UnrecognizedClient(
+                UNRECOGNIZED, remedy=f"This server has no access key '{claim.access_key_id[:128]}': see 'penstock env'."
             )
         check_signature(claim, request, key.secret_access_key)
-        return _caller(key.account, key.principal)
+        if isinstance(key, AccessKey):
+            return caller_of(key)
+        key.check_current(self.now())
+        return key.caller
+
+
+def caller_of(key: AccessKey) -> Caller:
+    """Whom a long-term key belongs to."""
+    return _caller(key.account, key.principal, key.owner_id)
 
 
 @lru_cache(maxsize=1024)
-def _caller(account: str, principal: str) -> Caller:
-    return Caller(account=account, principal=principal)
+def _caller(account: str, principal: str, owner_id: str) -> Caller:
+    root = principal == root_arn(account)
+    return Caller(account=account, principal=principal, user_id=account if root else owner_id)

@@ -6,12 +6,21 @@
     ├── MissingAuthentication     no signature at all
     ├── IncompleteSignature       a signature that lacks a part or cannot be read
     ├── UnrecognizedClient        an unknown access key or session token
+    ├── ExpiredToken              a temporary credential that was valid once
+    ├── NotAuthorized             who calls is known, and may not do this
     └── InvalidSignature          a wrong signature, scope, clock or payload
 """
 
 from penstock.errors import AccessDenied
 
-__all__ = ["IncompleteSignature", "InvalidSignature", "MissingAuthentication", "UnrecognizedClient"]
+__all__ = [
+    "ExpiredToken",
+    "IncompleteSignature",
+    "InvalidSignature",
+    "MissingAuthentication",
+    "NotAuthorized",
+    "UnrecognizedClient",
+]
 
 
 class MissingAuthentication(AccessDenied):
@@ -30,6 +39,18 @@ class UnrecognizedClient(AccessDenied):
     """The access key or the session token is not one of ours."""
 
     aws_code = "UnrecognizedClientException"
+
+
+class ExpiredToken(AccessDenied):
+    """The temporary credential is not valid any more."""
+
+    aws_code = "ExpiredTokenException"
+
+
+class NotAuthorized(AccessDenied):
+    """Policies do not allow the caller what it asks for; the message has AWS's words."""
+
+    aws_code = "AccessDeniedException"
 
 
 class InvalidSignature(AccessDenied):

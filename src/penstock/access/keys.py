@@ -1,9 +1,11 @@
-"""Access keys, and the port that stores them."""
+"""Access keys, and the port that stores them with the users, roles and policies of every account."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from penstock.access.entities import Account, Entity, EntityKind
 from penstock.errors import AlreadyExists, NotFound
 
 __all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore"]
@@ -29,12 +31,19 @@ class AccessKey:
     secret_access_key: str = field(repr=False)
     account: str
     principal: str
-    """ARN of the user the key belongs to."""
+    """ARN of the user the key belongs to, or of the account's root."""
     created: datetime
+    active: bool = True
+    owner_id: str = ""
+    """Unique id of the user: a user made anew under the same name does not get the old one's keys."""
 
 
 class AccessStore(Protocol):
-    """Access keys by id. Implementations keep secrets encrypted wherever they outlive the process."""
+    """Access keys by id, entities by account, kind and name, accounts by id.
+
+    Names are unique in any spelling of capitals. Implementations keep secrets encrypted wherever they outlive the process,
+    record each change but :meth:`put`'s with its actor, and run the suite in ``tests/unit/access/test_access_stores.py``.
+    """
 
     def get(self, access_key_id: str) -> AccessKey | None:
         """The key, or None."""
@@ -48,5 +57,41 @@ class AccessStore(Protocol):
     def remove(self, access_key_id: str) -> None:
         """Forget a key; :class:`AccessKeyNotFound` where there is none."""
 
+    def set_active(self, access_key_id: str, active: bool) -> None:
+        """Let a key be taken, or not for now; :class:`AccessKeyNotFound`."""
+
     def list(self, account: str) -> list[AccessKey]:
         """The account's keys, by id."""
+
+    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
+        """The user, role or policy, or None."""
+
+    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
+        """All of one kind, by name in small letters."""
+
+    def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
+        """Store a new entity.
+
+        :class:`~penstock.access.entities.EntityExists`; :class:`~penstock.errors.LimitExceeded` where the account has
+        ``limit`` of its kind. ``operation`` is what the record calls the change.
+        """
+
+    def change_entity(
+        self, kind: EntityKind, account: str, name: str, operation: str, change: Callable[[Entity], Entity | None]
+    ) -> None:
+        """Replace an entity by what ``change`` makes of it, in one step; None deletes it, and what it raises stops it.
+
+        :class:`~penstock.access.entities.NoSuchEntity`.
+        """
+
+    def note(self, operation: str, resource: str, outcome: str) -> None:
+        """Record something that changed nothing stored, such as a role that was assumed."""
+
+    def add_account(self, account: Account) -> None:
+        """Store a new account; :class:`~penstock.access.entities.AccountExists`."""
+
+    def get_account(self, account: str) -> Account | None:
+        """The account, or None."""
+
+    def list_accounts(self) -> Sequence[Account]:
+        """All accounts, by id."""

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
-from penstock.access.authenticate import Authenticator, KeyCache
+from penstock.access.authenticate import Authenticator
 from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.throttle import Throttle
@@ -31,10 +31,12 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     """The application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
     services = wire(settings)
     metrics = Metrics(AccessLog() if settings.access_log else None, folder=settings.metrics_folder)
-    keys = KeyCache(services.access)
+    directory = services.directory
+    keys = directory.keys
+    authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
     aws = AwsApp(
         EndpointTable(services.operations),
-        authenticator=Authenticator(keys=keys, region=settings.region) if settings.authenticate else None,
+        authenticator=authenticator if settings.authenticate else None,
         account=settings.account,
         region=settings.region,
         observer=metrics,

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import text
 
-from penstock.access.keys import AccessKey, AccessStore
 from penstock.api.aws import athena, catalog, cloudtrail, crawlers, registry, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
@@ -18,13 +16,13 @@ from penstock.catalog.tables import ColumnSource
 from penstock.crawl.service import CrawlService
 from penstock.errors import EnvironmentProblem
 from penstock.lake.locations import LakeFolder, parse_uri
-from penstock.names import arn
 from penstock.query.ports import ResultSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink, S3Sink
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
+from penstock.server.directory import Directory
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog import SqlCatalogStore
@@ -44,7 +42,7 @@ class Services:
     """Everything one process serves. ``recover`` marks what a dead server left running; ``close`` ends what runs here."""
 
     database: Database
-    access: AccessStore
+    directory: Directory
     schemas: RegistryService
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
@@ -70,16 +68,7 @@ def prepare(settings: ServerSettings) -> None:
     services = wire(settings)
     try:
         migrate(services.database)
-        if settings.bootstrap_key is not None:
-            services.access.put(
-                AccessKey(
-                    access_key_id=settings.bootstrap_key.access_key_id,
-                    secret_access_key=settings.bootstrap_key.secret_access_key,
-                    account=settings.account,
-                    principal=arn("iam", "", settings.account, "user/penstock"),
-                    created=datetime.now(UTC),
-                )
-            )
+        services.directory.bootstrap(settings.account, settings.bootstrap_key)
         services.recover()
     finally:
         services.close()
@@ -106,7 +95,7 @@ def _connect(url: str) -> Database:
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
     lake = LakeFolder(settings.lake)
-    access = SqlAccessStore(database, sealer)
+    directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account)
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=settings.account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
@@ -124,7 +113,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
 
     return Services(
         database=database,
-        access=access,
+        directory=directory,
         schemas=schemas,
         operations=tuple(
             # A database server may take its time, which the event loop has not.
@@ -136,6 +125,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
                 crawlers.operations(crawls),
                 athena.operations(statements),
                 secretsmanager.operations(secrets),
+                *directory.operations,
             )
         ),
         recover=recover,

@@ -16,5 +16,7 @@ def test_models_are_those_that_botocore_loads(service: str) -> None:
     assert {name: operation.get("input") for name, operation in ours.operations.items()} == {
         name: operation.get("input") for name, operation in theirs["operations"].items()
     }
-    assert ours.target_prefix == theirs["metadata"]["targetPrefix"]
+    assert ours.query == (theirs["metadata"]["protocol"] == "query")
+    prefix = f"query {theirs['metadata']['apiVersion']}" if ours.query else theirs["metadata"]["targetPrefix"]
+    assert ours.target_prefix == prefix
     assert ours.signing_name == theirs["metadata"].get("signingName", theirs["metadata"]["endpointPrefix"])

@@ -431,7 +431,7 @@ def test_changes_are_recorded_as_the_callers(loop, client):
     )  # fmt: skip
     service = RegistryService(MemoryRegistryStore())
     table = EndpointTable([operations(service)])
-    dispatch._work_as(table.get("AWSGlue.CreateRegistry"), {"RegistryName": "r"}, context)
+    dispatch._work_as(table.get("AWSGlue.CreateRegistry"), {"RegistryName": "r"}, context, None)
     (entry,) = service.audit.list().items
     assert (entry.principal, entry.client, entry.operation, entry.resource) == (
         "ana",

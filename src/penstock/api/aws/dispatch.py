@@ -1,23 +1,23 @@
-"""The AWS JSON protocol as one raw ASGI application: signature, target, shapes, handler, answer.
+"""The AWS JSON and query protocols as one raw ASGI application: signature, target, shapes, handler, answer.
 
 This is the server's hot path. Operations marked inline run on the event loop; the others on a bounded pool of threads.
-Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification.
+Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification; the query protocol is :mod:`penstock.api.aws.query`.
 """
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
-
-import orjson
 
 from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.sigv4 import SignedRequest
 from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
-from penstock.api.aws.errors import RenderedError, render
-from penstock.api.aws.operations import RequestContext, RunOnThread
+from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
+from penstock.api.aws.models import QUERY
+from penstock.api.aws.operations import Gate, RequestContext, RunOnThread
+from penstock.api.aws.query import XML_TYPE, read_fields, write_error
 from penstock.api.aws.throttle import Throttle
 from penstock.api.workers import Workers
 from penstock.registry.audit import Actor, acting
@@ -29,6 +29,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
+_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class Served(NamedTuple):
@@ -57,7 +58,7 @@ class Observer(Protocol):
 class _Exchange:
     """What is known of a request as it goes along, so that an error can be rendered at any point."""
 
-    __slots__ = ("caller", "headers", "operation", "request_id", "service", "target")
+    __slots__ = ("caller", "fields", "headers", "operation", "request_id", "service", "target")
 
     def __init__(self, headers: dict[str, str]) -> None:
         self.headers = headers
@@ -66,12 +67,15 @@ class _Exchange:
         self.service: Service | None = None
         self.operation = ""
         self.caller: Caller | None = None
+        self.fields: Mapping[str, str] | None = None
+        """Those of the query protocol; None for JSON."""
 
 
 class AwsApp:
-    """Answers AWS's JSON protocol over ``endpoints``.
+    """Answers AWS's JSON and query protocols over ``endpoints``.
 
-    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``.
+    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``gate`` says who may do what; None lets every
+    caller do everything.
     """
 
     def __init__(
@@ -83,9 +87,11 @@ class AwsApp:
         region: str,
         observer: Observer,
         throttle: Throttle | None = None,
+        gate: Gate | None = None,
         threads: int = 16,
     ) -> None:
         self._endpoints = endpoints
+        self._gate = gate
         self._authenticator = authenticator
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = region
@@ -132,8 +138,10 @@ class AwsApp:
         length = exchange.headers.get("content-length", "")
         body = await read_body(receive, int(length) if length.isdigit() else None)
         request = _request(scope, exchange.headers, body)
-        if not exchange.target and request.query:
-            exchange.target = _hoisted_target(request.query)
+        if not exchange.target:
+            _find_target(exchange, request)
+        elif exchange.target.startswith(QUERY):
+            exchange.target = ""
         endpoint = self._endpoints.get(exchange.target)
         service = exchange.service = endpoint.service if endpoint else self._endpoints.service_of(exchange.target)
         caller = exchange.caller = await self._caller(request, service)
@@ -141,7 +149,9 @@ class AwsApp:
             exchange.operation = self._endpoints.known_operation(exchange.target)
             raise self._endpoints.refuse(exchange.target)
         exchange.operation = endpoint.operation
-        raw = query_members(request.query) if request.query and not body else parse_json(body)
+        raw: Any = exchange.fields
+        if raw is None:
+            raw = query_members(request.query) if request.query and not body else parse_json(body)
         context = RequestContext(
             service=service.model.name,
             operation=endpoint.operation,
@@ -151,22 +161,26 @@ class AwsApp:
             request_id=exchange.request_id,
             client=_client(scope),
             on_loop=endpoint.inline,
+            caller=caller,
+            secure=scope.get("scheme") == "https",
+            user_agent=exchange.headers.get("user-agent", ""),
         )
         if endpoint.inline:
             try:
-                return _work(endpoint, raw, context)
+                return _work(endpoint, raw, context, self._gate)
             except RunOnThread:
                 context = replace(context, on_loop=False)
-        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context)
+        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate)
         return answer
 
     async def _caller(self, request: SignedRequest, service: Service) -> Caller:
         if self._authenticator is None:
             self._count("")
             return self._anonymous
-        claim = self._authenticator.claim(request, service=service.model.signing_name)
+        model = service.model
+        claim = self._authenticator.claim(request, service=model.signing_name, everywhere=model.global_service)
         keys = self._authenticator.keys
-        key = keys.fresh(claim.access_key_id)
+        key = self._authenticator.temporary(claim) or keys.fresh(claim.access_key_id)
         if key is None:
             key = await self._workers.run(keys.fetch, claim.access_key_id)
         caller = self._authenticator.prove(claim, request, key)
@@ -180,12 +194,15 @@ class AwsApp:
 
     def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
         service = exchange.service
-        return render(
+        rendered = render(
             error,
             request_id=exchange.request_id,
             renamed=service.renamed if service is not None else {},
             message_keys=service.message_keys if service is not None else {},
         )
+        if service is not None and service.model.query:
+            return write_error(service.model, rendered, request_id=exchange.request_id)
+        return rendered
 
 
 def _new_id() -> str:
@@ -194,14 +211,17 @@ def _new_id() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def _work(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
-    return orjson.dumps(endpoint.render(endpoint.handler(endpoint.check(raw), context)))
+def _work(endpoint: Endpoint, raw: Any, context: RequestContext, gate: Gate | None) -> bytes:
+    request, handler = endpoint.check(raw), endpoint.handler
+    if gate is not None:
+        handler, context = gate.admit(endpoint, request, context)
+    return endpoint.encode(handler(request, context), context)
 
 
-def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext) -> bytes:
+def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext, gate: Gate | None) -> bytes:
     # Inline operations change nothing that is recorded.
     with acting(Actor(principal=context.principal, client=context.client)):
-        return _work(endpoint, raw, context)
+        return _work(endpoint, raw, context, gate)
 
 
 def _client(scope: Scope) -> str:
@@ -232,19 +252,33 @@ def _request(scope: Scope, headers: dict[str, str], body: bytes) -> SignedReques
     )
 
 
+def _find_target(exchange: _Exchange, request: SignedRequest) -> None:
+    """The target of a request that has no header for it: a presigned URL's, or the query protocol's Action and Version."""
+    if exchange.headers.get("content-type", "").startswith(_FORM_TYPE) or "Action=" in request.query:
+        try:
+            form = request.body.decode()
+        except UnicodeDecodeError:
+            raise UnreadableRequest("The form is not UTF-8.") from None
+        exchange.fields = read_fields("&".join(part for part in (form, request.query) if part))
+        exchange.target = f"{QUERY}{exchange.fields.get('Version', '')}.{exchange.fields.get('Action', '')}"
+    elif request.query:
+        exchange.target = _hoisted_target(request.query)
+
+
 def _hoisted_target(query: str) -> str:
     """The target that some signers move from the header to a presigned URL."""
     for item in query.split("&"):
         name, _, value = item.partition("=")
         if name.lower() == "x-amz-target":
-            return value
+            return "" if value.startswith(QUERY) else value
     return ""
 
 
 async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body: bytes) -> None:
     asked = exchange.headers.get("content-type", "").encode("latin-1")
+    xml = exchange.fields is not None and exchange.service is not None
     answer = [
-        (b"content-type", asked if asked in _JSON_TYPES else _JSON_TYPES[0]),
+        (b"content-type", XML_TYPE if xml else asked if asked in _JSON_TYPES else _JSON_TYPES[0]),
         (b"content-length", str(len(body)).encode()),
         (b"x-amzn-requestid", exchange.request_id.encode()),
     ]

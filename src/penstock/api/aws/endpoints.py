@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from penstock.api.aws.errors import InvalidShape, UnknownOperation
 from penstock.api.aws.models import SERVICES, ServiceModel, load_model
-from penstock.api.aws.operations import Handler, OperationSet
+from penstock.api.aws.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.query import QUERY_CODES, read_members, write_response
 from penstock.api.aws.shapes import Checker, Renderer, ShapeCompiler
 from penstock.errors import InternalError, InvalidInput, OperationNotServed, PenstockError
 
@@ -42,10 +45,16 @@ class Endpoint:
         self._renderer: Renderer | None = None
 
     def check(self, request: Any) -> Mapping[str, Any]:
-        """The request in Python's terms; raises ``UnreadableRequest`` or :class:`InvalidShape` with every broken rule."""
+        """The request in Python's terms; raises ``UnreadableRequest`` or :class:`InvalidShape` with every broken rule.
+
+        ``request`` is the JSON of the body, or the fields of a form.
+        """
+        model = self.service.model
         if self._checker is None:
-            shape = self.service.model.operations[self.operation].get("input", {}).get("shape")
+            shape = model.operations[self.operation].get("input", {}).get("shape")
             self._checker = self.service.compiler.checker(shape) if shape else _empty
+        if model.query:
+            request = read_members(model, model.operations[self.operation].get("input", {}).get("shape"), request)
         broken: list[str] = []
         checked: Mapping[str, Any] = self._checker(request, "", broken)
         if broken:
@@ -59,6 +68,12 @@ class Endpoint:
             shape = self.service.model.operations[self.operation].get("output", {}).get("shape")
             self._renderer = self.service.compiler.renderer(shape) if shape else _nothing
         return self._renderer(response)
+
+    def encode(self, response: Mapping[str, Any], context: RequestContext) -> bytes:
+        """The body of the answer."""
+        if self.service.model.query:
+            return write_response(self.service.model, self.operation, response, context.request_id)
+        return orjson.dumps(self.render(response))
 
 
 class EndpointTable:
@@ -90,7 +105,7 @@ class EndpointTable:
         for service in self._services.values():
             if service.model.target_prefix == prefix:
                 return service
-        known = ", ".join(sorted(service.model.target_prefix for service in self._services.values()))
+        known = ", ".join(sorted(each.model.target_prefix for each in self._services.values() if not each.model.query))
         if not target:
             raise UnknownOperation(
                 "The request names no operation.",
@@ -131,6 +146,8 @@ class EndpointTable:
                 InternalError: model.internal_error,
                 PenstockError: model.internal_error,
             }
+            if model.query:
+                renamed = dict(QUERY_CODES)
             if name in _SHAPE_CODES:
                 renamed[InvalidShape] = _SHAPE_CODES[name]
                 renamed[InvalidInput] = _SHAPE_CODES[name]

@@ -70,6 +70,7 @@ class RenderedError:
     status: int
     code: str
     body: bytes
+    message: str = ""
 
 
 def render(
@@ -94,4 +95,4 @@ def render(
         if "aws_code" in ancestor.__dict__:
             break
     body = orjson.dumps({"__type": code, message_keys.get(code, "message"): str(error), **error.members})
-    return RenderedError(error.http_status, code, body)
+    return RenderedError(error.http_status, code, body, str(error))

@@ -16,23 +16,32 @@ import orjson
 
 from penstock.errors import EnvironmentProblem
 
-__all__ = ["SERVICES", "ServiceModel", "load_model"]
+__all__ = ["QUERY", "SERVICES", "ServiceModel", "load_model"]
 
 # Services this server answers for; every other one is unknown to it.
-SERVICES = ("athena", "cloudtrail", "glue", "secretsmanager")
+SERVICES = ("athena", "cloudtrail", "glue", "iam", "organizations", "secretsmanager", "sts")
+
+_GLOBAL = frozenset({"iam", "organizations", "sts"})
 
 # Members of shapes that only document; dropping them halves what a model weighs in memory.
 _PROSE = ("documentation", "deprecatedMessage")
 
 
+QUERY = "query "
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceModel:
-    """One service's model. ``operations`` and ``shapes`` are those of service-2.json, by name."""
+    """One service's model. ``operations`` and ``shapes`` are those of service-2.json, by name.
+
+    ``query`` says that it speaks the query protocol instead of JSON; its targets begin with :data:`QUERY` and its version.
+    """
 
     name: str
     signing_name: str
     target_prefix: str
-    json_version: str
+    query: bool
+    xml_namespace: str
     operations: Mapping[str, Mapping[str, Any]]
     shapes: Mapping[str, Mapping[str, Any]]
 
@@ -43,6 +52,17 @@ class ServiceModel:
             if shape.get("exception") and shape.get("fault"):
                 return name
         return "InternalFailure"
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """The HTTP status of each modelled error that has one, by its code over the wire."""
+        errors = {name: shape["error"] for name, shape in self.shapes.items() if "httpStatusCode" in shape.get("error", {})}
+        return {error.get("code", name): error["httpStatusCode"] for name, error in errors.items()}
+
+    @property
+    def global_service(self) -> bool:
+        """Whether it is one for all regions, so that its requests may be signed for us-east-1 wherever they go."""
+        return self.name in _GLOBAL
 
     @property
     def message_keys(self) -> dict[str, str]:
@@ -70,8 +90,9 @@ def load_model(service: str) -> ServiceModel:
     return ServiceModel(
         name=service,
         signing_name=metadata.get("signingName", metadata["endpointPrefix"]),
-        target_prefix=metadata["targetPrefix"],
-        json_version=metadata["jsonVersion"],
+        target_prefix=metadata.get("targetPrefix", f"{QUERY}{metadata['apiVersion']}"),
+        query=metadata["protocol"] == "query",
+        xml_namespace=metadata.get("xmlNamespace", ""),
         operations=raw["operations"],
         shapes=raw["shapes"],
     )

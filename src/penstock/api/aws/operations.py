@@ -8,9 +8,11 @@ types, lengths, patterns; blobs as ``bytes``, timestamps as ``datetime``), retur
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["Handler", "OperationSet", "RequestContext", "RunOnThread"]
+from penstock.access.principals import Caller
+
+__all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,7 @@ class RequestContext:
     service: str
     operation: str
     account: str
+    """Account whose resources are asked for: the caller's own, unless the request names another one."""
     region: str
     principal: str
     """ARN of the caller; ``anonymous`` under --no-auth."""
@@ -28,6 +31,10 @@ class RequestContext:
     """Network address it came from."""
     on_loop: bool = False
     """Whether the handler holds up the event loop, and so all other requests."""
+    caller: Caller | None = None
+    secure: bool = False
+    """Whether it came over TLS."""
+    user_agent: str = ""
 
 
 class RunOnThread(Exception):
@@ -35,6 +42,25 @@ class RunOnThread(Exception):
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
+
+
+class Endpointed(Protocol):
+    """An operation as the dispatcher found it."""
+
+    @property
+    def handler(self) -> Handler: ...
+
+
+class Gate(Protocol):
+    """Says who may do what, and which account's handler answers."""
+
+    def admit(
+        self, endpoint: Endpointed, request: Mapping[str, Any], context: RequestContext
+    ) -> tuple[Handler, RequestContext]:
+        """The handler to call, and its context; :class:`~penstock.access.errors.NotAuthorized` for a refusal.
+
+        ``request`` is checked. On the event loop it raises :class:`RunOnThread` where it would have to read a store.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

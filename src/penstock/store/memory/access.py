@@ -1,17 +1,25 @@
-"""Access keys in memory."""
+"""Access keys, users, roles, policies and accounts in memory."""
 
 import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from penstock.access.entities import Account, AccountExists, Entity, EntityKind, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound
+from penstock.errors import LimitExceeded
 
 __all__ = ["MemoryAccessStore"]
 
+_Place = tuple[EntityKind, str, str]
+
 
 class MemoryAccessStore:
-    """An :class:`~penstock.access.keys.AccessStore` that forgets with its process."""
+    """An :class:`~penstock.access.keys.AccessStore` that forgets with its process, and keeps no record of changes."""
 
     def __init__(self) -> None:
         self._keys: dict[str, AccessKey] = {}
+        self._entities: dict[_Place, Entity] = {}
+        self._accounts: dict[str, Account] = {}
         self._lock = threading.Lock()
 
     def get(self, access_key_id: str) -> AccessKey | None:
@@ -32,6 +40,66 @@ class MemoryAccessStore:
             if self._keys.pop(access_key_id, None) is None:
                 raise AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
 
+    def set_active(self, access_key_id: str, active: bool) -> None:
+        with self._lock:
+            key = self._keys.get(access_key_id)
+            if key is None:
+                raise AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
+            self._keys[access_key_id] = replace(key, active=active)
+
     def list(self, account: str) -> list[AccessKey]:
         with self._lock:
             return sorted((key for key in self._keys.values() if key.account == account), key=lambda key: key.access_key_id)
+
+    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
+        return self._entities.get((kind, account, name.lower()))
+
+    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
+        with self._lock:
+            found = [entity for place, entity in self._entities.items() if place[:2] == (kind, account)]
+        return sorted(found, key=lambda entity: entity.name.lower())
+
+    def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:  # noqa: ARG002
+        kind = kind_of(entity)
+        place = (kind, entity.account, entity.name.lower())
+        with self._lock:
+            if place in self._entities:
+                raise taken(kind, entity.name)
+            if sum(known[:2] == place[:2] for known in self._entities) >= limit:
+                raise LimitExceeded(f"The account has {limit} of its kind already: {kind.value}.")
+            self._entities[place] = entity
+
+    def change_entity(
+        self,
+        kind: EntityKind,
+        account: str,
+        name: str,
+        operation: str,  # noqa: ARG002
+        change: Callable[[Entity], Entity | None],
+    ) -> None:
+        place = (kind, account, name.lower())
+        with self._lock:
+            stored = self._entities.get(place)
+            if stored is None:
+                raise missing(kind, name)
+            changed = change(stored)
+            if changed is None:
+                del self._entities[place]
+            else:
+                self._entities[place] = changed
+
+    def note(self, operation: str, resource: str, outcome: str) -> None:
+        """Nothing is recorded in memory."""
+
+    def add_account(self, account: Account) -> None:
+        with self._lock:
+            if account.id in self._accounts:
+                raise AccountExists(f"The account {account.id} already exists.")
+            self._accounts[account.id] = account
+
+    def get_account(self, account: str) -> Account | None:
+        return self._accounts.get(account)
+
+    def list_accounts(self) -> Sequence[Account]:
+        with self._lock:
+            return [self._accounts[account] for account in sorted(self._accounts)]

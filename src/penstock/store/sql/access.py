@@ -1,16 +1,37 @@
-"""Access keys in SQL, their secrets sealed with the master key."""
+"""Access keys in SQL, their secrets sealed with the master key; users, roles, policies and accounts beside them."""
 
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import Column, DateTime, LargeBinary, Row, String, Table, delete, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    DateTime,
+    Integer,
+    LargeBinary,
+    Row,
+    String,
+    Table,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
+from penstock.access.entities import Account, AccountExists, Entity, EntityKind, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound
-from penstock.store.sql.database import Database, metadata
+from penstock.errors import LimitExceeded
+from penstock.store.sql.access_codec import entity_from, entity_json
+from penstock.store.sql.database import Database, metadata, retried
+from penstock.store.sql.registry_base import record
 from penstock.store.sql.sealing import Sealer
 
-__all__ = ["SqlAccessStore", "access_keys"]
+__all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]
 
 access_keys = Table(
     "access_keys",
@@ -19,6 +40,29 @@ access_keys = Table(
     Column("secret_sealed", LargeBinary, nullable=False),
     Column("account", String(12), nullable=False, index=True),
     Column("principal", String(2048), nullable=False),
+    Column("created", DateTime(timezone=False), nullable=False),
+    Column("active", Integer, nullable=False, server_default="1"),
+    Column("owner_id", String(128), nullable=False, server_default=""),
+)
+
+iam_entities = Table(
+    "iam_entities",
+    metadata,
+    Column("kind", String(8), primary_key=True),
+    Column("account", String(12), primary_key=True),
+    # The name in small letters: names are unique in any spelling of capitals.
+    Column("key", String(128), primary_key=True),
+    Column("name", String(128), nullable=False),
+    Column("id", String(32), nullable=False),
+    Column("content", Text, nullable=False),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    Column("name", String(128), nullable=False),
+    Column("email", String(254), nullable=False),
     Column("created", DateTime(timezone=False), nullable=False),
 )
 
@@ -40,6 +84,7 @@ class SqlAccessStore:
         try:
             with self._database.write() as connection:
                 connection.execute(insert(access_keys).values(self._values(key)))
+                record(connection, "CreateAccessKey", key.principal, key.access_key_id)
         except IntegrityError:
             raise AccessKeyExists(f"Access key {key.access_key_id} already exists.") from None
 
@@ -52,16 +97,102 @@ class SqlAccessStore:
             if not changed.rowcount:
                 connection.execute(insert(access_keys).values(values))
 
+    @retried
     def remove(self, access_key_id: str) -> None:
+        gone = delete(access_keys).where(access_keys.c.access_key_id == access_key_id).returning(access_keys.c.principal)
         with self._database.write() as connection:
-            removed = connection.execute(delete(access_keys).where(access_keys.c.access_key_id == access_key_id))
-        if not removed.rowcount:
-            raise AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
+            principal = connection.execute(gone).scalar_one_or_none()
+            if principal is None:
+                raise _no_key(access_key_id)
+            record(connection, "DeleteAccessKey", principal, access_key_id)
+
+    @retried
+    def set_active(self, access_key_id: str, active: bool) -> None:
+        mine = access_keys.c.access_key_id == access_key_id
+        change = update(access_keys).where(mine).values(active=int(active)).returning(access_keys.c.principal)
+        with self._database.write() as connection:
+            principal = connection.execute(change).scalar_one_or_none()
+            if principal is None:
+                raise _no_key(access_key_id)
+            record(connection, "UpdateAccessKey", principal, f"{access_key_id} {'Active' if active else 'Inactive'}")
 
     def list(self, account: str) -> list[AccessKey]:
         query = select(access_keys).where(access_keys.c.account == account).order_by(access_keys.c.access_key_id)
         with self._database.read() as connection:
             return [self._key(row) for row in connection.execute(query)]
+
+    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
+        with self._database.read() as connection:
+            row = connection.execute(select(iam_entities).where(_place(kind, account, name))).one_or_none()
+        return None if row is None else _entity(row)
+
+    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
+        columns = iam_entities.c
+        query = select(iam_entities).where(columns.kind == kind.value, columns.account == account).order_by(columns.key)
+        with self._database.read() as connection:
+            return [_entity(row) for row in connection.execute(query)]
+
+    @retried
+    def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
+        kind, columns = kind_of(entity), iam_entities.c
+        same_kind = and_(columns.kind == kind.value, columns.account == entity.account)
+        with self._database.write() as connection:
+            if connection.execute(select(columns.id).where(_place(kind, entity.account, entity.name))).first() is not None:
+                raise taken(kind, entity.name)
+            if connection.execute(select(func.count()).select_from(iam_entities).where(same_kind)).scalar_one() >= limit:
+                raise LimitExceeded(f"The account has {limit} of its kind already: {kind.value}.")
+            connection.execute(
+                insert(iam_entities).values(
+                    kind=kind.value,
+                    account=entity.account,
+                    key=entity.name.lower(),
+                    name=entity.name,
+                    id=entity.id,
+                    content=entity_json(entity),
+                )
+            )
+            record(connection, operation, entity.arn, entity.id)
+
+    @retried
+    def change_entity(
+        self, kind: EntityKind, account: str, name: str, operation: str, change: Callable[[Entity], Entity | None]
+    ) -> None:
+        mine = _place(kind, account, name)
+        with self._database.write() as connection:
+            row = connection.execute(select(iam_entities).where(mine)).one_or_none()
+            if row is None:
+                raise missing(kind, name)
+            stored = _entity(row)
+            changed = change(stored)
+            if changed is None:
+                connection.execute(delete(iam_entities).where(mine))
+            else:
+                connection.execute(update(iam_entities).where(mine).values(content=entity_json(changed)))
+            record(connection, operation, stored.arn, "deleted" if changed is None else "changed")
+
+    def note(self, operation: str, resource: str, outcome: str) -> None:
+        with self._database.write() as connection:
+            record(connection, operation, resource, outcome)
+
+    @retried
+    def add_account(self, account: Account) -> None:
+        try:
+            with self._database.write() as connection:
+                created = account.created.astimezone(UTC).replace(tzinfo=None)
+                values = {"id": account.id, "name": account.name, "email": account.email, "created": created}
+                connection.execute(insert(accounts).values(**values))
+                record(connection, "CreateAccount", f"account/{account.id}", account.name)
+        except IntegrityError:
+            raise AccountExists(f"The account {account.id} already exists.") from None
+
+    def get_account(self, account: str) -> Account | None:
+        with self._database.read() as connection:
+            row = connection.execute(select(accounts).where(accounts.c.id == account)).one_or_none()
+        return None if row is None else _account(row)
+
+    def list_accounts(self) -> Sequence[Account]:
+        with self._database.read() as connection:
+            return [_account(row) for row in connection.execute(select(accounts).order_by(accounts.c.id))]
 
     def _values(self, key: AccessKey) -> dict[str, object]:
         return {
@@ -70,6 +201,8 @@ class SqlAccessStore:
             "account": key.account,
             "principal": key.principal,
             "created": key.created.astimezone(UTC).replace(tzinfo=None),
+            "active": int(key.active),
+            "owner_id": key.owner_id,
         }
 
     def _key(self, row: Row[*tuple[Any, ...]]) -> AccessKey:
@@ -79,7 +212,26 @@ class SqlAccessStore:
             account=row.account,
             principal=row.principal,
             created=row.created.replace(tzinfo=UTC),
+            active=bool(row.active),
+            owner_id=row.owner_id,
         )
+
+
+def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:
+    columns = iam_entities.c
+    return and_(columns.kind == kind.value, columns.account == account, columns.key == name.lower())
+
+
+def _entity(row: Row[*tuple[Any, ...]]) -> Entity:
+    return entity_from(EntityKind(row.kind), row.account, row.name, row.id, row.content)
+
+
+def _account(row: Row[*tuple[Any, ...]]) -> Account:
+    return Account(id=row.id, name=row.name, email=row.email, created=row.created.replace(tzinfo=UTC))
+
+
+def _no_key(access_key_id: str) -> AccessKeyNotFound:
+    return AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
 
 
 def _context(access_key_id: str) -> str:

@@ -1,0 +1,141 @@
+"""Decides for callers: gathers the policies that are about one, keeps them for a while, and asks :mod:`evaluate`."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.access.entities import EntityKind, Holder, ManagedPolicy
+from penstock.access.errors import NotAuthorized, UnrecognizedClient
+from penstock.access.evaluate import Decision, Question, decide
+from penstock.access.facts import Origin, RequestFacts
+from penstock.access.keys import AccessStore
+from penstock.access.managed import AWS_MANAGED
+from penstock.access.policies import Kind, Policy, parsed_policy
+from penstock.access.principals import Caller
+from penstock.access.sessions import UNRECOGNIZED
+
+__all__ = ["Authorizer", "Grants", "denial"]
+
+_MAX_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grants:
+    """The policies that are about a caller; ``session`` None where nothing bounds them."""
+
+    identity: Sequence[Policy] = ()
+    session: Sequence[Policy] | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+_ROOT = Grants()
+
+
+class Authorizer:
+    """Decisions over the policies in ``store``, each caller's kept for ``ttl`` seconds.
+
+    A change that this process makes holds at once (:meth:`forget`), one of another process after ``ttl`` at the latest.
+    """
+
+    def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._ttl = ttl
+        self._clock = clock
+        self._kept: dict[Caller, tuple[float, Grants]] = {}
+        self._generation = 0
+
+    def forget(self) -> None:
+        """Read everything anew, after a change of users, roles or policies."""
+        self._generation += 1
+        self._kept = {}
+
+    def fresh(self, caller: Caller) -> Grants | None:
+        """The grants as they were within the last ``ttl`` seconds; None where :meth:`fetch` has to read the store."""
+        if caller.is_root:
+            return _ROOT
+        kept = self._kept.get(caller)
+        return kept[1] if kept is not None and kept[0] > self._clock() else None
+
+    def fetch(self, caller: Caller) -> Grants:
+        """The grants; reads the store where it has to. :class:`UnrecognizedClient` where the user or role is gone."""
+        grants = self.fresh(caller)
+        if grants is not None:
+            return grants
+        generation = self._generation
+        until = self._clock() + self._ttl
+        grants = self._load(caller)
+        if generation == self._generation:
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept = {}
+            self._kept[caller] = (until, grants)
+        return grants
+
+    def decide(
+        self,
+        caller: Caller,
+        action: str,
+        resource: str,
+        origin: Origin,
+        *,
+        owner: str,
+        policy: Policy | None = None,
+        must_grant: bool = False,
+        extra: Mapping[str, str] | None = None,
+    ) -> Decision:
+        """Whether ``caller`` may do ``action`` with ``resource`` of the account ``owner``.
+
+        ``policy`` is the resource's own, which has to allow it in any case where ``must_grant`` says so; ``extra`` the
+        service's condition keys. Reads the store unless :meth:`fresh`.
+        """
+        grants = self.fetch(caller)
+        facts = RequestFacts(caller, origin, resource_account=owner, tags=grants.tags, extra=extra)
+        return decide(
+            Question(caller=caller, action=action, resource=resource, facts=facts),
+            grants.identity,
+            session=grants.session,
+            resource=policy,
+            own_account=owner == caller.account,
+            must_grant=must_grant,
+        )
+
+    def _load(self, caller: Caller) -> Grants:
+        session = caller.session
+        holder = self._holder(caller)
+        texts = [*holder.inline.values(), *self._managed(holder.attached)]
+        bounds: Sequence[Policy] | None = None
+        if session is not None and session.narrowed:
+            bounds = _parsed([*session.policies, *self._managed(session.policy_arns)])
+        return Grants(identity=_parsed(texts), session=bounds, tags=holder.tags)
+
+    def _holder(self, caller: Caller) -> Holder:
+        kind, name = EntityKind.ROLE, caller.role_name
+        if name is None:
+            kind, name = EntityKind.USER, caller.user_name
+        found = None if name is None else self._store.get_entity(kind, caller.account, name)
+        # One made anew under the name of a deleted one is another: its id tells.
+        if not isinstance(found, Holder) or caller.user_id.partition(":")[0] != found.id:
+            raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} is not there any more.")
+        return found
+
+    def _managed(self, arns: Sequence[str]) -> list[str]:
+        texts: list[str] = []
+        for arn in arns:
+            text = AWS_MANAGED.get(arn)
+            if text is None:
+                account, name = arn.split(":")[4], arn.rpartition("/")[2]
+                found = self._store.get_entity(EntityKind.POLICY, account, name)
+                if not isinstance(found, ManagedPolicy) or found.arn != arn:
+                    continue
+                text = found.document
+            texts.append(text)
+        return texts
+
+
+def denial(caller: Caller, action: str, resource: str, why: str = "") -> NotAuthorized:
+    """The error for a refusal, in AWS's words; ``why`` is the decision's."""
+    why = f" {why}" if why else ""
+    return NotAuthorized(f"User: {caller.principal} is not authorized to perform: {action} on resource: {resource}{why}")
+
+
+def _parsed(texts: Sequence[str]) -> tuple[Policy, ...]:
+    return tuple(parsed_policy(text, Kind.IDENTITY) for text in texts)

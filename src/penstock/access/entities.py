@@ -1,0 +1,172 @@
+"""What an account holds for its administration: users, roles and managed policies, and the account itself."""
+
+import secrets
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+
+from penstock.access.principals import role_arn, user_arn
+from penstock.errors import AlreadyExists, NotFound
+
+__all__ = [
+    "Account",
+    "AccountExists",
+    "DeleteConflict",
+    "Entity",
+    "EntityExists",
+    "EntityKind",
+    "Holder",
+    "ManagedPolicy",
+    "NoSuchEntity",
+    "PolicyVersion",
+    "Role",
+    "User",
+    "kind_of",
+    "missing",
+    "new_id",
+    "taken",
+]
+
+_ID_LETTERS = string.ascii_uppercase + "234567"
+
+
+class EntityExists(AlreadyExists):
+    """The name is taken in its account."""
+
+    aws_code = "EntityAlreadyExists"
+
+
+class NoSuchEntity(NotFound):
+    """There is no such user, role, policy or key."""
+
+    aws_code = "NoSuchEntity"
+
+
+class DeleteConflict(AlreadyExists):
+    """Something hangs on the entity still."""
+
+    aws_code = "DeleteConflict"
+
+
+class AccountExists(AlreadyExists):
+    """The account id is taken."""
+
+    aws_code = "DuplicateAccountException"
+
+
+class EntityKind(Enum):
+    """The kinds, as the store and error messages write them."""
+
+    USER = "user"
+    ROLE = "role"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One account of the server; ``id`` is twelve digits."""
+
+    id: str
+    name: str
+    email: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """What users, roles and policies have in common. ``id`` is unique for ever, ``path`` begins and ends with a slash."""
+
+    account: str
+    name: str
+    id: str
+    created: datetime
+    path: str = "/"
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def arn(self) -> str:
+        """The entity's ARN."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder(Entity):
+    """A user or a role: what may be given policies. ``inline`` are texts by name, ``attached`` ARNs of managed policies."""
+
+    inline: Mapping[str, str] = field(default_factory=dict)
+    attached: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User(Holder):
+    """A person or a program with keys of its own."""
+
+    @property
+    def arn(self) -> str:
+        return user_arn(self.account, self.path, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role(Holder):
+    """What others may assume for a while. ``trust`` says who; ``max_session`` is in seconds."""
+
+    trust: str
+    description: str | None = None
+    max_session: int = 3600
+
+    @property
+    def arn(self) -> str:
+        return role_arn(self.account, self.path, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyVersion:
+    """One text of a managed policy; ``number`` counts from 1 and is never given twice."""
+
+    number: int
+    document: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedPolicy(Entity):
+    """A policy that users and roles are given by its ARN; ``default`` is the number of the version that holds."""
+
+    versions: tuple[PolicyVersion, ...]
+    default: int
+    next_number: int
+    updated: datetime
+    description: str | None = None
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.account}:policy{self.path}{self.name}"
+
+    @property
+    def document(self) -> str:
+        """The text that holds."""
+        return next(version.document for version in self.versions if version.number == self.default)
+
+
+def new_id(prefix: str, letters: int = 17) -> str:
+    """A unique id such as IAM gives: ``AIDA`` for users, ``AROA`` for roles, ``ANPA`` for policies."""
+    return prefix + "".join(secrets.choice(_ID_LETTERS) for _ in range(letters))
+
+
+def kind_of(entity: Entity) -> EntityKind:
+    """The kind that an entity is of."""
+    if isinstance(entity, User):
+        return EntityKind.USER
+    return EntityKind.ROLE if isinstance(entity, Role) else EntityKind.POLICY
+
+
+def missing(kind: EntityKind, name: str) -> NoSuchEntity:
+    """The error for an entity that is not there, in IAM's words."""
+    return NoSuchEntity(f"The {kind.value} with name {name[:200]} cannot be found.")
+
+
+def taken(kind: EntityKind, name: str) -> EntityExists:
+    """The error for a name that is taken, in IAM's words."""
+    return EntityExists(f"{kind.value.capitalize()} with name {name} already exists.")

@@ -1,0 +1,116 @@
+"""Whether a request is allowed: pure functions over parsed policies.
+
+The order of IAM (user guide, "Policy evaluation logic"): an explicit deny anywhere decides; otherwise, within an account,
+either an identity-based or a resource-based policy has to allow it; across accounts, both; and a session policy bounds what
+the session's identity may do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.access.conditions import Facts
+from penstock.access.policies import Policy, Statement
+from penstock.access.principals import Caller, Match
+
+__all__ = ["Decision", "Question", "decide"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """May ``caller`` do ``action`` (``glue:GetSchema``) with ``resource`` (an ARN, or ``*`` where the action has none)?"""
+
+    caller: Caller
+    action: str
+    resource: str
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The answer, and for a refusal AWS's words for why (``because no identity-based policy allows the ... action``)."""
+
+    allowed: bool
+    why: str = ""
+
+
+_ALLOWED = Decision(allowed=True)
+
+
+def decide(
+    question: Question,
+    identity: Sequence[Policy],
+    *,
+    session: Sequence[Policy] | None = None,
+    resource: Policy | None = None,
+    own_account: bool = True,
+    must_grant: bool = False,
+) -> Decision:
+    """The decision on ``question``.
+
+    ``identity`` are the policies of the user or role. ``session`` are those of its session, None where it has none, and then
+    nothing is bounded. ``resource`` is the policy of the resource, or the trust policy of a role. ``own_account`` says
+    whether the resource is of the caller's account; ``must_grant`` that the resource's policy has to allow it even then, as
+    a role's trust policy has. A caller who is root needs no policy in its own account.
+    """
+    kinds = (
+        ("an identity-based", identity),
+        ("a session", session or ()),
+        ("a resource-based", [resource] if resource else ()),
+    )
+    for kind, policies in kinds:
+        if _denies(policies, question):
+            return Decision(allowed=False, why=f"with an explicit deny in {kind} policy")
+    granted = _grant(resource, question) if resource is not None else Match.NONE
+    missing = _missing(
+        granted,
+        by_identity=question.caller.is_root or _allows(identity, question),
+        by_session=session is None or _allows(session, question),
+        own_account=own_account,
+        must_grant=must_grant or not own_account,
+    )
+    if missing is None:
+        return _ALLOWED
+    return Decision(allowed=False, why=f"because no {missing} policy allows the {question.action} action")
+
+
+def _missing(granted: Match, *, by_identity: bool, by_session: bool, own_account: bool, must_grant: bool) -> str | None:
+    """The kind of policy that would have had to allow it, or None."""
+    if own_account and granted is Match.SESSION:
+        return None
+    if not by_identity and not (own_account and granted is Match.PRINCIPAL):
+        return "identity-based"
+    if must_grant and granted is Match.NONE:
+        return "resource-based"
+    return None if by_session else "session"
+
+
+def _denies(policies: Sequence[Policy], question: Question) -> bool:
+    return any(
+        not statement.allows and _applies(statement, question) for policy in policies for statement in policy.statements
+    )
+
+
+def _allows(policies: Sequence[Policy], question: Question) -> bool:
+    return any(statement.allows and _applies(statement, question) for policy in policies for statement in policy.statements)
+
+
+def _grant(policy: Policy, question: Question) -> Match:
+    """How closely the statements that allow it mean the caller."""
+    found = Match.NONE
+    for statement in policy.statements:
+        if statement.allows and statement.principals is not None and _applies(statement, question):
+            found = max(found, statement.principals.match(question.caller))
+    return found
+
+
+def _applies(statement: Statement, question: Question) -> bool:
+    facts = question.facts
+    if any(glob.matches(question.action, facts.text) for glob in statement.actions) == statement.not_actions:
+        return False
+    if statement.resources is not None:
+        covered = any(glob.matches(question.resource, facts.text) for glob in statement.resources)
+        if covered == statement.not_resources:
+            return False
+    if statement.principals is not None and statement.principals.match(question.caller) is Match.NONE:
+        return False
+    return all(condition.holds(facts) for condition in statement.conditions)

@@ -1,0 +1,133 @@
+"""IAM's wildcards: ``*`` any run of characters, ``?`` any one, and policy variables whose values are never wildcards.
+
+A pattern becomes a regular expression in which every ``*`` is followed by what stands behind it as one atomic group: the
+leftmost place is always as good as a later one, so that matching never backtracks and costs at most length times length.
+Source: IAM user guide, "IAM JSON policy elements: Resource" and "Variables and tags".
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+__all__ = ["Glob", "arn_glob", "text_glob"]
+
+Lookup = Callable[[str], str | None]
+
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_LITERALS = {"*": "*", "?": "?", "$": "$"}
+_DEFAULT = re.compile(r"\s*([^,]+?)\s*,\s*'([^']*)'\s*")
+_SEGMENTS = 6  # arn:partition:service:region:account:resource
+
+
+class Glob:
+    """One pattern of a policy. ``variables`` says whether ``${...}`` in it is a variable (since version 2012-10-17)."""
+
+    __slots__ = ("_compile", "_pieces", "_ready", "text")
+
+    def __init__(self, text: str, *, variables: bool, compile_with: "Callable[[str], re.Pattern[str]]") -> None:
+        self.text = text
+        self._compile = compile_with
+        self._pieces = _split(text) if variables and "${" in text else None
+        self._ready = compile_with(text) if self._pieces is None else None
+
+    def matches(self, value: str, lookup: Lookup) -> bool:
+        """Whether the whole of ``value`` fits; a variable that ``lookup`` does not know makes it fit nothing."""
+        pattern = self._ready
+        if pattern is None:
+            assert self._pieces is not None
+            resolved = _resolve(self._pieces, lookup)
+            if resolved is None:
+                return False
+            pattern = _compiled(self._compile, resolved)
+        return pattern.fullmatch(value) is not None
+
+
+def text_glob(text: str, *, variables: bool, ignore_case: bool = False) -> Glob:
+    """A pattern for a text: an action, or a condition's value."""
+    return Glob(text, variables=variables, compile_with=_ignoring_case if ignore_case else _exactly)
+
+
+def arn_glob(text: str, *, variables: bool) -> Glob:
+    """A pattern for an ARN, whose wildcards stay within one of its six parts; parts left out at the end are ``*``."""
+    return Glob(text, variables=variables, compile_with=_arn)
+
+
+# A colon of the pattern's own.
+_COLON = re.compile(r"(?<!\x00):")
+# A literal character that came from ${*}, ${?}, ${$} or from a variable's value is kept behind this mark.
+_MARK = "\x00"
+
+
+def _split(text: str) -> tuple[tuple[bool, str], ...]:
+    """(is it a variable, text) in turn."""
+    pieces: list[tuple[bool, str]] = []
+    end = 0
+    for found in _VARIABLE.finditer(text):
+        pieces.append((False, text[end : found.start()]))
+        pieces.append((True, found[1]))
+        end = found.end()
+    pieces.append((False, text[end:]))
+    return tuple(piece for piece in pieces if piece[1])
+
+
+def _resolve(pieces: tuple[tuple[bool, str], ...], lookup: Lookup) -> str | None:
+    resolved: list[str] = []
+    for variable, text in pieces:
+        if not variable:
+            resolved.append(text)
+            continue
+        value = _LITERALS.get(text)
+        if value is None:
+            with_default = _DEFAULT.fullmatch(text)
+            value = lookup((with_default[1] if with_default else text.strip()).lower())
+            if value is None and with_default:
+                value = with_default[2]
+        if value is None:
+            return None
+        resolved.append("".join(f"{_MARK}{character}" for character in value))
+    return "".join(resolved)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(compile_with: "Callable[[str], re.Pattern[str]]", text: str) -> re.Pattern[str]:
+    return compile_with(text)
+
+
+def _exactly(text: str) -> re.Pattern[str]:
+    return re.compile(_expression(text, "."), re.DOTALL)
+
+
+def _ignoring_case(text: str) -> re.Pattern[str]:
+    return re.compile(_expression(text, "."), re.DOTALL | re.IGNORECASE)
+
+
+def _arn(text: str) -> re.Pattern[str]:
+    if text == "*":
+        return re.compile(".*", re.DOTALL)
+    parts = _COLON.split(text, _SEGMENTS - 1)
+    parts += ["*"] * (_SEGMENTS - len(parts))
+    expressions = [_expression(part, "[^:]") for part in parts[:-1]]
+    return re.compile(":".join([*expressions, _expression(parts[-1], ".")]), re.DOTALL)
+
+
+def _expression(pattern: str, any_one: str) -> str:
+    """The regular expression of one part, where ``any_one`` is what a wildcard stands for."""
+    chunks: list[str] = [""]  # what stands between two stars
+    position = 0
+    while position < len(pattern):
+        character = pattern[position]
+        if character == _MARK:
+            chunks[-1] += re.escape(pattern[position + 1 : position + 2])
+            position += 2
+            continue
+        if character == "*":
+            if chunks[-1] or len(chunks) == 1:
+                chunks.append("")
+        else:
+            chunks[-1] += any_one if character == "?" else re.escape(character)
+        position += 1
+    if len(chunks) == 1:
+        return chunks[0]
+    first, *middle, last = chunks
+    between = "".join(f"(?>{any_one}*?{chunk})" for chunk in middle)
+    return f"{first}{between}{any_one}*{last}"

@@ -1,0 +1,15 @@
+"""What is wrong with a policy document, and where in it."""
+
+from penstock.errors import InvalidInput
+
+__all__ = ["MalformedPolicy"]
+
+
+class MalformedPolicy(InvalidInput):
+    """The policy document breaks the grammar at ``place`` (such as ``Statement[0].Action``)."""
+
+    aws_code = "MalformedPolicyDocument"
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"The policy is malformed: {place} {problem}.", remedy="Correct it there; nothing was changed.")
+        self.place = place

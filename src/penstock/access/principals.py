@@ -1,0 +1,193 @@
+"""Who a caller is, as an ARN and as the names that policies know it by; and the Principal element of policies.
+
+Source: IAM user guide, "AWS JSON policy elements: Principal".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from penstock.access.policy_errors import MalformedPolicy
+
+__all__ = [
+    "ANONYMOUS",
+    "Caller",
+    "Match",
+    "PrincipalElement",
+    "SessionFacts",
+    "parse_principal",
+    "role_arn",
+    "root_arn",
+    "session_arn",
+    "user_arn",
+]
+
+ANONYMOUS = "anonymous"
+
+_ACCOUNT = re.compile(r"\d{12}", re.ASCII)
+_ROOT = re.compile(r"arn:aws:iam::(\d{12}):root", re.ASCII)
+_ARN = re.compile(r"arn:aws:(?:iam|sts)::(\d{12}):(?:user|role|assumed-role)/[\x21-\x7e]{1,600}", re.ASCII)
+_KINDS = {"AWS", "Service", "Federated", "CanonicalUser"}
+_MAX_ENTRIES = 1_000
+
+
+def root_arn(account: str) -> str:
+    """ARN of an account's root."""
+    return f"arn:aws:iam::{account}:root"
+
+
+def user_arn(account: str, path: str, name: str) -> str:
+    """ARN of a user; ``path`` begins and ends with a slash."""
+    return f"arn:aws:iam::{account}:user{path}{name}"
+
+
+def role_arn(account: str, path: str, name: str) -> str:
+    """ARN of a role."""
+    return f"arn:aws:iam::{account}:role{path}{name}"
+
+
+def session_arn(account: str, role: str, session: str) -> str:
+    """ARN of a role's session, which has the role's name and not its path."""
+    return f"arn:aws:sts::{account}:assumed-role/{role}/{session}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """What a temporary credential knows beside who it is. Times are in seconds since 1970.
+
+    ``policies`` are the session policies, texts; ``policy_arns`` managed ones.
+    """
+
+    issued: int
+    expires: int
+    role: str | None = None
+    """ARN of the role; None for a user's or root's session (GetSessionToken)."""
+    session_name: str | None = None
+    policies: tuple[str, ...] = ()
+    policy_arns: tuple[str, ...] = ()
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether session policies bound what it may do."""
+        return bool(self.policies or self.policy_arns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Whom a request comes from: an account, the ARN of the principal, and the session where its credential is temporary."""
+
+    account: str
+    principal: str
+    user_id: str = ""
+    """``aws:userid``: the user's unique id, the role's with the session's name, the account for its root.
+
+    It is the one of the time when the key was made or the session began: one made anew under the same name has another.
+    """
+    session: SessionFacts | None = None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the account's root, who may do all in its own account."""
+        return self.principal.endswith(":root") and self.principal == root_arn(self.account)
+
+    @property
+    def user_name(self) -> str | None:
+        """The user's name; None for roles and root."""
+        kind, _, rest = self.principal.split(":", 5)[-1].partition("/")
+        return rest.rpartition("/")[2] if kind == "user" else None
+
+    @property
+    def role_name(self) -> str | None:
+        """The role's name; None for users and root."""
+        role = self.session.role if self.session is not None else None
+        return None if role is None else role.rpartition("/")[2]
+
+    @property
+    def arn_for_policies(self) -> str:
+        """What ``aws:PrincipalArn`` is: the role's ARN for its sessions."""
+        role = self.session.role if self.session is not None else None
+        return role or self.principal
+
+
+class Match(IntEnum):
+    """How closely a Principal element means a caller."""
+
+    NONE = 0
+    ACCOUNT = 1
+    """Its account, which then decides by its own policies."""
+    PRINCIPAL = 2
+    """The user or role itself, or everybody."""
+    SESSION = 3
+    """The very session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrincipalElement:
+    """A parsed Principal or, ``excluded``, NotPrincipal."""
+
+    everybody: bool
+    accounts: frozenset[str]
+    arns: frozenset[str]
+    excluded: bool = False
+
+    def match(self, caller: Caller) -> Match:
+        """How the element means ``caller``."""
+        if not self.excluded:
+            return self._named(caller)
+        exempt = self._named(caller)
+        if caller.is_root and exempt is Match.ACCOUNT:
+            exempt = Match.PRINCIPAL
+        return Match.NONE if exempt >= Match.PRINCIPAL else Match.PRINCIPAL
+
+    def _named(self, caller: Caller) -> Match:
+        if caller.session is not None and caller.session.role is not None and caller.principal in self.arns:
+            return Match.SESSION
+        if self.everybody or caller.arn_for_policies in self.arns or caller.principal in self.arns:
+            return Match.PRINCIPAL
+        return Match.ACCOUNT if caller.account in self.accounts else Match.NONE
+
+
+def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalElement:
+    """The element's value; :class:`MalformedPolicy`. Principals that are no AWS ones are kept as nobody."""
+    if value == "*":
+        return PrincipalElement(everybody=True, accounts=frozenset(), arns=frozenset(), excluded=excluded)
+    if not isinstance(value, dict) or not value:
+        raise MalformedPolicy(place, 'has to be "*" or an object such as {"AWS": "111122223333"}')
+    aws: list[str] = []
+    for kind, entries in value.items():
+        if kind not in _KINDS:
+            raise MalformedPolicy(place, f"has the kind '{str(kind)[:60]}'; known are {', '.join(sorted(_KINDS))}")
+        texts = _entries(f"{place}.{kind}", entries)
+        aws.extend(texts if kind == "AWS" else ())
+    return PrincipalElement(
+        everybody="*" in aws,
+        accounts=frozenset(account for text in aws if (account := _account(text)) is not None),
+        arns=frozenset(_checked_arn(f"{place}.AWS", text) for text in aws if text != "*" and _account(text) is None),
+        excluded=excluded,
+    )
+
+
+def _account(text: str) -> str | None:
+    root = _ROOT.fullmatch(text)
+    if root:
+        return root[1]
+    return text if _ACCOUNT.fullmatch(text) else None
+
+
+def _checked_arn(place: str, text: str) -> str:
+    if _ARN.fullmatch(text) is None or "*" in text or "?" in text:
+        raise MalformedPolicy(
+            place, f"'{text[:100]}' is no principal: it takes an account, or the ARN of a user, a role or a session"
+        )
+    return text
+
+
+def _entries(place: str, value: Any) -> Sequence[str]:
+    entries = [value] if isinstance(value, str) else value
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, str) and entry for entry in entries):
+        raise MalformedPolicy(place, "has to be a text or a list of texts")
+    if len(entries) > _MAX_ENTRIES:
+        raise MalformedPolicy(place, f"has more than {_MAX_ENTRIES:,} entries")
+    return entries

@@ -1,0 +1,105 @@
+"""Roles. Source: IAM API reference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from penstock.access.entities import EntityKind, Holder, Role, new_id
+from penstock.access.holders import Holders, check_empty, checked_tags, dense_length
+from penstock.access.keys import AccessStore
+from penstock.access.policies import Kind, parse_policy
+from penstock.errors import LimitExceeded
+
+__all__ = ["Roles"]
+
+_MAX_ROLES = 1_000
+_MAX_TRUST = 2_048  # characters without white space
+
+
+class Roles:
+    """Roles of any account."""
+
+    def __init__(
+        self, store: AccessStore, holders: Holders, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._store = store
+        self._holders = holders
+        self._now = now
+
+    def create(
+        self,
+        account: str,
+        name: str,
+        trust: str,
+        *,
+        path: str = "/",
+        description: str | None = None,
+        max_session: int = 3600,
+        tags: Mapping[str, str] | None = None,
+    ) -> Role:
+        """A new role without any rights, which those may assume whom ``trust`` names.
+
+        :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`.
+        """
+        role = Role(
+            account=account,
+            name=name,
+            id=new_id("AROA"),
+            created=self._now().replace(microsecond=0),
+            path=path,
+            tags=checked_tags(tags or {}),
+            trust=_checked_trust(trust),
+            description=description,
+            max_session=max_session,
+        )
+        self._store.add_entity(role, "CreateRole", limit=_MAX_ROLES)
+        return role
+
+    def get(self, account: str, name: str) -> Role:
+        """The role; :class:`NoSuchEntity`."""
+        found = self._holders.get(EntityKind.ROLE, account, name)
+        assert isinstance(found, Role)
+        return found
+
+    def list(self, account: str, path_prefix: str = "/") -> Sequence[Role]:
+        """Roles by name, of the paths that begin with ``path_prefix``."""
+        found = self._store.list_entities(EntityKind.ROLE, account)
+        return [role for role in found if isinstance(role, Role) and role.path.startswith(path_prefix)]
+
+    def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> None:
+        """Change what is given; :class:`NoSuchEntity`."""
+
+        def change(role: Holder) -> Holder:
+            assert isinstance(role, Role)
+            return replace(
+                role,
+                description=role.description if description is None else description,
+                max_session=max_session or role.max_session,
+            )
+
+        self._holders.change(EntityKind.ROLE, account, name, "UpdateRole", change)
+
+    def trust(self, account: str, name: str, text: str) -> None:
+        """Say anew who may assume the role; :class:`NoSuchEntity`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
+        checked = _checked_trust(text)
+
+        def change(role: Holder) -> Holder:
+            assert isinstance(role, Role)
+            return replace(role, trust=checked)
+
+        self._holders.change(EntityKind.ROLE, account, name, "UpdateAssumeRolePolicy", change)
+
+    def delete(self, account: str, name: str) -> None:
+        """Delete a role, and with it all its sessions; :class:`NoSuchEntity`, :class:`DeleteConflict`."""
+
+        def change(role: Holder) -> None:
+            check_empty(role)
+
+        self._holders.change(EntityKind.ROLE, account, name, "DeleteRole", change)
+
+
+def _checked_trust(text: str) -> str:
+    parse_policy(text, Kind.TRUST)
+    if dense_length(text) > _MAX_TRUST:
+        raise LimitExceeded(f"Cannot exceed quota for ACLSizePerRole: {_MAX_TRUST}")
+    return text

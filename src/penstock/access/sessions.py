@@ -1,0 +1,108 @@
+"""Temporary credentials: a key of which the server keeps nothing, since the token holds it, sealed with the master key.
+
+A token that was changed, or that goes with another access key, does not open. Every server with the same master key reads
+it, before and after a restart; what it may do is looked up with each request, so that policies hold as they are now.
+"""
+
+import base64
+import binascii
+import json
+import secrets
+import zlib
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Protocol
+
+from penstock.access.entities import new_id
+from penstock.access.errors import ExpiredToken, UnrecognizedClient
+from penstock.access.principals import Caller, SessionFacts
+from penstock.errors import DataProblem
+
+__all__ = ["UNRECOGNIZED", "Seal", "Sessions", "TemporaryKey"]
+
+UNRECOGNIZED = "The security token included in the request is invalid."
+_EXPIRED = "The security token included in the request is expired"
+_MAX_TOKEN = 16_384
+_MAX_CONTENT = 65_536
+_SECRET_BYTES = 30  # 40 characters of base64, as many as AWS's secrets have
+
+
+class Seal(Protocol):
+    """Encrypts small values, bound to what ``context`` names; :class:`DataProblem` for one that does not open."""
+
+    def seal(self, value: bytes, context: str) -> bytes:
+        """The sealed value."""
+
+    def open(self, sealed: bytes, context: str) -> bytes:
+        """The value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporaryKey:
+    """A temporary credential and whose it is."""
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    token: str = field(repr=False)
+    caller: Caller
+    expires: datetime
+
+    def check_current(self, now: datetime) -> None:
+        """Raise :class:`ExpiredToken` where it is not valid any more."""
+        if now >= self.expires:
+            raise ExpiredToken(_EXPIRED)
+
+
+class Sessions:
+    """Makes temporary credentials and reads them back."""
+
+    def __init__(self, seal: Seal) -> None:
+        self._seal = seal
+        # Only what opens is kept: made-up tokens cannot fill it.
+        self._opened = lru_cache(maxsize=1024)(self._open)
+
+    def issue(self, account: str, principal: str, facts: SessionFacts, *, user_id: str) -> TemporaryKey:
+        """A new credential for ``principal``; ``user_id`` is as in :class:`Caller`."""
+        access_key_id = new_id("ASIA", 16)
+        secret = base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+        content = {"secret": secret, "account": account, "principal": principal, "id": user_id, **asdict(facts)}
+        sealed = self._seal.seal(zlib.compress(json.dumps(content).encode()), _context(access_key_id))
+        token = base64.b64encode(sealed).decode()
+        return self.open(access_key_id, token)
+
+    def open(self, access_key_id: str, token: str) -> TemporaryKey:
+        """The credential of a token; :class:`UnrecognizedClient` where it is none of ours, or another key's."""
+        if len(token) > _MAX_TOKEN or len(access_key_id) > 128:
+            raise _unrecognized()
+        return self._opened(access_key_id, token)
+
+    def _open(self, access_key_id: str, token: str) -> TemporaryKey:
+        try:
+            sealed = base64.b64decode(token, validate=True)
+            opened = self._seal.open(sealed, _context(access_key_id))
+        except (binascii.Error, ValueError, DataProblem):
+            raise _unrecognized() from None
+        content = json.loads(zlib.decompressobj().decompress(opened, _MAX_CONTENT))
+        secret, account, principal = content.pop("secret"), content.pop("account"), content.pop("principal")
+        user_id = content.pop("id")
+        for name in ("policies", "policy_arns"):
+            content[name] = tuple(content[name])
+        facts = SessionFacts(**content)
+        return TemporaryKey(
+            access_key_id=access_key_id,
+            secret_access_key=secret,
+            token=token,
+            caller=Caller(account=account, principal=principal, user_id=user_id, session=facts),
+            expires=datetime.fromtimestamp(facts.expires, UTC),
+        )
+
+
+def _context(access_key_id: str) -> str:
+    return f"session token {access_key_id}"
+
+
+def _unrecognized() -> UnrecognizedClient:
+    return UnrecognizedClient(
+        UNRECOGNIZED, remedy="Ask for temporary credentials again, and send id, secret and token together."
+    )

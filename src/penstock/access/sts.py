@@ -1,0 +1,168 @@
+"""Temporary credentials by AWS STS's rules: roles assumed, session tokens given, callers named.
+
+Source: AWS STS API reference, and IAM user guide, "Methods to assume a role" for who may and for how long.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from penstock.access.authorize import Authorizer, denial
+from penstock.access.entities import EntityKind, Role
+from penstock.access.errors import NotAuthorized
+from penstock.access.facts import Origin
+from penstock.access.keys import AccessStore
+from penstock.access.policies import Kind, parse_policy, parsed_policy
+from penstock.access.principals import Caller, SessionFacts, session_arn
+from penstock.access.sessions import Sessions, TemporaryKey
+from penstock.errors import InvalidInput
+from penstock.names import parse_arn
+
+__all__ = ["AssumedRole", "BadDuration", "BadRole", "PackedPolicyTooLarge", "TokenService", "WantedRole"]
+
+DEFAULT_SECONDS = 3600
+CHAINED_SECONDS = 3600  # a role assumed with a role's credentials
+_TOKEN_SECONDS = 43_200
+_ROOT_TOKEN_SECONDS = 3600
+_MAX_SESSION_POLICY = 2048  # characters of the text and the ARNs together
+_ASSUME = "sts:AssumeRole"
+
+
+class BadDuration(InvalidInput):
+    """The session would be longer than it may be."""
+
+    aws_code = "ValidationError"
+
+
+class BadRole(InvalidInput):
+    """The RoleArn is no role's."""
+
+    aws_code = "ValidationError"
+
+
+class PackedPolicyTooLarge(InvalidInput):
+    """The session policies are longer than a session holds."""
+
+    aws_code = "PackedPolicyTooLarge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRole:
+    """What AssumeRole is asked for; ``seconds`` None is one hour."""
+
+    role_arn: str
+    session_name: str
+    seconds: int | None = None
+    external_id: str | None = None
+    policy: str | None = None
+    policy_arns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumedRole:
+    """The credentials, and how much of what a session policy may have is used (in percent; None without one)."""
+
+    key: TemporaryKey
+    packed_percent: int | None
+
+
+def _utcnow() -> datetime:
+    return datetime.now(UTC)
+
+
+class TokenService:
+    """AssumeRole and GetSessionToken over the roles in ``store``."""
+
+    def __init__(
+        self,
+        store: AccessStore,
+        authorizer: Authorizer,
+        sessions: Sessions,
+        *,
+        now: Callable[[], datetime] = _utcnow,
+    ) -> None:
+        self._store = store
+        self._authorizer = authorizer
+        self._sessions = sessions
+        self._now = now
+
+    def assume_role(self, caller: Caller, wanted: WantedRole, origin: Origin) -> AssumedRole:
+        """Credentials of the role for a while.
+
+        Raises :class:`~penstock.access.errors.NotAuthorized` where the role's trust policy or the caller's own policies do
+        not allow it, and where there is no such role; :class:`BadDuration`, :class:`MalformedPolicy`,
+        :class:`PackedPolicyTooLarge`, :class:`BadRole`.
+        """
+        role = self._role(wanted.role_arn)
+        if role is None or not self._may_assume(caller, role, wanted, origin):
+            # Which of the reasons it was, strangers are not told.
+            raise denial(caller, _ASSUME, wanted.role_arn)
+        seconds = self._seconds(caller, wanted, role)
+        texts = () if wanted.policy is None else (wanted.policy,)
+        percent = _check_session_policies(texts, wanted.policy_arns)
+        now = int(self._now().timestamp())
+        principal = session_arn(role.account, role.name, wanted.session_name)
+        facts = SessionFacts(
+            issued=now,
+            expires=now + seconds,
+            role=role.arn,
+            session_name=wanted.session_name,
+            policies=texts,
+            policy_arns=wanted.policy_arns,
+        )
+        key = self._sessions.issue(role.account, principal, facts, user_id=f"{role.id}:{wanted.session_name}")
+        self._store.note("AssumeRole", role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds")
+        return AssumedRole(key=key, packed_percent=percent)
+
+    def session_token(self, caller: Caller, seconds: int | None) -> TemporaryKey:
+        """Temporary credentials of a user or an account's root; :class:`NotAuthorized` for temporary ones."""
+        if caller.session is not None:
+            raise NotAuthorized("Cannot call GetSessionToken with session credentials")
+        longest = _ROOT_TOKEN_SECONDS if caller.is_root else 3 * _TOKEN_SECONDS
+        # AWS shortens a root's session without a word, too.
+        granted = min(seconds or _TOKEN_SECONDS, longest)
+        now = int(self._now().timestamp())
+        facts = SessionFacts(issued=now, expires=now + granted)
+        return self._sessions.issue(caller.account, caller.principal, facts, user_id=caller.user_id)
+
+    def _role(self, text: str) -> Role | None:
+        try:
+            arn = parse_arn(text)
+        except InvalidInput:
+            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN reads arn:aws:iam::ACCOUNT:role/NAME.") from None
+        if arn.service != "iam" or not arn.resource.startswith("role/"):
+            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN reads arn:aws:iam::ACCOUNT:role/NAME.")
+        found = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
+        return found if isinstance(found, Role) and found.arn == text else None
+
+    def _may_assume(self, caller: Caller, role: Role, wanted: WantedRole, origin: Origin) -> bool:
+        extra = {"sts:rolesessionname": wanted.session_name}
+        if wanted.external_id is not None:
+            extra["sts:externalid"] = wanted.external_id
+        trust = parsed_policy(role.trust, Kind.TRUST)
+        return self._authorizer.decide(
+            caller, _ASSUME, role.arn, origin, owner=role.account, policy=trust, must_grant=True, extra=extra
+        ).allowed
+
+    def _seconds(self, caller: Caller, wanted: WantedRole, role: Role) -> int:
+        seconds = DEFAULT_SECONDS if wanted.seconds is None else wanted.seconds
+        if seconds > role.max_session:
+            raise BadDuration("The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
+        if caller.role_name is not None and seconds > CHAINED_SECONDS:
+            raise BadDuration(
+                "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining."
+            )
+        return seconds
+
+
+def _check_session_policies(texts: Sequence[str], arns: Sequence[str]) -> int | None:
+    if not texts and not arns:
+        return None
+    length = sum(map(len, texts)) + sum(map(len, arns))
+    if length > _MAX_SESSION_POLICY:
+        raise PackedPolicyTooLarge(
+            f"The session policies have {length} characters; {_MAX_SESSION_POLICY} is the most.", remedy="Shorten them."
+        )
+    for text in texts:
+        parse_policy(text, Kind.IDENTITY)
+    return -(-100 * length // _MAX_SESSION_POLICY)

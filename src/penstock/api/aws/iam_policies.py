@@ -1,0 +1,135 @@
+"""IAM's operations on managed policies and their versions."""
+
+import re
+from typing import Any
+
+from penstock.access.entities import ManagedPolicy, NoSuchEntity, PolicyVersion, Role
+from penstock.access.managed_policies import ManagedPolicies
+from penstock.api.aws.iam_shapes import document, named, paged, tags_of, tags_shape
+from penstock.api.aws.operations import Handler, RequestContext
+from penstock.api.aws.registry_shapes import Request, present
+
+__all__ = ["policy_handlers"]
+
+_VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
+
+
+def policy_handlers(policies: ManagedPolicies) -> dict[str, Handler]:
+    """The handlers by operation name."""
+    served = _Policies(policies)
+    return {
+        "CreatePolicy": served.create,
+        "GetPolicy": served.get,
+        "ListPolicies": served.list,
+        "DeletePolicy": served.delete,
+        "CreatePolicyVersion": served.create_version,
+        "GetPolicyVersion": served.get_version,
+        "ListPolicyVersions": served.list_versions,
+        "SetDefaultPolicyVersion": served.set_default,
+        "DeletePolicyVersion": served.delete_version,
+        "ListEntitiesForPolicy": served.list_entities,
+    }
+
+
+class _Policies:
+    def __init__(self, policies: ManagedPolicies) -> None:
+        self._policies = policies
+
+    def create(self, request: Request, context: RequestContext) -> Request:
+        policy = self._policies.create(
+            context.account,
+            request["PolicyName"],
+            request["PolicyDocument"],
+            path=request.get("Path", "/"),
+            description=request.get("Description"),
+            tags=tags_of(request),
+        )
+        return {"Policy": self._shape(policy, context)}
+
+    def get(self, request: Request, context: RequestContext) -> Request:
+        return {"Policy": self._shape(self._policies.get(context.account, request["PolicyArn"]), context)}
+
+    def list(self, request: Request, context: RequestContext) -> Request:
+        scope = request.get("Scope", "All")
+        found = self._policies.list(
+            context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
+        )
+        if request.get("OnlyAttached"):
+            found = [policy for policy in found if self._policies.holders(context.account, policy.arn)]
+        return paged(
+            request,
+            "policies",
+            "Policies",
+            found,
+            key=lambda policy: policy.arn,
+            shape=lambda policy: self._shape(policy, context),
+        )
+
+    def delete(self, request: Request, context: RequestContext) -> Request:
+        self._policies.delete(context.account, request["PolicyArn"])
+        return {}
+
+    def create_version(self, request: Request, context: RequestContext) -> Request:
+        default = request.get("SetAsDefault", False)
+        version = self._policies.add_version(
+            context.account, request["PolicyArn"], request["PolicyDocument"], default=default
+        )
+        return {"PolicyVersion": _version(version, version.number if default else 0)}
+
+    def get_version(self, request: Request, context: RequestContext) -> Request:
+        policy = self._policies.get(context.account, request["PolicyArn"])
+        version = self._policies.version(context.account, policy.arn, _number(request))
+        return {"PolicyVersion": _version(version, policy.default) | {"Document": document(version.document)}}
+
+    def list_versions(self, request: Request, context: RequestContext) -> Request:
+        policy = self._policies.get(context.account, request["PolicyArn"])
+        return paged(
+            request,
+            f"versions:{policy.arn}",
+            "Versions",
+            policy.versions,
+            key=lambda version: f"{1_000_000_000 - version.number:010}",
+            shape=lambda version: _version(version, policy.default),
+        )
+
+    def set_default(self, request: Request, context: RequestContext) -> Request:
+        self._policies.set_default(context.account, request["PolicyArn"], _number(request))
+        return {}
+
+    def delete_version(self, request: Request, context: RequestContext) -> Request:
+        self._policies.delete_version(context.account, request["PolicyArn"], _number(request))
+        return {}
+
+    def list_entities(self, request: Request, context: RequestContext) -> Request:
+        policy = self._policies.get(context.account, request["PolicyArn"])
+        found = self._policies.holders(context.account, policy.arn)
+        roles = [{"RoleName": holder.name, "RoleId": holder.id} for holder in found if isinstance(holder, Role)]
+        users = [{"UserName": holder.name, "UserId": holder.id} for holder in found if not isinstance(holder, Role)]
+        return {"PolicyRoles": roles, "PolicyUsers": users, "PolicyGroups": [], "IsTruncated": False}
+
+    def _shape(self, policy: ManagedPolicy, context: RequestContext) -> dict[str, Any]:
+        return present(
+            **named("Policy", policy),
+            Description=policy.description,
+            DefaultVersionId=f"v{policy.default}",
+            AttachmentCount=len(self._policies.holders(context.account, policy.arn)),
+            PermissionsBoundaryUsageCount=0,
+            IsAttachable=True,
+            UpdateDate=policy.updated,
+            Tags=tags_shape(policy),
+        )
+
+
+def _version(version: PolicyVersion, default: int) -> dict[str, Any]:
+    return {
+        "VersionId": f"v{version.number}",
+        "IsDefaultVersion": version.number == default,
+        "CreateDate": version.created,
+    }
+
+
+def _number(request: Request) -> int:
+    found = _VERSION.fullmatch(request["VersionId"])
+    if found is None:
+        raise NoSuchEntity(f"Policy {request['PolicyArn'][:400]} has no version {request['VersionId'][:60]}.")
+    return int(found[1])

@@ -1,0 +1,97 @@
+"""IAM's operations on users and access keys."""
+
+from typing import Any
+
+from penstock.access.entities import User
+from penstock.access.keys import AccessKey
+from penstock.access.users import Users
+from penstock.api.aws.iam_shapes import named, paged, tags_of, tags_shape
+from penstock.api.aws.operations import Handler, RequestContext
+from penstock.api.aws.registry_shapes import Request, present
+from penstock.api.aws.sts import caller_in
+from penstock.errors import InvalidInput
+
+__all__ = ["user_handlers"]
+
+
+class NeedsUserName(InvalidInput):
+    """The caller is no user, so that the request has to name one."""
+
+    aws_code = "ValidationError"
+
+
+def user_handlers(users: Users) -> dict[str, Handler]:
+    """The handlers by operation name."""
+    served = _Users(users)
+    return {
+        "CreateUser": served.create,
+        "GetUser": served.get,
+        "ListUsers": served.list,
+        "DeleteUser": served.delete,
+        "CreateAccessKey": served.create_key,
+        "ListAccessKeys": served.list_keys,
+        "UpdateAccessKey": served.update_key,
+        "DeleteAccessKey": served.delete_key,
+    }
+
+
+class _Users:
+    def __init__(self, users: Users) -> None:
+        self._users = users
+
+    def create(self, request: Request, context: RequestContext) -> Request:
+        user = self._users.create(context.account, request["UserName"], path=request.get("Path", "/"), tags=tags_of(request))
+        return {"User": _user(user)}
+
+    def get(self, request: Request, context: RequestContext) -> Request:
+        name = request.get("UserName") or caller_in(context).user_name
+        if name is None:
+            raise NeedsUserName("Must specify userName when calling with non-User credentials")
+        return {"User": _user(self._users.get(context.account, name))}
+
+    def list(self, request: Request, context: RequestContext) -> Request:
+        found = self._users.list(context.account, request.get("PathPrefix", "/"))
+        return paged(request, "users", "Users", found, key=lambda user: user.name.lower(), shape=_user)
+
+    def delete(self, request: Request, context: RequestContext) -> Request:
+        self._users.delete(context.account, request["UserName"])
+        return {}
+
+    def create_key(self, request: Request, context: RequestContext) -> Request:
+        key = self._users.create_key(context.account, _key_owner(request, context))
+        return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
+
+    def list_keys(self, request: Request, context: RequestContext) -> Request:
+        found = self._users.keys(context.account, _key_owner(request, context))
+        return paged(request, "keys", "AccessKeyMetadata", found, key=lambda key: key.access_key_id, shape=_key)
+
+    def update_key(self, request: Request, context: RequestContext) -> Request:
+        active = request["Status"] == "Active"
+        self._users.set_active(context.account, _key_owner(request, context), request["AccessKeyId"], active)
+        return {}
+
+    def delete_key(self, request: Request, context: RequestContext) -> Request:
+        self._users.delete_key(context.account, _key_owner(request, context), request["AccessKeyId"])
+        return {}
+
+
+def _key_owner(request: Request, context: RequestContext) -> str | None:
+    """The user whose keys are meant: the named one, or the caller; None for the account's root."""
+    name: str | None = request.get("UserName")
+    if name is not None:
+        return name
+    caller = caller_in(context)
+    own = caller.user_name
+    if own is None and not caller.is_root:
+        raise NeedsUserName("Must specify userName when calling with non-User credentials")
+    return own
+
+
+def _user(user: User) -> dict[str, Any]:
+    return present(**named("User", user), Tags=tags_shape(user))
+
+
+def _key(key: AccessKey) -> dict[str, Any]:
+    name = key.principal.rpartition("/")[2] if "/" in key.principal else None
+    status = "Active" if key.active else "Inactive"
+    return present(UserName=name, AccessKeyId=key.access_key_id, Status=status, CreateDate=key.created)

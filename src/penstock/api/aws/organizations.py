@@ -1,0 +1,107 @@
+"""Operations of AWS Organizations: the accounts of the server, made and listed by the first one.
+
+As in AWS, a new account comes with a role, ``OrganizationAccountAccessRole``, which may do everything there and which the
+first account may assume: so its first user is made.
+"""
+
+from typing import Any
+
+from penstock.access.accounts import Accounts
+from penstock.access.entities import Account
+from penstock.api.aws.iam_shapes import tags_of
+from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.api.aws.registry_shapes import Request, present
+from penstock.errors import AccessDenied, NotFound
+from penstock.names import arn
+from penstock.paging import page
+
+__all__ = ["operations"]
+
+_PAGE = 20
+
+
+class StatusNotFound(NotFound):
+    """There is no such request for an account."""
+
+    aws_code = "CreateAccountStatusNotFoundException"
+
+
+class NotTheFirst(AccessDenied):
+    """Another account than the first one asks."""
+
+    aws_code = "AccessDeniedException"
+
+
+def operations(accounts: Accounts, *, first: str) -> OperationSet:
+    """CreateAccount, DescribeCreateAccountStatus, ListAccounts and DescribeAccount; ``first`` is the account that may."""
+
+    def check(context: RequestContext) -> None:
+        if context.account != first:
+            raise NotTheFirst(
+                "You don't have permissions to access this resource.", remedy=f"Accounts are managed by {first} alone."
+            )
+
+    def create(request: Request, context: RequestContext) -> Request:
+        check(context)
+        made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags_of(request))
+        return {"CreateAccountStatus": _status(made)}
+
+    def status(request: Request, context: RequestContext) -> Request:
+        check(context)
+        # Accounts are there at once, and their requests are named after them.
+        account = accounts.find(request["CreateAccountRequestId"].removeprefix("car-"))
+        if account is None:
+            raise StatusNotFound(f"There is no request {request['CreateAccountRequestId']}.")
+        return {"CreateAccountStatus": _status(account)}
+
+    def list_all(request: Request, context: RequestContext) -> Request:
+        check(context)
+        known = accounts.list()
+
+        def read(after: str | None, count: int) -> list[Account]:
+            return [account for account in known if after is None or account.id > after][:count]
+
+        found = page(
+            "accounts",
+            request.get("NextToken"),
+            request.get("MaxResults", _PAGE),
+            read,
+            lambda account: account.id,
+            kind=str,
+        )
+        return present(Accounts=[_account(each, first) for each in found.items], NextToken=found.next_token)
+
+    def describe(request: Request, context: RequestContext) -> Request:
+        check(context)
+        return {"Account": _account(accounts.get(request["AccountId"]), first)}
+
+    handlers = {
+        "CreateAccount": create,
+        "DescribeCreateAccountStatus": status,
+        "ListAccounts": list_all,
+        "DescribeAccount": describe,
+    }
+    return OperationSet(service="organizations", handlers=handlers)
+
+
+def _status(account: Account) -> dict[str, Any]:
+    return {
+        "Id": f"car-{account.id}",
+        "AccountName": account.name,
+        "State": "SUCCEEDED",
+        "RequestedTimestamp": account.created,
+        "CompletedTimestamp": account.created,
+        "AccountId": account.id,
+    }
+
+
+def _account(account: Account, first: str) -> dict[str, Any]:
+    return {
+        "Id": account.id,
+        "Arn": arn("organizations", "", first, f"account/o-penstock00/{account.id}"),
+        "Name": account.name,
+        "Email": account.email,
+        "Status": "ACTIVE",
+        "JoinedMethod": "INVITED" if account.id == first else "CREATED",
+        "JoinedTimestamp": account.created,
+    }

@@ -1,0 +1,75 @@
+"""Who may do what, wired: keys, sessions, users, roles, policies and accounts, which all accounts share one store for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from penstock.access.accounts import Accounts
+from penstock.access.authenticate import KeyCache
+from penstock.access.authorize import Authorizer
+from penstock.access.holders import Holders
+from penstock.access.keys import AccessKey, AccessStore
+from penstock.access.managed_policies import ManagedPolicies
+from penstock.access.principals import root_arn
+from penstock.access.roles import Roles
+from penstock.access.sessions import Seal, Sessions
+from penstock.access.sts import TokenService
+from penstock.access.users import Users
+from penstock.api.aws import iam, organizations, sts
+from penstock.api.aws.iam import Administration
+from penstock.api.aws.operations import OperationSet
+from penstock.settings.server import BootstrapKey
+
+__all__ = ["Directory"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """The parts of one server that know who is who; ``operations`` are those of IAM, STS and Organizations."""
+
+    store: AccessStore
+    keys: KeyCache
+    sessions: Sessions
+    authorizer: Authorizer
+    accounts: Accounts
+    operations: Sequence[OperationSet]
+
+    @classmethod
+    def over(cls, store: AccessStore, seal: Seal, *, account: str) -> "Directory":
+        """The directory over ``store``; ``account`` is the server's first one."""
+        keys, sessions, authorizer = KeyCache(store), Sessions(seal), Authorizer(store)
+        holders = Holders(store, authorizer)
+        roles = Roles(store, holders)
+        accounts = Accounts(store, roles, holders, first=account)
+        administration = Administration(
+            users=Users(store, holders, keys_changed=keys.forget),
+            roles=roles,
+            policies=ManagedPolicies(store, authorizer),
+            holders=holders,
+        )
+        return cls(
+            store=store,
+            keys=keys,
+            sessions=sessions,
+            authorizer=authorizer,
+            accounts=accounts,
+            operations=(
+                iam.operations(administration),
+                organizations.operations(accounts, first=account),
+                sts.operations(TokenService(store, authorizer, sessions)),
+            ),
+        )
+
+    def bootstrap(self, account: str, key: BootstrapKey | None) -> None:
+        """Store the first account, and ``key`` as one of its root."""
+        self.accounts.ensure_first()
+        if key is not None:
+            self.store.put(
+                AccessKey(
+                    access_key_id=key.access_key_id,
+                    secret_access_key=key.secret_access_key,
+                    account=account,
+                    principal=root_arn(account),
+                    created=datetime.now(UTC),
+                )
+            )

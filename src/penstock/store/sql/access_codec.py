@@ -1,0 +1,46 @@
+"""Users, roles and policies as the JSON of one column, and back."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from penstock.access.entities import Entity, EntityKind, ManagedPolicy, PolicyVersion, Role, User
+
+__all__ = ["entity_from", "entity_json"]
+
+# Kept in columns of their own.
+_COLUMNS = frozenset({"account", "name", "id"})
+
+
+def entity_json(entity: Entity) -> str:
+    """What the columns do not hold; times in ISO 8601."""
+    return orjson.dumps(
+        {name: value for name, value in _members(entity).items() if name not in _COLUMNS}, option=orjson.OPT_SORT_KEYS
+    ).decode()
+
+
+def entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text: str) -> Entity:
+    """The entity of a row."""
+    members: dict[str, Any] = orjson.loads(text)
+    members |= {"account": account, "name": name, "id": unique_id, "created": _time(members["created"])}
+    if kind is EntityKind.POLICY:
+        members["updated"] = _time(members["updated"])
+        members["versions"] = tuple(
+            PolicyVersion(number=each["number"], document=each["document"], created=_time(each["created"]))
+            for each in members["versions"]
+        )
+        return ManagedPolicy(**members)
+    members["attached"] = tuple(members["attached"])
+    return User(**members) if kind is EntityKind.USER else Role(**members)
+
+
+def _members(entity: Entity) -> Mapping[str, Any]:
+    # orjson writes data classes, tuples and times itself.
+    members: Mapping[str, Any] = orjson.loads(orjson.dumps(entity))
+    return members
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
