@@ -1,4 +1,4 @@
-"""AWS's published Java serde for JSON and Protobuf in a child process."""
+"""AWS's published Java serde for all formats in a child process."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ __all__ = ["JavaFormats", "JavaValue"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JavaValue:
-    """What the Java deserialiser made of a frame; ``name`` is a message's full name or a JSON value's schema."""
+    """What the Java deserialiser made of a frame; ``name`` is a message's full name or another value's schema."""
 
     java_class: str
     name: str
@@ -25,6 +25,11 @@ class JavaValue:
 
 class JavaFormats(JavaBridge):
     """Writes with GlueSchemaRegistryKafkaSerializer, a new one each time, and reads with its deserialiser."""
+
+    def avro(self, topic: str, schema: Any, values: Sequence[bytes], **properties: str) -> list[bytes]:
+        """Frames of generic Avro values, given in Avro's binary encoding."""
+        given = {"dataFormat": "AVRO", **properties}
+        return self._write("avro", given, topic, base64_text(json.dumps(schema)), *(value.hex() for value in values))
 
     def json(self, topic: str, schema: Any, values: Sequence[Any], **properties: str) -> list[bytes]:
         """Frames of ``JsonDataWithSchema``."""

@@ -9,17 +9,26 @@ import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
 import com.kjetland.jackson.jsonSchema.annotations.JsonSchemaInject;
 import com.kjetland.jackson.jsonSchema.annotations.JsonSchemaString;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericContainer;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.io.BinaryEncoder;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.EncoderFactory;
 
 /**
- * AWS's own Kafka serialiser and deserialiser for JSON and Protobuf; texts are in Base64, messages in hexadecimal.
+ * AWS's own Kafka serialiser and deserialiser for all formats; texts are in Base64, messages in hexadecimal.
  *
  * <pre>
+ * avro      PROPERTIES TOPIC SCHEMA BYTES...                  ok FRAME...
  * json      PROPERTIES TOPIC SCHEMA JSON...                   ok FRAME...
  * object    PROPERTIES TOPIC JSON...                          ok FRAME...
  * dynamic   PROPERTIES TOPIC DESCRIPTOR-SET MESSAGE BYTES...  ok FRAME...
@@ -51,6 +60,10 @@ public final class FormatsBridge {
 
     private static List<String> answer(String[] parts) throws Exception {
         switch (parts[0]) {
+            case "avro":
+                Schema avro = new Schema.Parser().parse(Bridge.text(parts[3]));
+                return write(parts, 4, part -> new GenericDatumReader<>(avro)
+                    .read(null, DecoderFactory.get().binaryDecoder(Bridge.bytes(part), null)));
             case "json":
                 String schema = Bridge.text(parts[3]);
                 return write(parts, 4, part -> JsonDataWithSchema.builder(schema, Bridge.text(part)).build());
@@ -89,6 +102,10 @@ public final class FormatsBridge {
                 } else if (value instanceof JsonDataWithSchema) {
                     values.add(Bridge.base64(((JsonDataWithSchema) value).getSchema()));
                     values.add(Bridge.hexadecimal(((JsonDataWithSchema) value).getPayload().getBytes("UTF-8")));
+                } else if (value instanceof GenericContainer) {
+                    Schema schema = ((GenericContainer) value).getSchema();
+                    values.add(Bridge.base64(schema.toString()));
+                    values.add(Bridge.hexadecimal(binary(schema, value)));
                 } else {
                     values.add("");
                     values.add(Bridge.hexadecimal(MAPPER.writeValueAsBytes(value)));
@@ -96,6 +113,14 @@ public final class FormatsBridge {
             }
         }
         return values;
+    }
+
+    private static byte[] binary(Schema schema, Object value) throws Exception {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(bytes, null);
+        new GenericDatumWriter<>(schema).write(value, encoder);
+        encoder.flush();
+        return bytes.toByteArray();
     }
 
     private static Descriptor descriptor(byte[] set, String name) throws Exception {
