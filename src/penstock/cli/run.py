@@ -4,17 +4,15 @@ import fcntl
 import hashlib
 import logging
 import os
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from penstock.cli.fetch import spark_archive
 from penstock.cli.homes import home_option
+from penstock.cli.signals import stop_on_signals
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.local.artefacts import class_path
@@ -77,7 +75,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     where = Home(home.absolute()) if home else Home.from_environment(os.environ)
     java_home = find_java(os.environ).home
     os.environ["JAVA_HOME"] = str(java_home)
-    stop = _stop_on_signals()
+    stop = stop_on_signals("the batch in hand")
     logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
@@ -148,21 +146,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not key.startswith("spark."):
         raise click.BadParameter(f"'{text}' does not read spark.KEY=VALUE.", param_hint="--conf")
     return key, value
-
-
-def _stop_on_signals() -> threading.Event:
-    """An event that SIGTERM and SIGINT set; a second signal ends at once, which is safe but leaves a batch to repeat."""
-    stop = threading.Event()
-
-    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if stop.is_set():
-            raise KeyboardInterrupt
-        click.echo("penstock: stopping after the batch in hand.", err=True)
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
-    return stop
 
 
 def _show(metrics: BatchMetrics) -> None:

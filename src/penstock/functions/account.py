@@ -1,0 +1,80 @@
+"""What became of every record, counted under the names of Lambda's metrics, and a JSON line whenever that changed.
+
+Names: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html, event source mapping metrics. At rest
+``PolledEventCount`` is the sum of what was filtered out, delivered and dropped, plus what was given back uncommitted.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+__all__ = ["Account"]
+
+_COUNTS = (
+    "PolledEventCount",
+    "FilteredOutEventCount",
+    "InvokedEventCount",
+    "DeliveredEventCount",
+    "FailedInvokeEventCount",
+    "DroppedEventCount",
+    "OnFailureDestinationDeliveredEventCount",
+    "ReleasedEventCount",
+    "Invocations",
+    "Errors",
+)
+
+
+class Account:
+    """The counts of one mapping; safe for threads. ``path`` gets a JSON line a change, at most one a ``every`` seconds.
+
+    Beyond Lambda's names: ``DeliveredEventCount`` records that the function did, ``ReleasedEventCount`` those read and given
+    back (a stop, a rebalance), which will be read again.
+    """
+
+    def __init__(self, mapping: str, path: Path | None = None, *, every: float = 1.0) -> None:
+        self._mapping = mapping
+        self._path = path
+        self._every = every
+        self._written = 0.0
+        self._counts = dict.fromkeys(_COUNTS, 0)
+        self._lag: int | None = None
+        self._lock = threading.Lock()
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+
+    def add(self, **counts: int) -> None:
+        """Add to the counts by name."""
+        with self._lock:
+            for name, count in counts.items():
+                self._counts[name] += count
+            now = time.monotonic()
+            if now - self._written >= self._every:
+                self._written = now
+                self._write()
+
+    def lag(self, records: int) -> None:
+        """Note how many records wait at the source."""
+        with self._lock:
+            self._lag = records
+
+    def totals(self) -> Mapping[str, int]:
+        """The counts now."""
+        with self._lock:
+            return dict(self._counts)
+
+    def close(self) -> None:
+        """Write the last line."""
+        with self._lock:
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "mapping": self._mapping, **self._counts}
+        if self._lag is not None:
+            line["OffsetLag"] = self._lag
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")

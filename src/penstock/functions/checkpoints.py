@@ -1,0 +1,91 @@
+"""How far the shards of a stream were read: a small file for each mapping, whole or not there, held by one run at a time.
+
+Lambda keeps this itself. Here it is a file of this machine, so that one run serves a stream; a second one is refused.
+"""
+
+import fcntl
+import json
+import os
+import threading
+from pathlib import Path
+from typing import IO, Any, Literal, TypedDict
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+
+__all__ = ["Checkpoint", "Checkpoints"]
+
+
+class Checkpoint(TypedDict, total=False):
+    """Where a shard goes on: behind a sequence number, at a time (milliseconds since 1970), or nowhere since it is read."""
+
+    after: str
+    from_ms: int
+    ended: Literal[True]
+
+
+class Checkpoints:
+    """The checkpoints of one mapping by shard. Safe for threads.
+
+    Raises :class:`InvalidInput` where another run holds them, :class:`EnvironmentProblem` where they cannot be kept.
+    """
+
+    def __init__(self, folder: Path, mapping: str) -> None:
+        self._path = folder / f"{mapping}.json"
+        self._lock = threading.Lock()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._held: IO[str] = (folder / f"{mapping}.lock").open("a+")
+        except OSError as error:
+            raise self._problem(error) from None
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._held.close()
+            raise InvalidInput(
+                f"Another run on this machine reads the stream of mapping {mapping}.",
+                remedy="Stop it, or give the mapping another UUID.",
+            ) from None
+        self._shards: dict[str, Checkpoint] = self._read()
+
+    def known(self) -> dict[str, Checkpoint]:
+        """All shards that were begun."""
+        with self._lock:
+            return dict(self._shards)
+
+    def set(self, shard: str, checkpoint: Checkpoint) -> None:
+        """Keep a shard's checkpoint; on disk when this returns."""
+        with self._lock:
+            self._shards[shard] = checkpoint
+            scratch = self._path.with_suffix(".tmp")
+            try:
+                with scratch.open("w", encoding="utf-8") as file:
+                    json.dump(self._shards, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                scratch.replace(self._path)
+            except OSError as error:
+                raise self._problem(error) from None
+
+    def close(self) -> None:
+        """Let another run have them."""
+        self._held.close()
+
+    def _read(self) -> dict[str, Checkpoint]:
+        try:
+            found: Any = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._problem(error) from None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+            raise EnvironmentProblem(
+                f"{self._path} holds no checkpoints.", remedy="Restore it, or remove it to begin at StartingPosition."
+            )
+        return found
+
+    def _problem(self, error: OSError) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            f"Checkpoints cannot be kept in {self._path}: {error.strerror}.", remedy="Name another folder with --state."
+        )

@@ -1,0 +1,141 @@
+"""Keys and values decoded by the schema registry before filters and function see them (Lambda's SchemaRegistryConfig).
+
+Rules: https://docs.aws.amazon.com/lambda/latest/dg/services-consume-kafka-events.html. With EventRecordFormat JSON the
+function gets the value as JSON; with SOURCE the payload as it was written, without the schema's id in front; both with the
+schema's format and id as metadata. A record whose schema is unknown, or that is no value of it, goes to the on-failure
+destination.
+"""
+
+import json
+import math
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from penstock.client.confluent import ConfluentClient
+from penstock.client.registry import RegistryClient
+from penstock.client.secrets import broker_credentials
+from penstock.functions.kafka_event import Schema
+from penstock.functions.model import SchemaRegistry
+from penstock.names import parse_arn
+from penstock.serdes import confluent
+from penstock.serdes.codec import MessageReader
+from penstock.serdes.errors import SerdeError, UnknownWriterSchema
+from penstock.serdes.frame import HEADER_SIZE, Compression, inflate, split
+from penstock.serdes.ports import ConfluentSource, SchemaSource
+
+__all__ = ["DESERIALIZATION_ERROR", "SCHEMA_NOT_FOUND", "Decoded", "Decoder", "Undecodable"]
+
+SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
+DESERIALIZATION_ERROR = "DESERIALIZATION_ERROR"
+
+_FORMATS = ("AVRO", "JSON", "PROTOBUF")
+_MAX_PAYLOAD = 64 << 20  # bytes after inflation
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class Undecodable(Exception):
+    """A record that cannot be decoded, with Lambda's reason code."""
+
+    def __init__(self, condition: str, message: str) -> None:
+        super().__init__(message)
+        self.condition = condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """A key or value as the function gets it (``data``), as filters see it (``seen``), and its schema."""
+
+    data: bytes
+    seen: Any
+    schema: Schema
+
+
+class _Nothing:
+    """A source of AWS's ids where only Confluent's registry is known."""
+
+    def version(self, version_id: UUID) -> Any:
+        raise UnknownWriterSchema(f"Schema version {version_id} is AWS's, and the mapping names another registry.")
+
+    def latest(self, registry: str, schema: str) -> Any:
+        raise UnknownWriterSchema(f"Schema {registry}/{schema} is AWS's, and the mapping names another registry.")
+
+
+class Decoder:
+    """Decodes the parts of records that ``config`` names. Safe for threads, as the readers and clients below are."""
+
+    def __init__(
+        self,
+        config: SchemaRegistry,
+        *,
+        source: SchemaSource | None = None,
+        confluent_source: ConfluentSource | None = None,
+    ) -> None:
+        self._config = config
+        self._confluent: ConfluentSource | None = None
+        if config.is_glue:
+            self._source: SchemaSource = source or RegistryClient(region=parse_arn(config.uri).region or None)
+        else:
+            self._source = _Nothing()
+            self._confluent = confluent_source or ConfluentClient(config.uri, user_info=_user_info(config.login))
+        self._reader = MessageReader(self._source, confluent=self._confluent, formats=_FORMATS)
+
+    @property
+    def parts(self) -> frozenset[Literal["KEY", "VALUE"]]:
+        """What has a schema: keys, values or both."""
+        return self._config.attributes
+
+    def decode(self, data: bytes, headers: Headers, part: Literal["KEY", "VALUE"]) -> Decoded:
+        """One key or value; :class:`Undecodable` where it is none, and the client's errors where the registry is away."""
+        key = part == "KEY"
+        known = [(name, value) for name, value in headers if value is not None]
+        try:
+            value = self._reader.read(data, known, key=key)
+            schema, payload = self._origin(data, known, key=key)
+        except UnknownWriterSchema as error:
+            raise Undecodable(SCHEMA_NOT_FOUND, error.message) from error
+        except SerdeError as error:
+            raise Undecodable(DESERIALIZATION_ERROR, error.message) from error
+        seen = plain(value)
+        shown = json.dumps(seen, separators=(",", ":"), ensure_ascii=False).encode()
+        return Decoded(data=shown if self._config.format == "JSON" else payload, seen=seen, schema=schema)
+
+    def _origin(self, data: bytes, headers: Sequence[tuple[str, bytes]], *, key: bool) -> tuple[Schema, bytes]:
+        """The schema that a message names, and the payload behind its frame."""
+        if self._confluent is None:
+            compression, version_id = split(data)
+            version = self._source.version(version_id)
+            payload = data[HEADER_SIZE:]
+            if compression is Compression.ZLIB:
+                payload = inflate(payload, max_payload=_MAX_PAYLOAD)
+            return Schema(data_format=version.data_format, schema_id=str(version_id)), payload
+        named = confluent.header_of(headers, key=key)
+        schema_id = confluent.split(named if named is not None else data)
+        payload = data if named is not None else data[confluent.prefix_size(data) :]
+        return Schema(data_format=self._confluent.text(schema_id).data_format, schema_id=str(schema_id)), payload
+
+
+def _user_info(secret: str | None) -> str | None:
+    if secret is None:
+        return None
+    login = broker_credentials(secret)
+    return f"{login.username}:{login.password}"
+
+
+def plain(value: Any) -> Any:
+    """A decoded value as JSON can say it: bytes and fixed as base64, decimals as text, times in ISO 8601."""
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes | bytearray):
+        return b64encode(value).decode()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    unsayable = isinstance(value, Decimal | UUID) or (isinstance(value, float) and not math.isfinite(value))
+    return str(value) if unsayable else value

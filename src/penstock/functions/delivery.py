@@ -1,0 +1,199 @@
+"""What to do with one batch, as a generator without I/O: invoke, retry, split, discard, settle.
+
+The rules are those of Lambda's stream sources (https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-errors.html and
+kafka-retry-configurations.html beside it):
+
+* records older than the maximum age are discarded before an invocation;
+* a failed batch is split in two where that is wanted and it has more than one record, which uses up no retry; else it is
+  retried, and discarded after the last retry;
+* a function that reports its batch item failures has done everything before the lowest one of each partition. Where the
+  batch may be split and the retries are used up, only the record reported first is discarded, and those behind it go on.
+
+Each record is settled or discarded exactly once, and within a partition in order.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.functions.records import Record
+
+__all__ = [
+    "AGE",
+    "RETRIES",
+    "TOO_LARGE",
+    "Discard",
+    "Failed",
+    "Invoke",
+    "Outcome",
+    "Partly",
+    "Pause",
+    "Policy",
+    "Settle",
+    "Step",
+    "Succeeded",
+    "deliver",
+]
+
+# Conditions of on-failure records.
+RETRIES = "RetryAttemptsExhausted"
+AGE = "RecordAgeExceeded"
+TOO_LARGE = "MaximumPayloadSizeExceeded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How failures are treated. -1 means without limit; ``age`` is in seconds, ``pauses`` first and longest, in seconds."""
+
+    retries: int = -1
+    age: int = -1
+    bisect: bool = False
+    pauses: tuple[float, float] = (0.5, 60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Succeeded:
+    """The function did the whole batch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The function failed, crashed or took too long. ``error`` has ``errorType`` and ``errorMessage``."""
+
+    request_id: str = ""
+    error: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partly:
+    """The function reported failures: the lowest failed position of each partition that has one."""
+
+    lowest: Mapping[str, int]
+    request_id: str = ""
+
+
+Outcome = Succeeded | Failed | Partly
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoke:
+    """Call the function with ``records`` and send back the :data:`Outcome`. ``attempt`` counts from 1."""
+
+    records: Sequence[Record]
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """Wait so many seconds before going on."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    """Give up ``records`` and store them at the destination. ``invokes`` is how often they went to the function."""
+
+    records: Sequence[Record]
+    condition: str
+    invokes: int = 0
+    failure: Failed | Partly | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """The function has done ``records``."""
+
+    records: Sequence[Record]
+
+
+Step = Invoke | Pause | Discard | Settle
+
+
+@dataclass(slots=True)
+class _Work:
+    """Records that go to the function together. ``first`` is the record that the count of attempts belongs to."""
+
+    records: list[Record]
+    attempts: int = 0
+    failure: Failed | Partly | None = None
+
+
+def deliver(records: Sequence[Record], policy: Policy, clock: Callable[[], float]) -> Generator[Step, Outcome | None, None]:
+    """The steps for one batch. ``clock`` gives seconds since 1970, as records' times do.
+
+    Send the outcome of an :class:`Invoke`; every other step is answered with None once it is done.
+    """
+    stack = [_Work(list(records))]
+    while stack:
+        work = stack.pop()
+        fresh, old = _by_age(work.records, policy, clock())
+        if old:
+            yield Discard(records=old, condition=AGE, invokes=work.attempts, failure=work.failure)
+            work.records = fresh
+        if not fresh:
+            continue
+        work.attempts += 1
+        outcome = yield Invoke(records=fresh, attempt=work.attempts)
+        assert outcome is not None
+        if isinstance(outcome, Succeeded):
+            yield Settle(records=fresh)
+            continue
+        work.failure = outcome
+        if isinstance(outcome, Partly):
+            done, rest = _progress(fresh, outcome.lowest)
+            if done:
+                yield Settle(records=done)
+            if not rest:
+                continue
+            if done:
+                # Another record is at the head now: the retries used so far were not its own.
+                work.attempts = 1
+            work.records = rest
+        yield from _after_failure(work, stack, policy, reported=isinstance(outcome, Partly))
+
+
+def _after_failure(
+    work: _Work, stack: list[_Work], policy: Policy, *, reported: bool
+) -> Generator[Step, Outcome | None, None]:
+    if policy.bisect and not reported and len(work.records) > 1:
+        middle = len(work.records) // 2
+        stack.append(_Work(work.records[middle:]))
+        stack.append(_Work(work.records[:middle]))
+        return
+    if 0 <= policy.retries < work.attempts:
+        culprits = _heads(work) if policy.bisect and reported else work.records
+        yield Discard(records=culprits, condition=RETRIES, invokes=work.attempts, failure=work.failure)
+        gone = {id(each) for each in culprits}
+        left = [each for each in work.records if id(each) not in gone]
+        if left:
+            stack.append(_Work(left))
+        return
+    stack.append(work)
+    first, longest = policy.pauses
+    yield Pause(seconds=min(longest, first * 2.0 ** min(work.attempts - 1, 30)))
+
+
+def _by_age(records: list[Record], policy: Policy, now: float) -> tuple[list[Record], list[Record]]:
+    if policy.age < 0:
+        return records, []
+    limit = (now - policy.age) * 1000
+    return [each for each in records if each.timestamp_ms >= limit], [each for each in records if each.timestamp_ms < limit]
+
+
+def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[list[Record], list[Record]]:
+    """The records before their partition's lowest failure, and those from it on."""
+    done: list[Record] = []
+    rest: list[Record] = []
+    for record in records:
+        failed = lowest.get(record.partition)
+        (done if failed is None or record.position < failed else rest).append(record)
+    return done, rest
+
+
+def _heads(work: _Work) -> list[Record]:
+    """The first record of each partition, which is the one that was reported."""
+    heads: dict[str, Record] = {}
+    for record in work.records:
+        heads.setdefault(record.partition, record)
+    return list(heads.values())

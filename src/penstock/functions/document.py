@@ -1,0 +1,420 @@
+"""A function and its mappings from YAML or JSON, under the names of Lambda's CreateFunction and CreateEventSourceMapping.
+
+Bounds are those of the service model. ``CodeUri`` is the name that SAM templates have for the code's folder;
+``EventSourceMappings`` holds what CreateEventSourceMapping takes, once a source. Penstock's own are ``BootstrapServers``
+(an MSK cluster's brokers, which AWS would look up), ``SecurityProtocol`` and destinations that are folders.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from penstock.client.broker import Security
+from penstock.errors import InvalidInput
+from penstock.functions.delivery import Policy
+from penstock.functions.model import (
+    Function,
+    KafkaAccess,
+    KafkaSource,
+    KinesisSource,
+    SchemaRegistry,
+    SourceMapping,
+    Start,
+)
+from penstock.functions.patterns import Matcher, compile_pattern
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION, Arn, parse_arn
+from penstock.settings.document import Section, load_document, read_text
+
+__all__ = ["KAFKA_RETRIES", "Declaration", "parse_function", "read_function"]
+
+KAFKA_RETRIES = 10
+"""Retries of a Kafka mapping that has an on-failure destination and no limit of its own, as in Lambda."""
+
+_NAME = re.compile(r"[a-zA-Z0-9-_]{1,64}")
+_HANDLER = re.compile(r"[^\s]+\.[A-Za-z_][A-Za-z0-9_]*")
+_TOPIC = re.compile(r"[^.]([a-zA-Z0-9\-_.]+)")
+_DESTINATION = re.compile(r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+")
+_STARTS: tuple[Start, ...] = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
+_PROTOCOLS: tuple[Security, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_LOGINS = {
+    "SASL_SCRAM_512_AUTH": "SCRAM-SHA-512",
+    "SASL_SCRAM_256_AUTH": "SCRAM-SHA-256",
+    "BASIC_AUTH": "PLAIN",
+}
+_NETWORK = frozenset({"VPC_SUBNET", "VPC_SECURITY_GROUP"})
+_ACCESS = (*_LOGINS, "SERVER_ROOT_CA_CERTIFICATE", "CLIENT_CERTIFICATE_TLS_AUTH", *sorted(_NETWORK))
+# What Lambda's request has for other sources, or has no meaning outside AWS: known, and not served.
+_NOT_SERVED = {
+    "Queues": "belongs to Amazon MQ",
+    "DocumentDBEventSourceConfig": "belongs to Amazon DocumentDB",
+    "ScalingConfig": "belongs to Amazon SQS; Kafka's pollers have ProvisionedPollerConfig",
+    "TumblingWindowInSeconds": "is not served: a function's state over windows is not kept",
+    "KMSKeyArn": "is not served: filters are kept in this document, unencrypted",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """A document: the function, its sources and the file they were read from."""
+
+    function: Function
+    mappings: tuple[SourceMapping, ...]
+    origin: str
+
+
+def read_function(path: Path, environment: Mapping[str, str] | None = None) -> Declaration:
+    """What the file ``path`` declares; ``environment`` serves ``${NAME}`` (None: this process's).
+
+    Raises :class:`InvalidInput` with file and line.
+    """
+    text = read_text(path, "function")
+    variables = os.environ if environment is None else environment
+    return parse_function(text, origin=str(path), environment=variables, folder=path.parent)
+
+
+def parse_function(
+    text: str, *, origin: str = "<text>", environment: Mapping[str, str], folder: Path | None = None
+) -> Declaration:
+    """What ``text`` declares; relative folders are taken from ``folder`` (None: the working directory)."""
+    top = load_document(text, origin=origin, environment=environment, what="function", first="FunctionName")
+    base = (folder or Path()).absolute()
+    function = _function(top, base, environment)
+    mappings = tuple(_mapping(each, function, base) for each in top.sections("EventSourceMappings"))
+    top.done()
+    ids = [each.group for each in mappings]
+    if len(set(ids)) != len(ids):
+        raise top.fault(
+            "two mappings have the same source and id",
+            key="EventSourceMappings",
+            remedy="Give each a ConsumerGroupId or UUID of its own, or keep one.",
+        )
+    return Declaration(function=function, mappings=mappings, origin=origin)
+
+
+def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Function:
+    name = top.required("FunctionName")
+    if not _NAME.fullmatch(name):
+        raise top.fault(
+            f"'{name[:80]}' is no function name", key="FunctionName", remedy="Use up to 64 letters, digits, '-' and '_'."
+        )
+    handler = top.required("Handler")
+    if not _HANDLER.fullmatch(handler) or len(handler) > 128:
+        raise top.fault(
+            f"'{handler[:128]}' is no handler", key="Handler", remedy="It reads MODULE.FUNCTION, such as consumer.handler."
+        )
+    runtime = top.text("Runtime")
+    if runtime is not None and not runtime.startswith("python"):
+        raise top.fault(
+            f"Runtime {runtime} is not served", key="Runtime", remedy="Functions run on the Python that runs Penstock."
+        )
+    top.text("Description")
+    role = top.text("Role")
+    # Lambda itself goes to 5,400 seconds; event source mappings of Kafka and Kinesis to what is below.
+    timeout = top.integer("Timeout", minimum=1, maximum=900)
+    memory = top.integer("MemorySize", minimum=128, maximum=32_768)
+    code = base / (top.text("CodeUri") or ".")
+    if not code.is_dir():
+        raise top.fault(f"the code's folder {code} does not exist", key="CodeUri", remedy="Correct CodeUri.")
+    section = top.section("Environment")
+    variables = {}
+    if section is not None:
+        variables = section.mapping("Variables")
+        section.done()
+    owner = _arn(top, "Role", role) if role else None
+    return Function(
+        name=name,
+        handler=handler,
+        code=code,
+        memory=128 if memory is None else memory,
+        timeout=3 if timeout is None else timeout,
+        role=role,
+        region=environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or DEFAULT_REGION,
+        account=owner.account if owner else DEFAULT_ACCOUNT,
+        variables=variables,
+    )
+
+
+def _arn(section: Section, key: str, text: str) -> Arn:
+    try:
+        return parse_arn(text)
+    except InvalidInput as error:
+        raise section.fault(error.message.rstrip("."), key=key, remedy=error.remedy) from None
+
+
+def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
+    for name, why in _NOT_SERVED.items():
+        if section.has(name):
+            raise section.fault(f"'{name}' {why}", key=name, remedy="Remove it.")
+    for name in ("Tags", "MetricsConfig", "LoggingConfig"):
+        section.plain(name)
+    given = section.text("FunctionName")
+    if given is not None and given not in {function.name, function.arn}:
+        raise section.fault(f"the mapping is for function {given}, and this is {function.name}", key="FunctionName")
+    arn_text = section.text("EventSourceArn")
+    arn = _arn(section, "EventSourceArn", arn_text) if arn_text else None
+    if arn is not None and arn.service == "kinesis":
+        source: KafkaSource | KinesisSource = _kinesis(section, arn)
+    elif arn is None or arn.service == "kafka":
+        source = _kafka(section, arn)
+    else:
+        raise section.fault(
+            f"{arn.service} is no source that is served", key="EventSourceArn", remedy="Name an MSK cluster or a stream."
+        )
+    kafka = isinstance(source, KafkaSource)
+    window = section.integer("MaximumBatchingWindowInSeconds", minimum=0, maximum=300)
+    size = section.integer("BatchSize", minimum=1, maximum=10_000)
+    start, start_at = _start(section)
+    destination = _destination(section, source, base)
+    mapping = SourceMapping(
+        source=source,
+        function_name=function.name,
+        id=section.text("UUID") or "",
+        batch_size=100 if size is None else size,
+        # Without a window Lambda waits half a second for Kafka's records, and not at all for a stream's.
+        window=float(window) if window is not None else (0.5 if kafka else 0.0),
+        start=start,
+        start_at=start_at,
+        policy=_policy(section, limited=kafka and destination is not None),
+        report_failures="ReportBatchItemFailures" in _responses(section),
+        destination=destination,
+        patterns=_patterns(section),
+        enabled=section.boolean("Enabled") is not False,
+    )
+    section.done()
+    return mapping
+
+
+def _start(section: Section) -> tuple[Start, int | None]:
+    start = section.choice(_STARTS, "StartingPosition")
+    if start is None:
+        raise section.fault("'StartingPosition' is missing", remedy=f"It can be {', '.join(_STARTS)}.")
+    text = section.text("StartingPositionTimestamp")
+    if (start == "AT_TIMESTAMP") != (text is not None):
+        raise section.fault(
+            "AT_TIMESTAMP and StartingPositionTimestamp go together", key="StartingPosition", remedy="Give both or neither."
+        )
+    return start, None if text is None else _moment(section, text)
+
+
+def _moment(section: Section, text: str) -> int:
+    """Milliseconds since 1970 of seconds since then, or of an ISO 8601 date."""
+    try:
+        return round(float(text) * 1000)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise section.fault(
+            f"'{text[:80]}' is no point in time",
+            key="StartingPositionTimestamp",
+            remedy="Use seconds since 1970, or 2026-01-31T12:00:00Z.",
+        ) from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _policy(section: Section, *, limited: bool) -> Policy:
+    retries = section.integer("MaximumRetryAttempts", minimum=-1, maximum=10_000)
+    age = section.integer("MaximumRecordAgeInSeconds", minimum=-1, maximum=604_800)
+    if age is not None and -1 < age < 60:
+        raise section.fault(
+            f"'MaximumRecordAgeInSeconds' is {age}",
+            key="MaximumRecordAgeInSeconds",
+            remedy="Use -1 (no limit), or 60 or more.",
+        )
+    unlimited = retries is None or retries < 0
+    return Policy(
+        retries=(KAFKA_RETRIES if limited else -1) if unlimited else retries or 0,
+        age=-1 if age is None else age,
+        bisect=bool(section.boolean("BisectBatchOnFunctionError")),
+    )
+
+
+def _responses(section: Section) -> tuple[str, ...]:
+    kinds = section.texts("FunctionResponseTypes")
+    for kind in kinds:
+        if kind != "ReportBatchItemFailures":
+            raise section.fault(
+                f"'{kind}' is no response type", key="FunctionResponseTypes", remedy="It can be ReportBatchItemFailures."
+            )
+    return kinds
+
+
+def _patterns(section: Section) -> tuple[Matcher, ...]:
+    criteria = section.section("FilterCriteria")
+    if criteria is None:
+        return ()
+    matchers = []
+    for each in criteria.sections("Filters"):
+        pattern = each.plain("Pattern")
+        each.done()
+        try:
+            matchers.append(compile_pattern(pattern if pattern is not None else ""))
+        except InvalidInput as error:
+            raise each.fault(error.message.rstrip("."), key="Pattern", remedy=error.remedy) from None
+    criteria.done()
+    return tuple(matchers)
+
+
+def _destination(section: Section, source: KafkaSource | KinesisSource, base: Path) -> str | None:
+    config = section.section("DestinationConfig")
+    if config is None:
+        return None
+    failure = config.section("OnFailure")
+    config.done()
+    text = failure.text("Destination") if failure is not None else None
+    if failure is None or not text:
+        return None
+    failure.done()
+    if not _DESTINATION.fullmatch(text):
+        raise failure.fault(
+            f"'{text[:120]}' is no destination",
+            key="Destination",
+            remedy="Name kafka://TOPIC, the ARN of a queue, topic or bucket, s3://BUCKET/prefix, or file://FOLDER.",
+        )
+    if text.startswith("kafka://"):
+        if not isinstance(source, KafkaSource):
+            raise failure.fault("a Kafka topic is a destination of Kafka sources alone", key="Destination")
+        if text.removeprefix("kafka://") == source.topic:
+            raise failure.fault(
+                f"topic {source.topic} is source and destination",
+                key="Destination",
+                remedy="Name another topic: failed records would come back for ever.",
+            )
+    if text.startswith("file://"):
+        return f"file://{(base / text.removeprefix('file://')).absolute()}"
+    return text
+
+
+def _kinesis(section: Section, arn: Arn) -> KinesisSource:
+    for name in ("Topics", "SelfManagedEventSource", "SourceAccessConfigurations", "ProvisionedPollerConfig"):
+        if section.has(name):
+            raise section.fault(f"'{name}' belongs to Kafka sources", key=name, remedy="Remove it.")
+    if not arn.resource.startswith("stream/") or "/" in arn.resource.removeprefix("stream/"):
+        raise section.fault(
+            f"{arn} is no stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
+        )
+    lanes = section.integer("ParallelizationFactor", minimum=1, maximum=10)
+    return KinesisSource(arn=str(arn), lanes=1 if lanes is None else lanes)
+
+
+def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
+    if section.has("ParallelizationFactor"):
+        raise section.fault(
+            "'ParallelizationFactor' belongs to Kinesis", key="ParallelizationFactor", remedy="Use ProvisionedPollerConfig."
+        )
+    topics = section.texts("Topics")
+    if len(topics) != 1 or not _TOPIC.fullmatch(topics[0]):
+        raise section.fault("'Topics' has to name one topic", key="Topics")
+    brokers = _brokers(section, arn)
+    name = "SelfManagedKafkaEventSourceConfig" if arn is None else "AmazonManagedKafkaEventSourceConfig"
+    config = section.section(name)
+    group, registry = None, None
+    if config is not None:
+        group = config.text("ConsumerGroupId")
+        registry = _registry(config.section("SchemaRegistryConfig"))
+        mode = config.text("ConsumptionMode") if arn is None else None
+        if mode not in {None, "Stream"}:
+            raise config.fault("ConsumptionMode Queue is not served", key="ConsumptionMode", remedy="Use Stream.")
+        config.done()
+    return KafkaSource(
+        topic=topics[0],
+        brokers=brokers,
+        arn=None if arn is None else str(arn),
+        group=group,
+        access=_access(section),
+        schema_registry=registry,
+        pollers=_pollers(section),
+    )
+
+
+def _brokers(section: Section, arn: Arn | None) -> str | None:
+    own = section.texts("BootstrapServers")
+    managed = section.section("SelfManagedEventSource")
+    if arn is not None:
+        if managed is not None:
+            raise section.fault("a source has either EventSourceArn or SelfManagedEventSource", key="SelfManagedEventSource")
+        return ",".join(own) or None
+    if managed is None:
+        raise section.fault(
+            "the mapping has no source",
+            remedy="Give EventSourceArn (Amazon MSK, Kinesis), or SelfManagedEventSource (Kafka).",
+        )
+    endpoints = managed.required_section("Endpoints")
+    servers = endpoints.texts("KAFKA_BOOTSTRAP_SERVERS")
+    endpoints.done()
+    managed.done()
+    if own or not servers:
+        raise section.fault(
+            "a self-managed cluster has its brokers in SelfManagedEventSource",
+            remedy="Endpoints: KAFKA_BOOTSTRAP_SERVERS: [...]",
+        )
+    return ",".join(servers)
+
+
+def _access(section: Section) -> KafkaAccess:
+    found: dict[str, str] = {}
+    for each in section.sections("SourceAccessConfigurations"):
+        kind = each.required("Type")
+        uri = each.required("URI")
+        each.done()
+        if kind not in _ACCESS:
+            raise each.fault(f"access by {kind} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
+        field = "login" if kind in _LOGINS else kind
+        if field in found and kind not in _NETWORK:
+            raise each.fault(f"{kind} is a second way to log in", key="Type", remedy="Keep one of them.")
+        found[field] = uri
+        if kind in _LOGINS:
+            found["mechanism"] = _LOGINS[kind]
+    return KafkaAccess(
+        login=found.get("login"),
+        mechanism=found.get("mechanism", "SCRAM-SHA-512"),
+        ca=found.get("SERVER_ROOT_CA_CERTIFICATE"),
+        certificate=found.get("CLIENT_CERTIFICATE_TLS_AUTH"),
+        security=section.choice(_PROTOCOLS, "SecurityProtocol"),
+    )
+
+
+def _registry(section: Section | None) -> SchemaRegistry | None:
+    if section is None:
+        return None
+    uri = section.required("SchemaRegistryURI")
+    record_format = section.choice(("JSON", "SOURCE"), "EventRecordFormat") or "JSON"
+    attributes = []
+    for each in section.sections("SchemaValidationConfigs"):
+        attribute = each.choice(("KEY", "VALUE"), "Attribute")
+        each.done()
+        if attribute is not None:
+            attributes.append(attribute)
+    login = None
+    for each in section.sections("AccessConfigs"):
+        if each.required("Type") != "BASIC_AUTH":
+            raise each.fault("a registry is logged in to by BASIC_AUTH here", key="Type")
+        login = each.required("URI")
+        each.done()
+    if not attributes:
+        raise section.fault(
+            "'SchemaValidationConfigs' is missing", remedy="Say which parts have a schema: [{Attribute: VALUE}]."
+        )
+    section.done()
+    return SchemaRegistry(uri=uri, format=record_format, attributes=frozenset(attributes), login=login)  # type: ignore[arg-type]
+
+
+def _pollers(section: Section) -> tuple[int, int]:
+    config = section.section("ProvisionedPollerConfig")
+    # A poller has a process of its own here, so that the default follows the machine and not AWS's 200.
+    default = max(1, min(8, os.cpu_count() or 1))
+    if config is None:
+        return 1, default
+    low = config.integer("MinimumPollers", minimum=1, maximum=200)
+    high = config.integer("MaximumPollers", minimum=1, maximum=10_000)
+    config.text("PollerGroupName")
+    config.done()
+    least = 1 if low is None else low
+    most = max(least, default) if high is None else high
+    if most < least:
+        raise config.fault(f"MaximumPollers ({most}) is less than MinimumPollers ({least})", key="MaximumPollers")
+    return least, most

@@ -1,0 +1,136 @@
+"""Lambda's Kafka events, of Amazon MSK and of self-managed clusters.
+
+Format: https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html and with-kafka.html beside it; with a schema registry
+services-consume-kafka-events.html. Records are grouped by ``topic-partition``; keys and values are base64; header values are
+arrays of signed bytes, as Java has them.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.functions.records import Record
+
+__all__ = ["KafkaOrigin", "Schema", "kafka_event", "kafka_record", "partition_name"]
+
+TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")  # by librdkafka's number of the type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaOrigin:
+    """What a Kafka event says of its cluster: ``arn`` for Amazon MSK, None for a self-managed one."""
+
+    bootstrap_servers: str
+    arn: str | None = None
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The event without its records."""
+        if self.arn is None:
+            return {"eventSource": "SelfManagedKafka", "bootstrapServers": self.bootstrap_servers}
+        return {"eventSource": "aws:kafka", "eventSourceArn": self.arn, "bootstrapServers": self.bootstrap_servers}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """What an event says of the schema of a key or value: AVRO, JSON or PROTOBUF, and the version's id."""
+
+    data_format: str
+    schema_id: str
+
+    @property
+    def entry(self) -> dict[str, str]:
+        """The metadata in a record."""
+        return {"dataFormat": self.data_format, "schemaId": self.schema_id}
+
+
+def partition_name(topic: str, partition: int) -> str:
+    """The name that events, and reports of failures, give a partition."""
+    return f"{topic}-{partition}"
+
+
+def kafka_record(
+    *,
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    timestamp_type: str,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[tuple[str, bytes | None]] = (),
+    key_schema: Schema | None = None,
+    value_schema: Schema | None = None,
+    key_view: Any = None,
+    value_view: Any = None,
+) -> Record:
+    """A record and its entry in the event. One without a key has no ``key``; a tombstone's ``value`` is null.
+
+    ``key_view`` and ``value_view`` are what filters see of a decoded key and value; None: the bytes, as JSON or text.
+    """
+    entry: dict[str, Any] = {
+        "topic": topic,
+        "partition": partition,
+        "offset": offset,
+        "timestamp": timestamp_ms,
+        "timestampType": timestamp_type,
+        "key": None if key is None else b64encode(key).decode(),
+        "value": None if value is None else b64encode(value).decode(),
+        "headers": [{name: _signed(data or b"")} for name, data in headers],
+    }
+    if key is None:
+        del entry["key"]
+    if key_schema is not None:
+        entry["keySchemaMetadata"] = key_schema.entry
+    if value_schema is not None:
+        entry["valueSchemaMetadata"] = value_schema.entry
+    return Record(
+        partition=partition_name(topic, partition),
+        position=offset,
+        timestamp_ms=timestamp_ms,
+        key=key,
+        entry=dumps(entry),
+        view={**entry, **_view("key", key, key_view), **_view("value", value, value_view)},
+    )
+
+
+def kafka_event(origin: KafkaOrigin, records: Iterable[Record]) -> bytes:
+    """The event, UTF-8 JSON, its partitions in the order of their first records."""
+    groups: dict[str, list[bytes]] = {}
+    for record in records:
+        groups.setdefault(record.partition, []).append(record.entry)
+    body = b",".join(dumps(name) + b":[" + b",".join(entries) + b"]" for name, entries in groups.items())
+    return dumps(origin.envelope)[:-1] + b',"records":{' + body + b"}}"
+
+
+def _view(name: str, data: bytes | None, view: Any) -> dict[str, Any]:
+    if data is None:
+        return {}
+    return {name: decoded(data) if view is None else view}
+
+
+def decoded(data: bytes | None) -> Any:
+    """What filters see of a payload: the object that it is as JSON, else its text; None where it is neither."""
+    if data is None:
+        return None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+def dumps(value: Mapping[str, Any] | str) -> bytes:
+    """Compact JSON."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _signed(data: bytes) -> list[int]:
+    return [byte - 256 if byte > 127 else byte for byte in data]

@@ -1,0 +1,291 @@
+"""A Kinesis mapping at work: a reader for each shard, children after their parents, records in lanes by partition key.
+
+https://docs.aws.amazon.com/streams/latest/dev/kinesis-record-processor-scaling.html for resharding; Lambda polls each shard
+once a second (https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html).
+"""
+
+import hashlib
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from penstock.client.connection import calls, open_client
+from penstock.errors import PenstockError
+from penstock.functions.account import Account
+from penstock.functions.checkpoints import Checkpoint, Checkpoints
+from penstock.functions.crew import Crew
+from penstock.functions.kinesis_event import KinesisOrigin, kinesis_record
+from penstock.functions.lane import Lane
+from penstock.functions.model import KinesisSource, SourceMapping
+from penstock.functions.records import Progress, Record
+
+__all__ = ["KinesisMapping", "ShardReader", "lane_of", "ready_shards"]
+
+_POLL_SECONDS = 1.0  # between two reads of a shard that has nothing
+_LIST_SECONDS = 10.0  # between two looks at the stream's shards
+_LIMIT = 1000  # records a read
+_THROTTLED = frozenset({"ProvisionedThroughputExceededException", "LimitExceededException", "ThrottlingException"})
+
+LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
+
+
+def lane_of(key: bytes, lanes: int) -> int:
+    """The lane of a partition key; the same one in every run."""
+    return int.from_bytes(hashlib.md5(key, usedforsecurity=False).digest()[:4]) % lanes
+
+
+def ready_shards(shards: Sequence[Mapping[str, Any]], known: Mapping[str, Checkpoint]) -> list[str]:
+    """The shards that may be read now: not ended, and their parents are read to the end or gone from the stream."""
+    listed = {shard["ShardId"] for shard in shards}
+    ready = []
+    for shard in shards:
+        parents = [str(shard.get(name)) for name in ("ParentShardId", "AdjacentParentShardId")]
+        waiting = [each for each in parents if each in listed and not _ended(known, each)]
+        if not waiting and not _ended(known, shard["ShardId"]):
+            ready.append(shard["ShardId"])
+    return ready
+
+
+def _ended(known: Mapping[str, Checkpoint], shard: str) -> bool:
+    checkpoint = known.get(shard)
+    return checkpoint is not None and bool(checkpoint.get("ended"))
+
+
+class ShardReader:
+    """Reads one shard into its lanes and keeps the checkpoint behind what is done. A member of a crew."""
+
+    def __init__(
+        self,
+        shard: str,
+        *,
+        client: Any,
+        mapping: SourceMapping,
+        origin: KinesisOrigin,
+        checkpoints: Checkpoints,
+        make_lane: LaneMaker,
+        say: Callable[[str], None],
+    ) -> None:
+        assert isinstance(mapping.source, KinesisSource)
+        self._client = client
+        self._mapping = mapping
+        self._origin = origin
+        self._shard = shard
+        self._checkpoints = checkpoints
+        self._say = say
+        self._lanes = [make_lane(self._settled) for _ in range(mapping.source.lanes)]
+        self._progress = Progress()
+        self._reached: int | None = None
+        self._iterator: str | None = None
+        self._last: str | None = None  # the last sequence number that was read
+        self._read_at = 0.0
+        self._pause = 0.0
+        self._exhausted = False
+        self._stop = threading.Event()
+        self.behind_ms = 1  # how far the last read was behind the shard's tip; above 0 until it was reached
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether all that the shard had is read and done with."""
+        return self.behind_ms == 0 and len(self._progress) == 0
+
+    def stop(self) -> None:
+        """Ask :meth:`run` to end after the invocations in hand."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Read until stopped, or until the shard has ended and all its records are done with."""
+        try:
+            self._iterator = self._begin(self._checkpoints.known()[self._shard])
+            while True:
+                if self._stop.is_set():
+                    for lane in self._lanes:
+                        lane.stop()
+                    if all(lane.finished for lane in self._lanes):
+                        return
+                elif self._exhausted and len(self._progress) == 0:
+                    self._checkpoints.set(self._shard, {"ended": True})
+                    return
+                self._turn()
+        finally:
+            for lane in self._lanes:
+                lane.close()
+            self._save()
+
+    def _turn(self) -> None:
+        for lane in self._lanes:
+            lane.advance()
+        self._save()
+        now = time.monotonic()
+        room = not any(lane.full for lane in self._lanes)
+        if room and not self._exhausted and not self._stop.is_set() and now >= self._read_at + self._pause:
+            self._read()
+            return
+        busy = [lane for lane in self._lanes if lane.busy]
+        if len(busy) == 1 and len(self._lanes) == 1:
+            busy[0].wait()
+        else:
+            self._stop.wait(0.02) if not self._stop.is_set() else time.sleep(0.02)
+
+    def _begin(self, checkpoint: Checkpoint) -> str | None:
+        """An iterator behind the checkpoint."""
+        how: dict[str, Any] = {"ShardIteratorType": "TRIM_HORIZON"}
+        if after := checkpoint.get("after"):
+            how = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
+        elif (moment := checkpoint.get("from_ms")) is not None:
+            how = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime.fromtimestamp(moment / 1000, UTC)}
+        with calls(self._client, f"shard {self._shard} of {self._origin.stream}"):
+            answer = self._client.get_shard_iterator(StreamARN=self._origin.arn, ShardId=self._shard, **how)
+        iterator: str | None = answer.get("ShardIterator")
+        return iterator
+
+    def _read(self) -> None:
+        self._read_at = time.monotonic()
+        self._pause = _POLL_SECONDS
+        try:
+            with calls(self._client, f"records of shard {self._shard} of {self._origin.stream}"):
+                answer = self._client.get_records(ShardIterator=self._iterator, Limit=_LIMIT)
+        except PenstockError as error:
+            self._mend(error)
+            return
+        for each in answer["Records"]:
+            self._offer(each)
+        self.behind_ms = int(answer.get("MillisBehindLatest", 0))
+        self._iterator = answer.get("NextShardIterator")
+        if not self._iterator:
+            self._exhausted = True
+            self.behind_ms = 0
+        elif answer["Records"]:
+            # There may be more: five reads a second are what a shard allows.
+            self._pause = 0.2
+
+    def _mend(self, error: PenstockError) -> None:
+        """Go on after an error that passes: too many reads, or an iterator that is older than five minutes."""
+        cause = error.__cause__
+        code = cause.response.get("Error", {}).get("Code", "") if isinstance(cause, ClientError) else ""
+        if code == "ExpiredIteratorException":
+            last = self._last
+            self._iterator = self._begin({"after": last} if last else self._checkpoints.known()[self._shard])
+            return
+        if code not in _THROTTLED:
+            raise error
+        self._pause = random.uniform(1.0, 3.0)  # noqa: S311 -- spreads readers, decides nothing
+        self._say(f"{self._mapping.source.title}, {self._shard}: {error.message}")
+
+    def _offer(self, each: Mapping[str, Any]) -> None:
+        record = kinesis_record(
+            self._origin,
+            shard=self._shard,
+            sequence_number=each["SequenceNumber"],
+            partition_key=each["PartitionKey"],
+            data=each["Data"],
+            arrival=each["ApproximateArrivalTimestamp"].timestamp(),
+            encryption=each.get("EncryptionType") if each.get("EncryptionType") not in {None, "NONE"} else None,
+        )
+        self._last = each["SequenceNumber"]
+        self._progress.begin(record.position)
+        self._lanes[lane_of(record.key or b"", len(self._lanes))].offer(record)
+
+    def _settled(self, records: Sequence[Record]) -> None:
+        reached = self._progress.finish(record.position for record in records)
+        if reached is not None:
+            self._reached = reached
+
+    def _save(self) -> None:
+        if self._reached is not None:
+            reached, self._reached = self._reached, None
+            self._checkpoints.set(self._shard, {"after": str(reached)})
+
+
+class KinesisMapping:
+    """Runs the readers of one stream. With ``once`` it ends when every shard's tip was reached and is done with."""
+
+    def __init__(
+        self,
+        mapping: SourceMapping,
+        origin: KinesisOrigin,
+        make_lane: LaneMaker,
+        account: Account,
+        *,
+        state: Path,
+        say: Callable[[str], None],
+        once: bool = False,
+    ) -> None:
+        self._mapping = mapping
+        self._origin = origin
+        self._make_lane = make_lane
+        self._account = account
+        self._state = state
+        self._say = say
+        self._once = once
+
+    def run(self, stop: threading.Event) -> None:
+        """Read until ``stop`` is set. Raises what cannot be mended."""
+        checkpoints = Checkpoints(self._state, self._mapping.uuid)
+        client = open_client("kinesis", region=self._origin.region)
+        crew: Crew[ShardReader] = Crew("shard")
+        readers: dict[str, ShardReader] = {}
+        looked = -_LIST_SECONDS
+        try:
+            if not checkpoints.known():
+                self._begin_stream(client, checkpoints)
+            while True:
+                crew.check()
+                known = checkpoints.known()
+                ended = [shard for shard in readers if _ended(known, shard)]
+                if ended or time.monotonic() - looked >= _LIST_SECONDS:
+                    looked = time.monotonic()
+                    for shard in ended:
+                        del readers[shard]
+                    for shard in ready_shards(self._shards(client), known):
+                        if shard not in readers:
+                            readers[shard] = self._reader(client, shard, checkpoints)
+                            crew.start(readers[shard])
+                if self._once and all(reader.caught_up for reader in readers.values()):
+                    return
+                if stop.wait(0.1):
+                    return
+        finally:
+            crew.stop()
+            checkpoints.close()
+            crew.check()
+
+    def _begin_stream(self, client: Any, checkpoints: Checkpoints) -> None:
+        """Keep where a mapping's first run begins, so that one that is stopped before its first batch skips nothing."""
+        for shard in self._shards(client):
+            name = shard["ShardId"]
+            if self._mapping.start == "AT_TIMESTAMP":
+                checkpoints.set(name, {"from_ms": self._mapping.start_at or 0})
+            elif self._mapping.start == "TRIM_HORIZON":
+                checkpoints.set(name, {})
+            elif shard["SequenceNumberRange"].get("EndingSequenceNumber"):
+                # What a resharding has closed holds nothing that is the latest.
+                checkpoints.set(name, {"ended": True})
+            else:
+                checkpoints.set(name, {"from_ms": int(time.time() * 1000)})
+
+    def _reader(self, client: Any, shard: str, checkpoints: Checkpoints) -> ShardReader:
+        if shard not in checkpoints.known():
+            # A shard that comes to a known stream is a child: all it holds came after its parents' records.
+            checkpoints.set(shard, {})
+        return ShardReader(
+            shard,
+            client=client,
+            mapping=self._mapping,
+            origin=self._origin,
+            checkpoints=checkpoints,
+            make_lane=self._make_lane,
+            say=self._say,
+        )
+
+    def _shards(self, client: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        with calls(client, f"the shards of {self._origin.stream}"):
+            for page in client.get_paginator("list_shards").paginate(StreamName=self._origin.stream):
+                found.extend(page["Shards"])
+        return found

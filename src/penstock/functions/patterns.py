@@ -1,0 +1,228 @@
+"""Event filter patterns as Lambda reads them: compiled once, matched against one record's decoded view.
+
+Rules: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html and, for what an operator means, the page
+"Comparison operators for use in event patterns" of Amazon EventBridge, whose matcher Lambda uses. A field's value that is an
+array matches where one of its elements does.
+"""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.functions.errors import InvalidPattern
+
+__all__ = ["MAX_PATTERN", "Matcher", "any_of", "compile_pattern"]
+
+MAX_PATTERN = 4096  # characters; the service model's bound on Filter.Pattern
+
+Matcher = Callable[[Any], bool]
+"""Whether a value matches."""
+
+_ABSENT = object()
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_OPERATORS = ("prefix", "suffix", "equals-ignore-case", "wildcard", "anything-but", "numeric", "exists")
+
+
+def compile_pattern(pattern: str | Mapping[str, Any]) -> Matcher:
+    """The matcher of a pattern, JSON text or the parsed object; :class:`InvalidPattern` names the path of what is wrong."""
+    if isinstance(pattern, str):
+        if len(pattern) > MAX_PATTERN:
+            raise InvalidPattern(f"A filter pattern has {len(pattern):,} characters; {MAX_PATTERN:,} are the limit.")
+        try:
+            pattern = json.loads(pattern)
+        except ValueError as error:
+            raise InvalidPattern(
+                f"A filter pattern is no JSON: {error}.", remedy='It looks like {"value": {...}}.'
+            ) from None
+    if not isinstance(pattern, Mapping):
+        raise InvalidPattern(f"A filter pattern has to be a JSON object, not {json.dumps(pattern, default=str)[:80]}.")
+    return _object(pattern, "")
+
+
+def any_of(matchers: Sequence[Matcher]) -> Matcher:
+    """Matches where one of ``matchers`` does, as the filters of a mapping do; with none, everything matches."""
+    if not matchers:
+        return lambda _value: True
+    return lambda value: any(matcher(value) for matcher in matchers)
+
+
+def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
+    fields: list[tuple[str, Matcher]] = []
+    alternatives: list[Matcher] = []
+    for name, rule in pattern.items():
+        here = f"{path}.{name}" if path else str(name)
+        if name == "$or":
+            alternatives.append(_alternatives(rule, here))
+        elif isinstance(rule, Mapping):
+            if not rule:
+                raise InvalidPattern(f"The filter pattern's '{here}' is an empty object.")
+            fields.append((str(name), _nested(_object(rule, here))))
+        elif isinstance(rule, list):
+            fields.append((str(name), _leaf(rule, here)))
+        else:
+            raise InvalidPattern(
+                f"The filter pattern's '{here}' is {json.dumps(rule, default=str)[:80]}.",
+                remedy=f"Put the values it may have into an array: [{json.dumps(rule, default=str)[:80]}].",
+            )
+
+    def matches(value: Any) -> bool:
+        # A missing object is one without fields, so that {"exists": false} below it holds.
+        found = value if isinstance(value, Mapping) else {}
+        if value is not _ABSENT and not isinstance(value, Mapping):
+            return False
+        return all(matcher(found.get(name, _ABSENT)) for name, matcher in fields) and all(
+            alternative(value) for alternative in alternatives
+        )
+
+    return matches
+
+
+def _nested(inner: Matcher) -> Matcher:
+    # Every condition has to hold within one and the same element.
+    return lambda value: any(inner(each) for each in value) if isinstance(value, list) else inner(value)
+
+
+def _alternatives(rule: Any, path: str) -> Matcher:
+    if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(each, Mapping) and each for each in rule):
+        raise InvalidPattern(f"The filter pattern's '{path}' has to be an array of two or more objects.")
+    inner = [_object(each, f"{path}[{index}]") for index, each in enumerate(rule)]
+    return lambda value: any(matcher(value) for matcher in inner)
+
+
+def _leaf(rules: list[Any], path: str) -> Matcher:
+    if not rules:
+        raise InvalidPattern(f"The filter pattern's '{path}' is an empty array; nothing could match it.")
+    tests = [_rule(rule, path) for rule in rules]
+
+    def matches(value: Any) -> bool:
+        if isinstance(value, list):
+            # An empty array is an existing field without a value.
+            return any(test(each) for each in value for test in tests) if value else any(test([]) for test in tests)
+        return any(test(value) for test in tests)
+
+    return matches
+
+
+def _rule(rule: Any, path: str) -> Matcher:
+    if not isinstance(rule, Mapping):
+        return _equals(rule, path)
+    if len(rule) != 1 or next(iter(rule)) not in _OPERATORS:
+        raise InvalidPattern(
+            f"The filter pattern's '{path}' has the condition {json.dumps(rule, default=str)[:120]}, which is not known.",
+            remedy=f"A condition is an object with one of {', '.join(_OPERATORS)}.",
+        )
+    ((name, operand),) = rule.items()
+    match name:
+        case "exists":
+            return _exists(operand, path)
+        case "numeric":
+            return _numeric(operand, path)
+        case "anything-but":
+            return _anything_but(operand, path)
+    return _text(name, operand, path)
+
+
+def _equals(wanted: Any, path: str) -> Matcher:
+    if isinstance(wanted, list):
+        raise InvalidPattern(f"The filter pattern's '{path}' has an array inside its array.")
+    # 300 and 300.0 are different values to AWS's matcher, and true is not 1.
+    return lambda value: type(value) is type(wanted) and value == wanted
+
+
+def _exists(operand: Any, path: str) -> Matcher:
+    if not isinstance(operand, bool):
+        raise InvalidPattern(f"The filter pattern's '{path}' has an 'exists' that is neither true nor false.")
+    if operand:
+        # Only leaves exist to the matcher: an object does not.
+        return lambda value: value is not _ABSENT and not isinstance(value, Mapping)
+    return lambda value: value is _ABSENT
+
+
+def _numeric(operand: Any, path: str) -> Matcher:
+    problem = InvalidPattern(
+        f"The filter pattern's '{path}' has the 'numeric' {json.dumps(operand, default=str)[:80]}.",
+        remedy='It looks like ["=", 5], [">", 10] or [">", 10, "<=", 20].',
+    )
+    if not isinstance(operand, list) or len(operand) not in {2, 4}:
+        raise problem
+    bounds = [(operand[index], operand[index + 1]) for index in range(0, len(operand), 2)]
+    for sign, number in bounds:
+        if sign not in _COMPARE or isinstance(number, bool) or not isinstance(number, int | float):
+            raise problem
+    if len(bounds) == 2 and "=" in (bounds[0][0], bounds[1][0]):
+        raise problem
+    return lambda value: (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and all(_COMPARE[sign](value, number) for sign, number in bounds)
+    )
+
+
+def _anything_but(operand: Any, path: str) -> Matcher:
+    if isinstance(operand, Mapping):
+        if len(operand) != 1 or next(iter(operand)) not in {"prefix", "suffix", "equals-ignore-case", "wildcard"}:
+            raise InvalidPattern(
+                f"The filter pattern's '{path}' has an 'anything-but' of {json.dumps(operand, default=str)[:80]}.",
+                remedy="It takes values, or one of prefix, suffix, equals-ignore-case and wildcard.",
+            )
+        ((name, texts),) = operand.items()
+        tests = [_text(name, text, path) for text in (texts if isinstance(texts, list) else [texts])]
+        return lambda value: isinstance(value, str) and not any(test(value) for test in tests)
+    values = operand if isinstance(operand, list) else [operand]
+    if not values or any(isinstance(each, Mapping | list | bool) or each is None for each in values):
+        raise InvalidPattern(f"The filter pattern's '{path}' has an 'anything-but' that lists no texts or numbers.")
+    tests = [_equals(each, path) for each in values]
+    # A field that is not there is not "anything".
+    return lambda value: value is not _ABSENT and not isinstance(value, Mapping) and not any(test(value) for test in tests)
+
+
+def _text(name: str, operand: Any, path: str) -> Matcher:
+    fold = False
+    if name in {"prefix", "suffix"} and isinstance(operand, Mapping) and list(operand) == ["equals-ignore-case"]:
+        operand, fold = operand["equals-ignore-case"], True
+    if not isinstance(operand, str):
+        raise InvalidPattern(
+            f"The filter pattern's '{path}' has the '{name}' {json.dumps(operand, default=str)[:80]}, which is no text."
+        )
+    if name == "wildcard":
+        expression = _wildcard(operand, path)
+        return lambda value: isinstance(value, str) and expression.fullmatch(value) is not None
+    fold = fold or name == "equals-ignore-case"
+    wanted = operand.casefold() if fold else operand
+
+    def matches(value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        given = value.casefold() if fold else value
+        if name == "prefix":
+            return given.startswith(wanted)
+        return given.endswith(wanted) if name == "suffix" else given == wanted
+
+    return matches
+
+
+def _wildcard(text: str, path: str) -> re.Pattern[str]:
+    if "**" in re.sub(r"\\.", "", text):
+        raise InvalidPattern(f"The filter pattern's '{path}' has two wildcards '*' in a row.")
+    parts = []
+    for token in re.findall(r"\\.|\*|[^\\*]+|\\$", text, re.DOTALL):
+        if token == "*":
+            parts.append(".*")
+        elif token in {"\\*", "\\\\"}:
+            parts.append(re.escape(token[1]))
+        elif token.startswith("\\"):
+            raise InvalidPattern(
+                f"The filter pattern's '{path}' has a backslash before '{token[1:]}' in its wildcard.",
+                remedy="Only \\* and \\\\ are escaped.",
+            )
+        else:
+            parts.append(re.escape(token))
+    return re.compile("".join(parts), re.DOTALL)

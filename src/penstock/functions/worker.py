@@ -1,0 +1,190 @@
+"""Runs one handler in a process of its own, as Lambda's runtime does: a file with the standard library alone.
+
+``python -I -u worker.py SOCKET BYTES``: frames come and go over the inherited socket, a header and a body each, both JSON,
+after their lengths in bytes (two unsigned 32-bit numbers, big-endian). What the handler prints goes to the
+inherited outputs. BYTES bound what the process may allocate.
+The names of errors are those of AWS's runtime for Python.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Context", "main"]
+
+_LENGTHS = struct.Struct(">II")
+_OWNER_CHECK = 0.5  # seconds
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+class Identity:
+    """The Amazon Cognito identity of a mobile application's call; events of streams have none."""
+
+    cognito_identity_id = None
+    cognito_identity_pool_id = None
+
+
+class Context:
+    """What Lambda gives a handler as its second argument.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/python-context.html. As in Lambda, the memory limit is text.
+    """
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.aws_request_id: str = request["request_id"]
+        self.invoked_function_arn: str = request["arn"]
+        self.function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
+        self.function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
+        self.memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
+        self.log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
+        self.log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
+        self.identity = Identity()
+        self.client_context = None
+        self.tenant_id = None
+        self._deadline = time.monotonic() + request["seconds"]
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until the call is ended."""
+        return max(0, int((self._deadline - time.monotonic()) * 1000))
+
+    def log(self, message: object) -> None:
+        """Write to the function's log."""
+        sys.stdout.write(str(message))
+
+    def __repr__(self) -> str:
+        return f"LambdaContext([aws_request_id={self.aws_request_id},function_name={self.function_name}])"
+
+
+class _Fault(Exception):
+    """A handler that cannot be had, under the name Lambda has for the case."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def _load(name: str) -> Callable[[Any, Context], Any]:
+    module_name, dot, function_name = name.rpartition(".")
+    if not dot:
+        raise _Fault(
+            "Runtime.MalformedHandlerName", f"Bad handler '{name}': not enough values to unpack (expected 2, got 1)"
+        )
+    try:
+        module = importlib.import_module(module_name.replace("/", "."))
+    except ImportError as error:
+        raise _Fault("Runtime.ImportModuleError", f"Unable to import module '{module_name}': {error}") from error
+    except SyntaxError as error:
+        raise _Fault("Runtime.UserCodeSyntaxError", f"Syntax error in module '{module_name}': {error}") from error
+    handler = getattr(module, function_name, None)
+    if not callable(handler):
+        raise _Fault("Runtime.HandlerNotFound", f"Handler '{function_name}' missing on module '{module_name}'")
+    found: Callable[[Any, Context], Any] = handler
+    return found
+
+
+def _described(error: BaseException, request_id: str) -> dict[str, Any]:
+    kind = error.kind if isinstance(error, _Fault) else type(error).__name__
+    frames = [line for line in traceback.format_tb(error.__traceback__) if __file__ not in line]
+    return {"errorMessage": str(error), "errorType": kind, "requestId": request_id, "stackTrace": frames}
+
+
+def _receive(channel: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = channel.recv(min(size - len(parts), 1 << 20))
+        if not part:
+            # The owner is gone, or wants no more: there is nothing to finish.
+            os._exit(0)
+        parts += part
+    return bytes(parts)
+
+
+def _send(channel: socket.socket, header: dict[str, Any], body: bytes = b"null") -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    head = json.dumps(header).encode()
+    channel.sendall(_LENGTHS.pack(len(head), len(body)) + head + body)
+
+
+def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
+    """The error as Lambda describes it, after it was written to the log."""
+    described = _described(error, request_id)
+    print(f"[ERROR] {described['errorType']}: {error}\n{''.join(described['stackTrace'])}", end="", file=sys.stderr)
+    return described
+
+
+def _initialised(channel: socket.socket, name: str) -> Callable[[Any, Context], Any]:
+    """Load the handler and say so; the first frame of a process is about that."""
+    began = time.monotonic()
+    try:
+        handler = _load(name)
+    except BaseException as error:  # noqa: BLE001 -- whatever the module does at import, sys.exit included
+        _send(channel, {"init_seconds": time.monotonic() - began, "error": _shown(error, "")})
+        os._exit(1)
+    _send(channel, {"init_seconds": time.monotonic() - began})
+    return handler
+
+
+def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any]) -> None:
+    while True:
+        header_size, body_size = _LENGTHS.unpack(_receive(channel, _LENGTHS.size))
+        request = json.loads(_receive(channel, header_size))
+        body = _receive(channel, body_size)
+        answer: dict[str, Any] = {"request_id": request["request_id"]}
+        result = b"null"
+        try:
+            result = _marshalled(handler(json.loads(body), Context(request)))
+        except BaseException as error:  # noqa: BLE001 -- sys.exit in a handler is its error too
+            answer["error"] = _shown(error, request["request_id"])
+        _send(channel, answer, result)
+
+
+def _marshalled(value: Any) -> bytes:
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _Fault("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
+
+
+def _stay_with_owner() -> None:
+    """End with the process that started this one, whatever the handler is doing."""
+    owner = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(_OWNER_CHECK)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(arguments: list[str]) -> None:
+    """Serve invocations until the socket closes."""
+    _stay_with_owner()
+    # The owner decides when a call ends; Ctrl-C at its terminal lets the batch in hand finish.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = int(arguments[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+    channel = socket.socket(fileno=int(arguments[0]))
+    os.set_inheritable(channel.fileno(), False)
+    sys.path.insert(0, os.environ["LAMBDA_TASK_ROOT"])
+    sys.argv = [os.environ["_HANDLER"]]
+    _serve(channel, _initialised(channel, os.environ["_HANDLER"]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
