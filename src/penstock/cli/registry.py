@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from penstock.cli.differences import raise_differences
 from penstock.cli.stores import store_options
 from penstock.client.confluent import ConfluentClient
 from penstock.client.confluent_import import ConfluentImport, ImportReport
-from penstock.errors import DataProblem, InvalidInput
+from penstock.errors import InvalidInput
 
 __all__ = ["command"]
-
-_SHOWN = 20
 
 
 @click.group("registry", short_help="Move the registry's contents in and out.")
@@ -52,7 +51,9 @@ def audit_command(*, resource: str | None, count: int, as_json: bool, home: Path
 
 @command.command("import")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--from-confluent", "source", metavar="URL", help="The live registry to copy, instead of FILE.")
+@click.option("--from-glue", is_flag=True, help="Copy the live Glue registry that AWS's variables and profiles lead to.")
+@click.option("--registry", metavar="NAME", help="Of Glue's, this one alone.")
+@click.option("--from-confluent", "source", metavar="URL", help="The live registry of Confluent's interface to copy.")
 @click.option(
     "--from-user-info", envvar="PENSTOCK_FROM_USER_INFO", metavar="USER:PASSWORD", help="Its login, if it has one."
 )
@@ -70,6 +71,8 @@ def audit_command(*, resource: str | None, count: int, as_json: bool, home: Path
 def import_command(
     *,
     file: Path | None,
+    from_glue: bool,
+    registry: str | None,
     source: str | None,
     from_user_info: str | None,
     target: str | None,
@@ -80,18 +83,27 @@ def import_command(
     home: Path | None,
     store_url: str | None,
 ) -> None:
-    """Read FILE, an export, into the store; or copy a live registry of Confluent's interface. Ids and numbers are kept.
+    """Read FILE, an export, or a live Glue registry into the store; or copy a live registry of Confluent's interface.
+
+    Ids and numbers are kept.
 
     Stopped, it goes on where it is started again. At the end every version is compared; differences end with status 4.
     """
-    if (file is None) == (source is None):
-        raise InvalidInput("An import is of a FILE or of a live registry.", remedy="Give FILE or --from-confluent.")
-    if file is not None:
-        from penstock.cli.registry_files import import_file  # noqa: PLC0415
+    if (file is not None) + from_glue + (source is not None) != 1:
+        raise InvalidInput(
+            "An import is of a FILE or of a live registry.", remedy="Give one of FILE, --from-glue and --from-confluent."
+        )
+    if registry is not None and not from_glue:
+        raise InvalidInput("--registry chooses one of Glue's registries.", remedy="Give it with --from-glue.")
+    if source is None:
+        from penstock.cli.registry_files import import_file, import_glue  # noqa: PLC0415
 
-        import_file(file, home, store_url, as_json=as_json)
+        if file is not None:
+            import_file(file, home, store_url, as_json=as_json)
+        else:
+            import_glue(registry, home, store_url, as_json=as_json)
         return
-    if source is None or not target:
+    if not target:
         raise InvalidInput("The target is missing.", remedy='Give --to, or run: eval "$(penstock env)"')
     console = Console(stderr=True)
     with console.status("Reading the source's subjects") as status:
@@ -103,13 +115,12 @@ def import_command(
             progress=lambda subject, done, total: status.update(f"{done} of {total} subjects: {subject}"),
         ).run()
     click.echo(json.dumps(asdict(report), indent=2) if as_json else _told(report))
-    if report.differences:
-        shown = "\n".join(f"- {difference}" for difference in report.differences[:_SHOWN])
-        more = f"\n- and {len(report.differences) - _SHOWN} more" if len(report.differences) > _SHOWN else ""
-        raise DataProblem(
-            f"{len(report.differences)} versions differ between the source and the target:\n{shown}{more}\n",
-            remedy="Import into an empty context with --context, or delete what is in the way, and run it again.",
-        )
+    raise_differences(
+        report.differences,
+        "between the source and the target",
+        remedy="What the source got meanwhile comes with another run; for all else import into an empty context "
+        "with --context, or delete what is in the way.",
+    )
 
 
 def _told(report: ImportReport) -> str:

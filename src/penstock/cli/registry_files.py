@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import IO
 
 import click
+from rich.console import Console
 
+from penstock.cli.differences import raise_differences
 from penstock.cli.stores import opened_store
 from penstock.client.glue_export import glue_records
-from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem
+from penstock.errors import AlreadyExists, EnvironmentProblem
 from penstock.registry.service import RegistryService
-from penstock.registry.transfer import exported, import_lines, written
+from penstock.registry.transfer import TransferReport, compared, exported, import_lines, import_records, written
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry import SqlRegistryStore
 
-__all__ = ["export_glue", "export_store", "import_file", "show_audit"]
-
-_SHOWN = 20
+__all__ = ["export_glue", "export_store", "import_file", "import_glue", "show_audit"]
 
 
 def export_store(file: Path, registry: str | None, home: Path | None, store_url: str | None) -> None:
@@ -41,18 +41,46 @@ def import_file(file: Path, home: Path | None, store_url: str | None, *, as_json
         migrate(database)
         store = SqlRegistryStore(database)
         report = import_lines(store, RegistryService(store), stack.enter_context(_reading(file)))
+    _tell(report, as_json=as_json)
+    raise_differences(
+        report.differences,
+        "between the file and the store",
+        remedy="Import into an empty store, or delete what is in the way, and run it again.",
+    )
+
+
+def import_glue(registry: str | None, home: Path | None, store_url: str | None, *, as_json: bool) -> None:
+    """Add what the live Glue service has to the store, then read it once more and compare.
+
+    What is there already stays, so that an import that was stopped goes on where it is started again. :class:`DataProblem`
+    where the store has something else at the end, which may be what was changed meanwhile.
+    """
+    with opened_store(home, store_url, existing=False) as database:
+        migrate(database)
+        store = SqlRegistryStore(database)
+        service = RegistryService(store)
+        with Console(stderr=True).status("Copying") as status:
+            copied = import_records(store, service, glue_records(registry))
+            status.update("Comparing")
+            report = compared(store, service, glue_records(registry))
+    report.added = copied.added
+    # What could not be copied says more than that it is not there.
+    report.differences[:0] = [each for each in copied.differences if each not in report.differences]
+    _tell(report, as_json=as_json)
+    raise_differences(
+        report.differences,
+        "between the source and the store",
+        remedy="What the source got meanwhile comes with another run; for all else import into an empty store, or delete "
+        "what is in the way.",
+    )
+
+
+def _tell(report: TransferReport, *, as_json: bool) -> None:
     if as_json:
         found = {"versions": report.versions, "added": report.added, "differences": report.differences}
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo(f"{report.versions} versions: {report.added} added, {report.versions - report.added} not.")
-    if report.differences:
-        shown = "\n".join(f"- {difference}" for difference in report.differences[:_SHOWN])
-        more = f"\n- and {len(report.differences) - _SHOWN} more" if len(report.differences) > _SHOWN else ""
-        raise DataProblem(
-            f"{len(report.differences)} differences between the file and the store:\n{shown}{more}\n",
-            remedy="Import into an empty store, or delete what is in the way, and run it again.",
-        )
 
 
 def show_audit(home: Path | None, store_url: str | None, *, resource: str | None, count: int, as_json: bool) -> None:

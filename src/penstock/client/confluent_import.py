@@ -77,7 +77,7 @@ class ConfluentImport:
         self._modes: dict[str, str | None] = {}
         self._switched: set[str] = set()
         self._refused: dict[Place, str] = {}
-        self._given: dict[Place, dict[str, Any]] = {}
+        self._given: dict[Place, dict[str, Any] | None] = {}
         self._held: dict[Place, dict[str, Any] | None] = {}
 
     def run(self) -> ImportReport:
@@ -97,25 +97,39 @@ class ConfluentImport:
                 for index, subject in enumerate(subjects):
                     self._progress(subject, index, len(subjects))
                     self._copy_all([(subject, number) for number in places[subject][0]], report, readers)
+                for subject in places:
+                    self._level(subject, report)
+                self._delete([(subject, number) for subject, (_, deleted) in places.items() for number in deleted], report)
             finally:
                 self._restore_modes()
-            self._finish(places, report, readers)
+            report.versions = sum(len(numbers) for numbers, _ in places.values())
+            report.differences.extend(self._changed_meanwhile(places))
+            report.differences.extend(self._compare(places, readers))
         return report
 
-    def _finish(
-        self, places: dict[str, tuple[list[int], list[int]]], report: ImportReport, readers: ThreadPoolExecutor
-    ) -> None:
-        report.versions = sum(len(numbers) for numbers, _ in places.values())
-        for subject in places:
-            self._level(subject, report)
-        self._delete([(subject, number) for subject, (_, deleted) in places.items() for number in deleted], report)
-        report.differences.extend(self._compare(places, readers))
+    def _changed_meanwhile(self, places: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
+        """What the source's lists say otherwise than when the import began: the API has no moment at which all holds."""
+        now = [name for name in self._subjects() if name.startswith(self._prefix)]
+        for subject in dict.fromkeys((*places, *now)):
+            try:
+                numbers, deleted = self._numbers(subject) if subject in now else ([], [])
+            except NotFound:
+                numbers, deleted = [], []
+            before, before_deleted = places.get(subject, ([], []))
+            for number in sorted({*before, *numbers}):
+                if (number in before) != (number in numbers):
+                    what = "came into the source meanwhile" if number in numbers else "left the source meanwhile"
+                    yield Difference(subject=subject, version=number, what=what)
+                elif (number in before_deleted) != (number in deleted):
+                    yield Difference(
+                        subject=subject, version=number, what="was deleted or brought back in the source meanwhile"
+                    )
 
     def _copy_all(self, places: Sequence[Place], report: ImportReport, readers: ThreadPoolExecutor) -> None:
         """Versions are written one by one, each behind what it refers to, and read ahead many at a time."""
         for start in range(0, len(places), _AHEAD):
             chunk = places[start : start + _AHEAD]
-            self._given = dict(zip(chunk, readers.map(self._read, chunk), strict=True))
+            self._given = dict(zip(chunk, readers.map(self._read_if_there, chunk), strict=True))
             self._held = dict(zip(chunk, readers.map(self._there, chunk), strict=True))
             for place in chunk:
                 self._copy(place, report, ())
@@ -125,7 +139,9 @@ class ConfluentImport:
             return
         if place in above or len(above) >= _MAX_DEPTH:
             raise DataProblem(f"{self._source.url}: the references of subject {place[0]} version {place[1]} do not end.")
-        given = self._given.get(place) or self._read(place)
+        given = self._given[place] if place in self._given else self._read_if_there(place)
+        if given is None:
+            return
         for item in given.get("references") or ():
             self._copy((_seen_from(place[0], item["subject"]), item["version"]), report, (*above, place))
         self._done.add(place)
@@ -151,6 +167,13 @@ class ConfluentImport:
         ):
             raise EnvironmentProblem(f"{self._source.url}: subject {place[0]} version {place[1]} is no schema.")
         return answer
+
+    def _read_if_there(self, place: Place) -> dict[str, Any] | None:
+        """None where it left the source since it was listed."""
+        try:
+            return self._read(place)
+        except NotFound:
+            return None
 
     def _there(self, place: Place) -> dict[str, Any] | None:
         path = f"/subjects/{_quoted(self._renamed(place[0]))}/versions/{place[1]}?deleted=true"
@@ -195,10 +218,18 @@ class ConfluentImport:
         except NotFound:
             return
         level = answer.get("compatibilityLevel") if isinstance(answer, dict) else None
-        if isinstance(level, str):
-            body = dumps({"compatibility": level}).encode()
-            self._target.request("PUT", f"/config/{_quoted(self._renamed(subject))}", body)
-            report.levels += 1
+        path = f"/config/{_quoted(self._renamed(subject))}"
+        try:
+            there = self._target.request("GET", path).get("compatibilityLevel")
+        except NotFound:
+            there = None
+        if isinstance(level, str) and level != there:
+            try:
+                self._target.request("PUT", path, dumps({"compatibility": level}).encode())
+                report.levels += 1
+            except InvalidInput as error:
+                what = f"its compatibility level {level} is refused: {error.message}"
+                report.differences.append(Difference(subject=subject, version=0, what=what))
 
     def _delete(self, places: Sequence[Place], report: ImportReport) -> None:
         """Referring versions go before those that they refer to: what is refused is tried again while others go."""
@@ -229,7 +260,9 @@ class ConfluentImport:
                     yield Difference(subject=subject, version=number, what=what)
 
     def _difference(self, place: Place, deleted: bool) -> str | None:
-        given = self._read(place)
+        given = self._read_if_there(place)
+        if given is None:
+            return None  # which is said already
         lost = [name for name in ("metadata", "ruleSet") if given.get(name)]
         if lost:
             return f"it has {' and '.join(lost)}, which the target does not keep"

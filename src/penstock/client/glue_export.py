@@ -1,17 +1,21 @@
 """A live Glue registry, AWS's or another server's, as the records of an export (:mod:`penstock.registry.transfer`).
 
 The records have what Glue's API gives: ids, numbers and status of versions, metadata, tags, compatibility. Deleted versions,
-and why one was refused, are not among it.
+and why one was refused, are not among it. The API has no moment at which all of it holds: what is changed while it is read
+comes as it was when its turn came, and what is deleted meanwhile is left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from penstock.client.connection import calls, open_client
+from penstock.errors import NotFound
 
 __all__ = ["glue_records"]
 
 _PAGE = 100
+_READERS = 8
 _INCOMPATIBILITY = "penstock:"  # metadata that a server adds itself
 
 
@@ -19,34 +23,52 @@ def glue_records(registry: str | None = None, *, endpoint_url: str | None = None
     """Records of all registries, or of one.
 
     Region, credentials and, without ``endpoint_url``, the endpoint come from the usual places of any AWS client. Raises the
-    errors of :func:`penstock.client.connection.calls`.
+    errors of :func:`penstock.client.connection.calls`, :class:`NotFound` for a ``registry`` that is not there.
     """
     glue = open_client("glue", endpoint_url=endpoint_url, attempts=10)
-    for found in _pages(glue, "registries", glue.list_registries, "Registries", {}):
-        name = found["RegistryName"]
-        if registry in (None, name):
-            yield {
-                "kind": "registry",
-                "name": name,
-                "description": found.get("Description"),
-                "created": _time(found.get("CreatedTime")),
-                "updated": _time(found.get("UpdatedTime") or found.get("CreatedTime")),
-                "tags": _tags(glue, found["RegistryArn"]),
-            }
-            schemas = _pages(
-                glue, f"schemas of {name}", glue.list_schemas, "Schemas", {"RegistryId": {"RegistryName": name}}
-            )
-            for schema in schemas:
-                yield from _schema(glue, name, schema["SchemaName"])
+    if registry is not None:
+        with calls(glue, f"registry {registry}"):
+            glue.get_registry(RegistryId={"RegistryName": registry})
+    with ThreadPoolExecutor(_READERS, thread_name_prefix="penstock-glue") as readers:
+        for found in _pages(glue, "registries", glue.list_registries, "Registries", {}):
+            if registry in (None, found["RegistryName"]):
+                yield from _registry(glue, found, readers)
 
 
-def _schema(glue: Any, registry: str, name: str) -> Iterator[dict[str, Any]]:
-    schema_id = {"RegistryName": registry, "SchemaName": name}
+def _registry(glue: Any, found: Mapping[str, Any], readers: ThreadPoolExecutor) -> Iterator[dict[str, Any]]:
+    name = found["RegistryName"]
+    try:
+        tags = _tags(glue, found["RegistryArn"])
+    except NotFound:
+        return
+    yield {
+        "kind": "registry",
+        "name": name,
+        "description": found.get("Description"),
+        "created": _time(found.get("CreatedTime")),
+        "updated": _time(found.get("UpdatedTime") or found.get("CreatedTime")),
+        "tags": tags,
+    }
+    schemas = _pages(glue, f"schemas of {name}", glue.list_schemas, "Schemas", {"RegistryId": {"RegistryName": name}})
+    for schema in schemas:
+        schema_id = {"RegistryName": name, "SchemaName": schema["SchemaName"]}
+        try:
+            yield _schema(glue, schema_id)
+            heads = _versions(glue, schema_id)
+        except NotFound:
+            continue
+        for start in range(0, len(heads), _PAGE):
+            read = readers.map(lambda head: _version(glue, head), heads[start : start + _PAGE])
+            yield from ({**record, "registry": name, "schema": schema["SchemaName"]} for record in read if record)
+
+
+def _schema(glue: Any, schema_id: Mapping[str, str]) -> dict[str, Any]:
+    name = schema_id["SchemaName"]
     with calls(glue, f"schema {name}"):
         schema = glue.get_schema(SchemaId=schema_id)
-    yield {
+    return {
         "kind": "schema",
-        "registry": registry,
+        "registry": schema_id["RegistryName"],
         "name": name,
         "data_format": schema["DataFormat"],
         "compatibility": schema["Compatibility"],
@@ -57,25 +79,35 @@ def _schema(glue: Any, registry: str, name: str) -> Iterator[dict[str, Any]]:
         "updated": _time(schema.get("UpdatedTime") or schema.get("CreatedTime")),
         "tags": _tags(glue, schema["SchemaArn"]),
     }
-    heads = _pages(glue, f"versions of {name}", glue.list_schema_versions, "Schemas", {"SchemaId": schema_id})
-    for head in sorted(heads, key=lambda head: head["VersionNumber"]):
-        with calls(glue, f"version {head['VersionNumber']} of schema {name}"):
+
+
+def _versions(glue: Any, schema_id: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
+    what = f"versions of {schema_id['SchemaName']}"
+    heads = _pages(glue, what, glue.list_schema_versions, "Schemas", {"SchemaId": schema_id})
+    return sorted(heads, key=lambda head: head["VersionNumber"])
+
+
+def _version(glue: Any, head: Mapping[str, Any]) -> dict[str, Any] | None:
+    """None where it was deleted since it was listed."""
+    try:
+        with calls(glue, f"schema version {head['SchemaVersionId']}"):
             version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
-        yield {
-            "kind": "version",
-            "registry": registry,
-            "schema": name,
-            "id": version["SchemaVersionId"],
-            "serial": 0,
-            "number": version["VersionNumber"],
-            "status": "AVAILABLE" if version["Status"] == "AVAILABLE" else "FAILURE",
-            "created": _time(version.get("CreatedTime")),
-            "deleted": None,
-            "definition": version["SchemaDefinition"],
-            "references": [],
-            "verdict": None,
-            "metadata": list(_metadata(glue, version["SchemaVersionId"])),
-        }
+        metadata = list(_metadata(glue, version["SchemaVersionId"]))
+    except NotFound:
+        return None
+    return {
+        "kind": "version",
+        "id": version["SchemaVersionId"],
+        "serial": 0,
+        "number": version["VersionNumber"],
+        "status": "AVAILABLE" if version["Status"] == "AVAILABLE" else "FAILURE",
+        "created": _time(version.get("CreatedTime")),
+        "deleted": None,
+        "definition": version["SchemaDefinition"],
+        "references": [],
+        "verdict": None,
+        "metadata": metadata,
+    }
 
 
 def _metadata(glue: Any, version_id: str) -> Iterator[dict[str, Any]]:

@@ -25,12 +25,13 @@ from penstock.registry.model import (
     Schema,
     SchemaKey,
     Version,
+    VersionHead,
 )
 from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 
-__all__ = ["HEADER", "TransferReport", "exported", "import_lines", "written"]
+__all__ = ["HEADER", "TransferReport", "compared", "exported", "import_lines", "import_records", "written"]
 
 HEADER = {"kind": "header", "format": "penstock-registry", "version": 1}
 _MAX_LINE = 16_000_000
@@ -77,6 +78,22 @@ def import_lines(store: RegistryStore, service: RegistryService, lines: Iterable
     no export, or not all of one.
     """
     return _Import(store, service).run(lines)
+
+
+def import_records(store: RegistryStore, service: RegistryService, records: Iterable[Mapping[str, Any]]) -> TransferReport:
+    """:func:`import_lines` of records that come from elsewhere than a file."""
+    importing = _Import(store, service)
+    for record in records:
+        importing.take(record)
+    return importing.finish()
+
+
+def compared(store: RegistryStore, service: RegistryService, records: Iterable[Mapping[str, Any]]) -> TransferReport:
+    """Where the store has something else than ``records`` of registries, schemas and versions; nothing is written.
+
+    All of a schema's versions follow it. What its schema has in the store beyond them is a difference too.
+    """
+    return _Comparison(store, service).run(records)
 
 
 def _registry(store: RegistryStore, item: Registry) -> Iterator[dict[str, Any]]:
@@ -172,7 +189,7 @@ class _Import:
                 continue
             counts[kind] += 1
             try:
-                self._take(kind, record)
+                self.take(record)
             except (KeyError, TypeError, ValueError) as error:
                 raise DataProblem(
                     f"Line {number} is no {kind} of an export: {error!r}.", remedy="Export it again."
@@ -182,10 +199,11 @@ class _Import:
                 "The export was cut: its last line is missing, or lines before it.",
                 remedy="Export it again. What was read so far is imported, and a second import goes on from there.",
             )
-        self._finish()
-        return self._report
+        return self.finish()
 
-    def _take(self, kind: str, record: Mapping[str, Any]) -> None:
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Add what a record holds; :class:`KeyError`, :class:`TypeError`, :class:`ValueError` for what is none."""
+        kind = record["kind"]
         if kind == "policy":
             self._take_policy(record)
         elif kind == "registry":
@@ -194,7 +212,7 @@ class _Import:
             self._take_schema(record)
         elif kind == "version":
             self._report.versions += 1
-            version, metadata = self._read_version(record)
+            version, metadata = _read_version(self._service, record)
             try:
                 self._add(version, metadata)
             except MissingReference:
@@ -203,7 +221,8 @@ class _Import:
         else:
             raise ValueError(kind)
 
-    def _finish(self) -> None:
+    def finish(self) -> TransferReport:
+        """Add what waited for something that came later."""
         while self._deferred:
             waiting, self._deferred = self._deferred, []
             for version, metadata in waiting:
@@ -215,7 +234,8 @@ class _Import:
             if len(self._deferred) == len(waiting):
                 for version, _ in self._deferred:
                     self._differ(version, str(last))
-                return
+                break
+        return self._report
 
     def _take_policy(self, record: Mapping[str, Any]) -> None:
         mode = record["compatibility"]
@@ -245,17 +265,7 @@ class _Import:
                 return
 
     def _take_schema(self, record: Mapping[str, Any]) -> None:
-        mode = record["compatibility"]
-        schema = Schema(
-            key=SchemaKey(record["registry"], record["name"]),
-            data_format=record["data_format"],
-            compatibility=None if mode is None else CompatibilityMode(mode),
-            description=record["description"],
-            checkpoint=record["checkpoint"],
-            next_number=record["next_number"],
-            created=_time(record["created"]),
-            updated=_time(record["updated"]),
-        )
+        schema = _read_schema(record)
         try:
             self._store.add_schema(schema, None, record["tags"])
         except SchemaExists:
@@ -266,28 +276,6 @@ class _Import:
                     f"{stored.compatibility or 'inherited'} here, {schema.data_format} "
                     f"{schema.compatibility or 'inherited'} in the export."
                 )
-
-    def _read_version(self, record: Mapping[str, Any]) -> tuple[Version, list[Metadata]]:
-        key = SchemaKey(record["registry"], record["schema"])
-        verdict, deleted = record["verdict"], record["deleted"]
-        version = Version(
-            id=str(record["id"]),
-            key=key,
-            number=_bounded(record["number"]),
-            status=record["status"],
-            data_format=self._service.schemas.get(key).data_format,
-            created=_time(record["created"]),
-            serial=int(record["serial"]),
-            deleted=None if deleted is None else _time(deleted),
-            definition=record["definition"],
-            fingerprint="",
-            verdict=None if verdict is None else _verdict(verdict),
-            references=tuple(Reference(**reference) for reference in record["references"]),
-        )
-        pairs = [
-            Metadata(key=pair["key"], value=pair["value"], created=_time(pair["created"])) for pair in record["metadata"]
-        ]
-        return version, pairs
 
     def _add(self, version: Version, metadata: list[Metadata]) -> None:
         try:
@@ -336,8 +324,77 @@ class _Import:
         return None
 
     def _differ(self, version: Version, why: str) -> None:
-        key = version.key
-        self._report.differences.append(f"Version {version.number} of schema {key.name} in registry {key.registry}: {why}")
+        self._report.differences.append(f"{_named(version)}: {why}")
+
+
+class _Comparison:
+    def __init__(self, store: RegistryStore, service: RegistryService) -> None:
+        self._store = store
+        self._service = service
+        self._report = TransferReport()
+        self._unseen: dict[str, VersionHead] = {}
+
+    def run(self, records: Iterable[Mapping[str, Any]]) -> TransferReport:
+        for record in records:
+            if record["kind"] == "version":
+                self._report.versions += 1
+                self._version(record)
+            else:
+                self._end_of_schema()
+                self._registry(record) if record["kind"] == "registry" else self._schema(record)
+        self._end_of_schema()
+        return self._report
+
+    def _registry(self, record: Mapping[str, Any]) -> None:
+        name = record["name"]
+        stored = self._store.get_registry(name)
+        if stored is None:
+            self._say(f"Registry {name} is not here.")
+        elif (stored.description, self._store.get_tags(registry_resource(name))) != (record["description"], record["tags"]):
+            self._say(f"Registry {name} has another description or other tags here.")
+
+    def _schema(self, record: Mapping[str, Any]) -> None:
+        wanted = _read_schema(record)
+        name = f"Schema {wanted.key.name} in registry {wanted.key.registry}"
+        stored = self._store.get_schema(wanted.key)
+        if stored is None:
+            self._say(f"{name} is not here.")
+            return
+        for what in ("data_format", "compatibility", "checkpoint", "description"):
+            here, there = getattr(stored, what), getattr(wanted, what)
+            if here != there:
+                self._say(f"{name} has {what.replace('_', ' ')} {here or 'none'} here, {there or 'none'} in the source.")
+        if self._store.get_tags(schema_resource(wanted.key)) != record["tags"]:
+            self._say(f"{name} has other tags here.")
+        after: int | None = None
+        while heads := self._store.list_versions(wanted.key, after, _PAGE, deleted=True):
+            self._unseen.update((head.id, head) for head in heads)
+            after = heads[-1].number
+
+    def _version(self, record: Mapping[str, Any]) -> None:
+        stored = self._store.get_version(str(record["id"]))
+        self._unseen.pop(str(record["id"]), None)
+        if stored is None or self._store.get_schema(SchemaKey(record["registry"], record["schema"])) is None:
+            self._say(
+                f"Version {record['number']} of schema {record['schema']} in registry {record['registry']} is not here, "
+                f"with id {record['id']}."
+            )
+            return
+        wanted, metadata = _read_version(self._service, record)
+        for what in ("key", "number", "status", "definition", "created", "deleted"):
+            if getattr(stored, what) != getattr(wanted, what):
+                self._say(f"{_named(wanted)}: its {what} is another one here.")
+        pairs = {(pair.key, pair.value) for pair in self._store.list_metadata(wanted.id)}
+        if pairs != {(pair.key, pair.value) for pair in metadata}:
+            self._say(f"{_named(wanted)}: its metadata is other here.")
+
+    def _end_of_schema(self) -> None:
+        for head in self._unseen.values():
+            self._say(f"{_named(head)}: it is here, and not in the source.")
+        self._unseen = {}
+
+    def _say(self, difference: str) -> None:
+        self._report.differences.append(difference)
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -359,6 +416,45 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield number, record
         elif record != HEADER:
             raise DataProblem("The export is of another kind or version.", remedy=remedy)
+
+
+def _named(version: VersionHead) -> str:
+    return f"Version {version.number} of schema {version.key.name} in registry {version.key.registry}"
+
+
+def _read_schema(record: Mapping[str, Any]) -> Schema:
+    mode = record["compatibility"]
+    return Schema(
+        key=SchemaKey(record["registry"], record["name"]),
+        data_format=record["data_format"],
+        compatibility=None if mode is None else CompatibilityMode(mode),
+        description=record["description"],
+        checkpoint=record["checkpoint"],
+        next_number=record["next_number"],
+        created=_time(record["created"]),
+        updated=_time(record["updated"]),
+    )
+
+
+def _read_version(service: RegistryService, record: Mapping[str, Any]) -> tuple[Version, list[Metadata]]:
+    key = SchemaKey(record["registry"], record["schema"])
+    verdict, deleted = record["verdict"], record["deleted"]
+    version = Version(
+        id=str(record["id"]),
+        key=key,
+        number=_bounded(record["number"]),
+        status=record["status"],
+        data_format=service.schemas.get(key).data_format,
+        created=_time(record["created"]),
+        serial=int(record["serial"]),
+        deleted=None if deleted is None else _time(deleted),
+        definition=record["definition"],
+        fingerprint="",
+        verdict=None if verdict is None else _verdict(verdict),
+        references=tuple(Reference(**reference) for reference in record["references"]),
+    )
+    pairs = [Metadata(key=pair["key"], value=pair["value"], created=_time(pair["created"])) for pair in record["metadata"]]
+    return version, pairs
 
 
 def _verdict(value: Mapping[str, Any]) -> CompatibilityVerdict:

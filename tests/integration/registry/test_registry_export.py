@@ -9,13 +9,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from penstock.cli.main import cli
-from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
+from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput, NotFound
+from penstock.registry.transfer import TransferReport, import_records
+from penstock.store.sql.registry import SqlRegistryStore
 from penstock.testing.server import RunningServer, running_server
 
 SCHEMA = {"RegistryName": "r", "SchemaName": "s"}
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
 BROKEN = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}'
+
+
+class Killed(Exception):
+    pass
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +46,11 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
-def told(server: RunningServer) -> list[dict[str, Any]]:
+def told(server: RunningServer, schema_id: dict[str, str] = SCHEMA) -> list[dict[str, Any]]:
     """All that Glue's interface tells of the schema's versions."""
     glue = server.client("glue")
     found = []
-    for head in sorted(glue.list_schema_versions(SchemaId=SCHEMA)["Schemas"], key=lambda head: head["VersionNumber"]):
+    for head in sorted(glue.list_schema_versions(SchemaId=schema_id)["Schemas"], key=lambda head: head["VersionNumber"]):
         version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
         del version["ResponseMetadata"]
         metadata = glue.query_schema_version_metadata(SchemaVersionId=head["SchemaVersionId"])["MetadataInfoMap"]
@@ -74,6 +80,55 @@ def test_an_export_of_a_running_server_is_the_same_registry_elsewhere(
         assert glue.get_tags(ResourceArn=schema["RegistryArn"])["Tags"] == {"a": "b"}
         again_registered = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=V2)
         assert again_registered["VersionNumber"] == 3
+
+
+def test_a_live_glue_registry_is_imported_and_compared(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    glue = server.client("glue")
+    chosen = {"RegistryName": "live", "SchemaName": "s"}
+    glue.create_registry(RegistryName="live")
+    made = glue.create_schema(
+        RegistryId={"RegistryName": "live"}, SchemaName="s", DataFormat="AVRO", Compatibility="BACKWARD", SchemaDefinition=V1
+    )
+    glue.create_schema(RegistryId={"RegistryName": "live"}, SchemaName="gone", DataFormat="AVRO", Compatibility="NONE")
+    home = tmp_path / "home"
+    command = ("registry", "import", "--from-glue", "--registry", "live", "--home", home)
+
+    def stopped(version: Any, *_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlRegistryStore, "add_version", stopped)
+        with pytest.raises(Killed):
+            run(*command)
+
+    def copying(store: Any, service: Any, records: Any) -> TransferReport:
+        report = import_records(store, service, records)
+        # While it is read, and read again: another version, another compatibility, more metadata, a schema gone.
+        glue.register_schema_version(SchemaId=chosen, SchemaDefinition=V2)
+        pair = {"MetadataKey": "k", "MetadataValue": "late"}
+        glue.put_schema_version_metadata(SchemaVersionId=made["SchemaVersionId"], MetadataKeyValue=pair)
+        glue.delete_schema(SchemaId={**chosen, "SchemaName": "gone"})
+        return report
+
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.cli.registry_files.import_records", copying)
+        with pytest.raises(DataProblem, match=r"2 differences(?s:.*)its metadata is other(?s:.*)Version 2 .* is not here"):
+            run(*command)
+    assert "2 versions: 1 added, 1 not." in run(*command).output
+    with running_server(home) as other:
+        assert told(other, chosen) == told(server, chosen)
+    glue.update_schema(SchemaId=chosen, Compatibility="FULL", SchemaVersionNumber={"VersionNumber": 2})
+    with pytest.raises(DataProblem, match="has compatibility BACKWARD here, FULL in the source"):
+        run(*command)
+    with pytest.raises(NotFound, match="missing"):
+        run("registry", "import", "--from-glue", "--registry", "missing", "--home", home)
+    with pytest.raises(InvalidInput, match="FILE or"):
+        run("registry", "import", "--from-glue", "--from-confluent", "http://x", "--home", home)
+    glue.delete_registry(RegistryId={"RegistryName": "live"})
 
 
 def test_what_is_in_the_way_ends_with_an_error(server: RunningServer, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from penstock.client.confluent_import import ConfluentImport
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "api"))
-from confluent_face import BROKEN, V1, V2, Face
+from confluent_face import BROKEN, V1, V2, V3, Face
 
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
 
@@ -91,6 +91,39 @@ def test_gives_a_mode_back(source, target):
     target.put("/mode/:.:", mode="READONLY")
     ConfluentImport(Reaching(source), Reaching(target), prefix="a-user").run()
     assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
+
+
+def test_a_level_that_the_target_refuses_is_told(source, target):
+    ConfluentImport(Reaching(source), Reaching(target)).run()
+    source.put("/config/used", compatibility="FORWARD")
+    target.put("/mode/:.:", mode="READONLY")
+    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+    assert [(each.subject, each.version) for each in report.differences] == [("used", 0)]
+    assert "FORWARD is refused" in str(report.differences[0])
+
+
+def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
+    changes = [
+        lambda: source.register("used", V3),
+        lambda: source.delete("/subjects/a-user"),
+        lambda: source.delete("/subjects/gone?permanent=true"),
+        lambda: source.register("new", V1),
+    ]
+
+    def progress(*_):
+        while changes:
+            changes.pop(0)()
+
+    report = ConfluentImport(Reaching(source), Reaching(target), progress=progress, context="x").run()
+    assert {(each.subject, each.version, each.what) for each in report.differences} == {
+        ("used", 3, "came into the source meanwhile"),
+        ("a-user", 1, "was deleted or brought back in the source meanwhile"),
+        ("gone", 1, "left the source meanwhile"),
+        ("new", 1, "came into the source meanwhile"),
+    }
+    # Another run brings what came.
+    report = ConfluentImport(Reaching(source), Reaching(target), context="x").run()
+    assert (report.differences, report.copied) == ([], 2)
 
 
 def test_moves_subjects_into_a_context(source, target):

@@ -8,7 +8,7 @@ from test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, ref
 from penstock.errors import DataProblem
 from penstock.registry.model import Policy, SchemaKey
 from penstock.registry.service import RegistryService
-from penstock.registry.transfer import exported, import_lines, written
+from penstock.registry.transfer import compared, exported, import_lines, import_records, written
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
@@ -161,3 +161,36 @@ def test_a_reference_that_the_file_does_not_hold_is_said(source, target):
         "Version 1 of schema m-person",
     ]
     assert target[0].get_schema(SchemaKey("r", "a-team")).latest is None
+
+
+def test_a_comparison_tells_every_kind_of_difference(source, target):
+    def records():
+        return (record for record in exported(source[0]) if record["kind"] != "policy")
+
+    store, service = target
+    assert any("Registry r is not here" in each for each in compared(store, service, records()).differences)
+    import_records(store, service, records())
+    report = compared(store, service, records())
+    assert (report.versions, report.added, report.differences) == (7, 0, [])
+    service.registries.update("empty", description="x")
+    service.tags.add("arn:aws:glue:us-east-1:000000000000:schema/r/s", {"more": "x"})
+    service.schemas.update(KEY, compatibility=CompatibilityMode.FULL, checkpoint=1, description="y")
+    service.metadata.put(service.versions.get_numbered(KEY, 3), "k", "x")
+    mine = service.versions.register(KEY, record(a="int", mine=("int", 0)), checked=False)
+    service.deletion.soft(KEY, 3)
+    service.schemas.delete(SchemaKey("r", "a-team"))
+    found = compared(store, service, records()).differences
+    expected = [
+        "Registry empty has another description or other tags here.",
+        "Schema a-team in registry r is not here.",
+        "Version 1 of schema a-team in registry r is not here, with id",
+        "Schema s in registry r has compatibility FULL here, BACKWARD in the source.",
+        "Schema s in registry r has checkpoint 1 here, 3 in the source.",
+        "Schema s in registry r has description y here, none in the source.",
+        "Schema s in registry r has other tags here.",
+        "Version 3 of schema s in registry r: its deleted is another one here.",
+        "Version 3 of schema s in registry r: its metadata is other here.",
+        f"Version {mine.number} of schema s in registry r: it is here, and not in the source.",
+    ]
+    assert {text for text in expected if not any(each.startswith(text) for each in found)} == set()
+    assert len(found) == len(expected)
