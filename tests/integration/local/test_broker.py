@@ -10,11 +10,11 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
-from polling import eventually
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.broker import Broker, client_settings
 from penstock.local.ports import answers, free_ports
+from penstock.testing.polling import eventually
 
 pytestmark = pytest.mark.jvm
 PASSWORD = "c0rrect-horse_battery"

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from polling import alive, eventually
 
 from penstock.errors import EnvironmentProblem
 from penstock.local import leash
 from penstock.local.child import Child, Service, tail
+from penstock.testing.polling import alive, eventually
 
 # Ignores SIGTERM, has a child that does too, and writes both process ids.
 STUBBORN = """

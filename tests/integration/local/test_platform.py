@@ -15,7 +15,6 @@ import boto3
 import psutil
 import pytest
 from confluent_kafka import Producer
-from polling import alive, descendants, eventually
 
 from penstock.local.broker import client_settings
 from penstock.local.instance import Instance
@@ -23,6 +22,7 @@ from penstock.local.platform import Platform
 from penstock.local.ports import answers, free_ports
 from penstock.local.supervisor import RestartPolicy
 from penstock.settings.home import Home, PlatformConfig
+from penstock.testing.polling import alive, descendants, eventually
 
 pytestmark = pytest.mark.jvm
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from polling import alive, eventually
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.child import Service
 from penstock.local.supervisor import RestartPolicy, Supervisor
+from penstock.testing.polling import alive, eventually
 
 # Says in a common diary when it starts and ends, and waits.
 PART = """

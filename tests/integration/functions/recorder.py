@@ -1,0 +1,53 @@
+"""The function of these tests: writes what it gets to a file, and fails where the environment says so."""
+
+import base64
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+OUT = Path(os.environ["OUT"])
+
+
+def entries(event):
+    if "Records" in event:
+        for each in event["Records"]:
+            place = each["eventID"].partition(":")
+            yield place[0], each["kinesis"]["sequenceNumber"], base64.b64decode(each["kinesis"]["data"]).decode()
+    for name, group in event.get("records", {}).items():
+        for each in group:
+            yield name, each["offset"], base64.b64decode(each["value"] or "").decode(errors="replace")
+
+
+def note(name, lines):
+    # One write an invocation: a kill leaves whole lines.
+    with (OUT / name).open("a") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def handler(event, context):
+    found = list(entries(event))
+    note("begun", [{"id": context.aws_request_id, "pid": os.getpid(), "count": len(found)}])
+    for _, _, value in found:
+        if os.environ.get("POISON") and os.environ["POISON"] in value:
+            raise ValueError(f"poison in {value}")
+        if value == os.environ.get("KILLER") and not (OUT / "killed").exists():
+            (OUT / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while (OUT / "hold").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    note("done", [{"p": p, "o": o, "v": v} for p, o, v in found])
+    return {}
+
+
+def reporting(event, context):
+    """Reports the records that are poison, and does the others."""
+    failed = []
+    for (name, offset, value), key in zip(entries(event), range(10**9), strict=False):
+        if os.environ["POISON"] in value:
+            failed.append({"itemIdentifier": {"partition": name, "offset": offset}})
+        elif not failed:
+            note("done", [{"p": name, "o": offset, "v": value, "n": key}])
+    return {"batchItemFailures": failed}
