@@ -1,0 +1,104 @@
+"""Which Avro type a shape of scalars gets, and which types of a registered schema have room for it."""
+
+from penstock.schema.avro.model import AvroType, EnumType, FixedType, PrimitiveType, describe
+from penstock.schema.infer.rules import InferenceRules
+from penstock.schema.infer.shape import Shape
+
+__all__ = ["contradiction", "described", "holds", "simple", "takes"]
+
+_PRECISION = 38  # what Spark, Hive and Athena hold
+
+
+def simple(shape: Shape, rules: InferenceRules) -> AvroType | None:
+    """The one type of scalars that keeps them all as they are; None where there is none."""
+    scalars = shape.scalars
+    if shape.decimal is not None:
+        whole, scale = shape.decimal
+        if scalars or whole + scale > _PRECISION:
+            return None
+        return PrimitiveType(name="bytes", props={"logicalType": "decimal", "precision": _PRECISION, "scale": scale})
+    if scalars and scalars <= {"int", "long", "wide"}:
+        fractions = rules.whole_numbers == "double"
+        return None if fractions and "wide" in scalars else PrimitiveType(name="double" if fractions else "long")
+    if scalars and scalars <= {"int", "long", "double"}:
+        return PrimitiveType(name="double")
+    if scalars and scalars <= {"string", "uuid-text"}:
+        return PrimitiveType(name="string")
+    return _TYPES.get(next(iter(scalars))) if len(scalars) == 1 else None
+
+
+def _logical(name: str, logical: str) -> PrimitiveType:
+    return PrimitiveType(name=name, props={"logicalType": logical})
+
+
+_TYPES: dict[str, AvroType] = {
+    "boolean": PrimitiveType(name="boolean"),
+    "double": PrimitiveType(name="double"),
+    "bytes": PrimitiveType(name="bytes"),
+    "date": _logical("int", "date"),
+    "time": _logical("long", "time-micros"),
+    "timestamp": _logical("long", "timestamp-micros"),
+    "local-timestamp": _logical("long", "local-timestamp-micros"),
+    "uuid": _logical("string", "uuid"),
+}
+
+_WHOLE = frozenset({"int", "long", "wide"})
+_ACCEPTED: dict[str, frozenset[str]] = {
+    "boolean": frozenset({"boolean"}),
+    "int": frozenset({"int"}),
+    "long": _WHOLE,
+    "float": _WHOLE | {"double"},
+    "double": _WHOLE | {"double"},
+    "string": frozenset({"string", "uuid-text"}),
+    "bytes": frozenset({"bytes"}),
+}
+# Beside the value itself a serialiser takes the number or text that stands for it.
+_LOGICAL: dict[tuple[str, str], frozenset[str]] = {
+    ("int", "date"): frozenset({"date", "int"}),
+    ("int", "time-millis"): frozenset({"time", "int"}),
+    ("long", "time-micros"): _WHOLE | {"time"},
+    ("string", "uuid"): frozenset({"uuid", "uuid-text"}),
+    **{("long", f"timestamp-{unit}"): _WHOLE | {"timestamp"} for unit in ("millis", "micros", "nanos")},
+    **{("long", f"local-timestamp-{unit}"): _WHOLE | {"local-timestamp"} for unit in ("millis", "micros", "nanos")},
+}
+
+
+def takes(kind: AvroType, scalar: str) -> bool:
+    """Whether a value of the kind ``scalar`` can be written as ``kind``."""
+    match kind:
+        case PrimitiveType():
+            logical = kind.props.get("logicalType")
+            known = _LOGICAL.get((kind.name, logical)) if isinstance(logical, str) else None
+            return scalar in (known or _ACCEPTED.get(kind.name, frozenset()))
+        case EnumType():
+            return scalar == "string"  # which symbols there are is asked when the value is written
+        case FixedType():
+            return scalar == "bytes"
+        case _:
+            return False
+
+
+def holds(kind: AvroType, digits: tuple[int, int]) -> bool:
+    """Whether ``kind`` is a decimal with so many digits before and behind the point."""
+    if not isinstance(kind, PrimitiveType | FixedType) or kind.props.get("logicalType") != "decimal":
+        return False
+    precision, scale = kind.props.get("precision"), kind.props.get("scale", 0)
+    if not isinstance(precision, int) or not isinstance(scale, int):
+        return False
+    return digits[0] <= precision - scale and digits[1] <= scale
+
+
+def contradiction(shape: Shape, found: list[str]) -> str:
+    """Why no type holds ``shape``, whose kinds are ``found``."""
+    if shape.decimal is not None and not shape.scalars and len(found) == 1:
+        return f"the data needs {found[0]}, and a decimal has {_PRECISION} digits at most."
+    if "wide" in shape.scalars and len(found) <= 2 and set(found) <= {"long", "double"}:
+        return "the data has fractions (double) and whole numbers (long) that a double does not hold exactly."
+    return f"the data has {' and '.join(found)}, and no one type keeps them as they are."
+
+
+def described(kind: AvroType) -> str:
+    """A type in a few words for a message, a decimal with its digits."""
+    if isinstance(kind, PrimitiveType) and kind.props.get("logicalType") == "decimal":
+        return f"decimal({kind.props.get('precision')},{kind.props.get('scale', 0)})"
+    return describe(kind)
