@@ -1,0 +1,255 @@
+"""Schemas derived from the data that are written: a producer that brings no schema registers what its records need.
+
+:class:`DerivedSchemas` is given to a serialiser as its ``schema``. It says the definition for each value: the latest
+registered one where the value fits it, which costs no call to the registry, or that one with the value's new fields added,
+which it registers first. What is derived and what is refused is in :mod:`penstock.schema.infer.avro`.
+
+The registry has no registration under a condition, so two producers may extend the same version at once, each without the
+other's field. Whoever finds versions between the one it extended and its own registers one that has the fields of all.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.errors import NotFound
+from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, unite_avro
+from penstock.schema.infer.errors import CannotDerive
+from penstock.schema.infer.rules import InferenceRules
+from penstock.schema.infer.shape import Shape, shape_of
+from penstock.schema.version import SchemaVersion
+from penstock.serdes.avro import AvroSchema, encoder
+from penstock.serdes.errors import IncompatibleValue, SerdeError, UnreadableSchema
+from penstock.serdes.ports import Registrar
+from penstock.serdes.registration import Registration, perform
+
+if TYPE_CHECKING:
+    from types_boto3_glue.literals import CompatibilityType
+
+__all__ = ["DerivedSchemas", "DerivingRegistrar", "UnderivableSchema"]
+
+_ROUNDS = 10  # of uniting with others' versions; each ends at once unless yet another producer came between
+# Logical types of which fastavro writes values of other kinds without a word, some so that nobody can read them.
+_LENIENT = ("date", "time-millis", "time-micros", "uuid")
+_LENIENT_PREFIXES = ("timestamp-", "local-timestamp-")
+
+
+class UnderivableSchema(IncompatibleValue):
+    """A value for which no schema can be derived: contradictory types, kinds without one, too many fields or versions."""
+
+    reason = "underivable-schema"
+
+
+class DerivingRegistrar(Registrar, Protocol):
+    """Also lists. :class:`penstock.client.registry.RegistryClient` has it."""
+
+    def versions(self, registry: str, schema: str) -> list[SchemaVersion]:
+        """The AVAILABLE versions, lowest number first."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """What is known of one schema: its latest version, and whether a value fits that.
+
+    ``read_at`` is when the registry was asked for it, on the clock.
+    """
+
+    lock: Lock = field(default_factory=Lock)
+    latest: tuple[SchemaVersion, Callable[[Any], bool]] | None = None
+    read_at: float = float("-inf")
+
+
+class DerivedSchemas:
+    """The definitions for values of any number of schemas; safe for threads.
+
+    ``compatibility`` is the mode of schemas that have to be created; FULL is what derived schemas are made for. At
+    ``max_versions`` derivation ends with an error, since data that keep changing their fields have keys that are data. The
+    latest version is asked for at most once in ``refresh_seconds`` where values do not fit, and always before one is
+    registered. ``description``, ``tags`` and ``metadata`` go to what is registered.
+    """
+
+    def __init__(
+        self,
+        registrar: DerivingRegistrar,
+        *,
+        compatibility: "CompatibilityType" = "FULL",
+        rules: InferenceRules | None = None,
+        max_versions: int = 100,
+        refresh_seconds: float = 5.0,
+        description: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._registrar = registrar
+        self._compatibility = compatibility
+        self._rules = rules or InferenceRules()
+        self._max_versions = max_versions
+        self._refresh_seconds = refresh_seconds
+        self._description, self._tags, self._metadata = description, dict(tags or {}), dict(metadata or {})
+        self._sleep, self._clock = sleep, clock
+        self._known: dict[tuple[str, str], _Known] = {}
+
+    def __call__(self, value: Any, registry: str, schema: str) -> str:
+        """The definition to write ``value`` with, registered where it is new; see :meth:`cover` for what it raises."""
+        known = self._known.get((registry, schema))
+        latest = known.latest if known is not None else None
+        if latest is not None and latest[1](value):
+            return latest[0].definition
+        return self.cover([value], registry, schema).definition
+
+    def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
+        """The latest version, which all ``values`` fit; at most one is registered for all of them together.
+
+        Raises :class:`UnderivableSchema` with the path where none can be derived, another
+        :class:`~penstock.serdes.errors.SerdeError` where a value does not fit what is registered (nothing is registered
+        then), and what the registrar raises.
+        """
+
+        def attempt(definition: str) -> None:
+            encode = encoder(AvroSchema(definition), ignore_unknown=True)
+            for value in values:
+                encode(value)
+
+        return self._cover(values, registry, schema, attempt)
+
+    def cover_all(self, values: Iterable[Any], registry: str, schema: str) -> SchemaVersion:
+        """As :meth:`cover`, of values that are walked once and not kept, such as a file's.
+
+        Whether each one can be written is found when it is.
+        """
+        return self._cover(values, registry, schema, lambda _: None)
+
+    def _cover(self, values: Iterable[Any], registry: str, schema: str, attempt: Callable[[str], None]) -> SchemaVersion:
+        known = self._known.setdefault((registry, schema), _Known())
+        try:
+            shape = shape_of(values)
+            with known.lock:
+                return self._covered(known, shape, registry, schema, attempt)
+        except CannotDerive as error:
+            raise UnderivableSchema(
+                f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
+            ) from error
+
+    def _covered(
+        self, known: _Known, shape: Shape, registry: str, schema: str, attempt: Callable[[str], None]
+    ) -> SchemaVersion:
+        fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
+        version = self._read(known, registry, schema) if known.latest is None or fresh else known.latest[0]
+        wanted = self._wanted(version, shape, schema)
+        if wanted is not None and not fresh:
+            version = self._read(known, registry, schema)
+            wanted = self._wanted(version, shape, schema)
+        if wanted is not None:
+            attempt(wanted)
+            version = self._register(version, wanted, shape, registry, schema)
+            self._keep(known, version)
+        assert version is not None
+        return version
+
+    def _read(self, known: _Known, registry: str, schema: str) -> SchemaVersion | None:
+        known.read_at = self._clock()
+        try:
+            version = self._registrar.latest(registry, schema)
+        except NotFound:
+            known.latest = None
+            return None
+        self._keep(known, version)
+        return version
+
+    def _keep(self, known: _Known, version: SchemaVersion) -> None:
+        if version.data_format != "AVRO":
+            raise UnreadableSchema(
+                f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO schemas are derived."
+            )
+        if known.latest is None or known.latest[0].id != version.id:
+            known.latest = (version, _fits(version.definition))
+
+    def _wanted(self, latest: SchemaVersion | None, shape: Shape, schema: str) -> str | None:
+        if latest is None:
+            return derive_avro(shape, record_name(schema), self._rules)
+        wanted = extend_avro(latest.definition, shape, self._rules)
+        if wanted is not None and latest.number >= self._max_versions:
+            raise CannotDerive(
+                f"the data need another version, and the schema has {latest.number}.",
+                path="",
+                remedy="Keys that are data belong into a map: register a schema that has one. Or raise max_versions.",
+            )
+        return wanted
+
+    def _register(
+        self, extended: SchemaVersion | None, wanted: str, shape: Shape, registry: str, schema: str
+    ) -> SchemaVersion:
+        base, seen = (extended.definition, extended.number) if extended is not None else (None, 0)
+        for _ in range(_ROUNDS):
+            try:
+                made = self._registered(wanted, registry, schema)
+            except UnreadableSchema:
+                latest = self._registrar.latest(registry, schema)
+                if latest.number <= seen:
+                    raise
+                # Somebody else's version came first, and ours breaks it: what has to be added to is that one.
+                again = self._wanted(latest, shape, schema)
+                if again is None:
+                    return latest
+                base, seen, wanted = latest.definition, latest.number, again
+                continue
+            if made.number <= seen + 1:
+                return made
+            known = self._registrar.versions(registry, schema)
+            latest, between = known[-1], [version.definition for version in known if version.number > seen]
+            united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:])
+            if united is None or unite_avro(latest.definition, [united]) is None:
+                return latest
+            wanted, seen = united, latest.number
+        raise UnderivableSchema(
+            f"Schema {registry}/{schema} did not come to rest: others registered a version between each two of {_ROUNDS}.",
+            path="/",
+            remedy="Write again; the fields that are registered by then need no version.",
+        )
+
+    def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
+        wanted = Registration(
+            registry=registry,
+            schema=schema,
+            definition=definition,
+            compatibility=self._compatibility,
+            description=self._description,
+            tags=self._tags,
+            metadata=self._metadata,
+        )
+        return self._registrar.version(perform(wanted, self._registrar, auto_register=True, sleep=self._sleep))
+
+
+def _fits(definition: str) -> Callable[[Any], bool]:
+    """Whether a value can be written with ``definition`` as it is, all of it: fastavro's verdict, where that is one."""
+    schema = AvroSchema(definition)
+    encode = encoder(schema)
+    has_room = room_in_avro(definition) if _lenient(schema.parsed) else None
+
+    def fits(value: Any) -> bool:
+        try:
+            encode(value)
+            return has_room is None or has_room(shape_of([value]))
+        except (SerdeError, CannotDerive):
+            return False
+
+    return fits
+
+
+def _lenient(parsed: Any) -> bool:
+    todo = [parsed]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            logical = node.get("logicalType")
+            if isinstance(logical, str) and (logical in _LENIENT or logical.startswith(_LENIENT_PREFIXES)):
+                return True
+            todo.extend(node.values())
+        elif isinstance(node, list):
+            todo.extend(node)
+    return False
