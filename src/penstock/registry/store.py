@@ -112,8 +112,8 @@ class RegistryStore(AuditTrail, Protocol):
     def highest_serial(self, registry: str) -> int:
         """The highest serial that the registry has given a definition, be it gone or not; 0 before the first."""
 
-    def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
-        """All with this serial, by schema and number."""
+    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
+        """All with this serial in one registry or in all, by schema and number."""
 
     def list_versions(
         self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False

@@ -20,8 +20,10 @@ _PAGE = 1_000
 class SubjectIds:
     """Schemas by id and by UUID, all schemas, all contexts.
 
-    Where a :class:`SubjectName` narrows an id down, its context is where the id is looked for, and its name, unless empty,
-    is the subject that has to hold it.
+    Where a :class:`SubjectName` says where an id is from, that is its context; its name, unless empty, is the subject that
+    has to hold it. Consumers name the subject of their topic, by which others may not have registered: a subject of the
+    default context that does not hold the id is looked for in the others, and where none of them does, it is the id in the
+    default context. Source: KafkaSchemaRegistry.getSchemaKeyUsingContexts of Confluent's server.
     """
 
     def __init__(self, service: RegistryService) -> None:
@@ -30,16 +32,17 @@ class SubjectIds:
     def schema(self, serial: int, within: SubjectName) -> Version:
         """A version with this id, soft-deleted ones included; :class:`SchemaTextNotFound`."""
         if within.name:
-            head = self._bearing(serial, within)[0]
-            return self._service.versions.get(head.id)
+            heads = self._bearing(serial, within)
+            holding = next((head for head in heads if head.key.name == within.key.name), heads[0])
+            return self._service.versions.get(holding.id)
         try:
             return self._service.versions.with_serial(_registry(within), _valid(serial))
         except VersionNotFound:
             raise SchemaTextNotFound(serial) from None
 
-    def highest(self, within: SubjectName) -> int:
-        """The highest id that was ever given in a context."""
-        return self._service.registries.highest_serial(_registry(within))
+    def highest(self, version: Version) -> int:
+        """The highest id that was ever given in the context of ``version``."""
+        return self._service.registries.highest_serial(version.key.registry)
 
     def versions(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
         """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""
@@ -91,10 +94,16 @@ class SubjectIds:
             raise InvalidSubject(context.context, "there is no such context") from None
 
     def _bearing(self, serial: int, within: SubjectName) -> Sequence[VersionHead]:
-        heads = self._service.versions.bearing(_registry(within), _valid(serial))
-        if within.name:
-            key = within.key
-            heads = [head for head in heads if head.key == key]
+        """All versions with the id in the context that it is from."""
+        registry = _registry(within)
+        heads = self._service.versions.bearing(registry, _valid(serial))
+        if within.name and not _holds(heads, within.key):
+            if registry != DEFAULT_REGISTRY:
+                raise SchemaTextNotFound(serial)
+            everywhere = self._service.versions.bearing(None, serial)
+            other = next((head.key.registry for head in everywhere if head.key.name == within.key.name), None)
+            if other is not None:
+                return [head for head in everywhere if head.key.registry == other]
         if not heads:
             raise SchemaTextNotFound(serial)
         return heads
@@ -109,6 +118,10 @@ class SubjectIds:
             if len(page) < _PAGE:
                 return
             after = (page[-1].key, page[-1].number)
+
+
+def _holds(heads: Sequence[VersionHead], key: SchemaKey) -> bool:
+    return any(head.key == key for head in heads)
 
 
 def _latest(versions: Iterator[Version]) -> Iterator[Version]:

@@ -223,6 +223,9 @@ class Subjects:
             if permanent:
                 return self._service.deletion.purge(subject.key, chosen)
             self._service.deletion.soft(subject.key, chosen)
+            if not self._service.versions.heads(subject.key):
+                # With its last version a subject loses what was set for it, as where it is deleted as a whole.
+                self.policies.forget(subject)
         except (SchemaNotFound, VersionNotFound):
             raise SubjectVersionNotFound(subject, chosen) from None
         except SoftDeleted:

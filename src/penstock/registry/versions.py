@@ -356,8 +356,8 @@ class Versions:
             raise VersionNotFound(f"RegistryName: {registry}, id: {serial}")
         return version
 
-    def bearing(self, registry: str, serial: int) -> Sequence[VersionHead]:
-        """All AVAILABLE versions with this serial, those deleted softly included, by schema and number."""
+    def bearing(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
+        """All AVAILABLE versions with this serial in one registry or in all, those deleted softly included, by schema."""
         heads = self._store.list_versions_with_serial(registry, serial)
         return [head for head in heads if head.status == AVAILABLE]
 

@@ -35,13 +35,30 @@ def test_an_id_belongs_to_its_subjects(face):
     face.register("c", V1)
     assert face.get("/schemas/ids/1/subjects") == (200, ["a", "c"])
     assert face.get("/schemas/ids/1/versions") == (200, [{"subject": "a", "version": 1}, {"subject": "c", "version": 1}])
-    assert face.get("/schemas/ids/1/versions?subject=c") == (200, [{"subject": "c", "version": 1}])
     assert face.get("/schemas/ids/1/subjects?offset=1&limit=1") == (200, ["c"])
-    assert face.refused("GET", "/schemas/ids/1?subject=b") == (404, 40403)
+    # A consumer names the subject of its topic, and others register by another strategy: the id is found all the same.
+    for rest in ("", "/schema"):
+        assert face.get(f"/schemas/ids/1{rest}?subject=b") == face.get(f"/schemas/ids/1{rest}")
+    assert face.get("/schemas/ids/1/subjects?subject=b") == (200, ["a", "c"])
     face.delete("/subjects/a")
     assert face.get("/schemas/ids/1/subjects") == (200, ["c"])
     assert face.get("/schemas/ids/1/subjects?deleted=true") == (200, ["a", "c"])
     assert face.get("/schemas/ids/1")[0] == 200
+
+
+def test_an_id_is_looked_for_in_the_context_that_has_its_subject(face):
+    face.put("/contexts/.ctx/mode", mode="IMPORT")
+    face.register("a", V1)
+    face.register(":.ctx:b", V2, id=1, version=1)
+    assert face.get("/schemas/ids/1?subject=b")[1]["schema"] == V2
+    assert face.get("/schemas/ids/1/versions?subject=b") == (200, [{"subject": ":.ctx:b", "version": 1}])
+    assert face.get("/schemas/ids/1?subject=a")[1]["schema"] == V1
+    assert face.get("/schemas/ids/1?subject=nobody")[1]["schema"] == V1
+    # Whoever says the context means it.
+    assert face.get("/schemas/ids/1?subject=:.ctx:b")[1]["schema"] == V2
+    assert face.refused("GET", "/schemas/ids/1?subject=:.ctx:a") == (404, 40403)
+    assert face.refused("GET", "/contexts/.ctx/schemas/ids/1?subject=a") == (404, 40403)
+    assert face.get("/schemas/ids/1?subject=:.ctx:")[1]["schema"] == V2
 
 
 def test_a_uuid_of_glue_is_a_guid(face):

@@ -201,6 +201,18 @@ def test_deletes_versions_in_two_steps(face):
     assert face.refused("GET", "/subjects/s/versions") == (404, 40401)
 
 
+def test_the_last_version_takes_level_and_mode_along(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    face.put("/config/s", compatibility="FULL")
+    face.put("/mode/s", mode="READWRITE")
+    face.delete("/subjects/s/versions/1")
+    assert face.get("/config/s") == (200, {"compatibilityLevel": "FULL"})
+    face.delete("/subjects/s/versions/2")
+    assert face.refused("GET", "/config/s") == (404, 40408)
+    assert face.refused("GET", "/mode/s") == (404, 40409)
+
+
 def test_deletes_subjects_in_two_steps(face):
     face.register("s", V1)
     face.register("s", V2)

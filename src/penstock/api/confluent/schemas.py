@@ -58,9 +58,10 @@ class _Schemas:
         return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
 
     def get_by_id(self, request: Request) -> Any:
-        answer = self._shapes.schema(self._ids.schema(request.serial, request.within), request)
+        version = self._ids.schema(request.serial, request.within)
+        answer = self._shapes.schema(version, request)
         if request.query.flag("fetchMaxId"):
-            answer["maxId"] = self._ids.highest(request.within)
+            answer["maxId"] = self._ids.highest(version)
         return answer
 
     def get_text_by_id(self, request: Request) -> Any:

@@ -221,9 +221,11 @@ class MemoryRegistryStore:
         with self._lock:
             return max(self._serials.get(registry, {}).values(), default=0)
 
-    def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
+    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
         with self._lock:
-            return [_head(version) for version in sorted(self._bearing(registry, serial), key=_place)]
+            registries = self._registries if registry is None else [registry]
+            found = [version for name in registries for version in self._bearing(name, serial)]
+            return [_head(version) for version in sorted(found, key=_place)]
 
     def list_versions(
         self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False

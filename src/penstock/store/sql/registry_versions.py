@@ -172,12 +172,13 @@ class VersionRows(DeletionRows):
         named = {"r_registry": registry, "r_serial": serial}
         return self._one(("serial", registry, serial, ""), self._statements.by_serial, named)
 
-    def list_versions_with_serial(self, registry: str, serial: int) -> Sequence[VersionHead]:
-        query = select(*HEAD).select_from(JOINED)
-        query = query.where(schema_versions.c.serial == serial, schemas.c.registry == registry)
+    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
+        query = select(*HEAD).select_from(JOINED).where(schema_versions.c.serial == serial)
+        if registry is not None:
+            query = query.where(schemas.c.registry == registry)
+        query = query.order_by(schemas.c.registry, schemas.c.name, schema_versions.c.number)
         with self._database.read() as connection:
-            rows = connection.execute(query.order_by(schemas.c.name, schema_versions.c.number)).mappings()
-            return [to_head(row) for row in rows]
+            return [to_head(row) for row in connection.execute(query).mappings()]
 
     def list_versions(
         self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False
