@@ -50,15 +50,37 @@ class DerivingRegistrar(Registrar, Protocol):
         ...
 
 
+class _Latest:
+    """A schema's latest version with what is asked of it for each value: whether that fits, and whether its shape does."""
+
+    __slots__ = ("_encode", "_lenient", "has_room", "version")
+
+    def __init__(self, version: SchemaVersion) -> None:
+        if version.data_format != "AVRO":
+            raise UnreadableSchema(
+                f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO schemas are derived."
+            )
+        schema = AvroSchema(version.definition)
+        self.version = version
+        self.has_room = room_in_avro(version.definition)
+        self._encode = encoder(schema)
+        self._lenient = _lenient(schema.parsed)
+
+    def fits(self, value: Any) -> bool:
+        """Whether ``value`` can be written as it is, all of it: fastavro's verdict, where that is one."""
+        try:
+            self._encode(value)
+            return not self._lenient or self.has_room(shape_of([value]))
+        except (SerdeError, CannotDerive):
+            return False
+
+
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known of one schema: its latest version, and whether a value fits that.
-
-    ``read_at`` is when the registry was asked for it, on the clock.
-    """
+    """What is known of one schema. ``read_at`` is when the registry was asked for its latest version, on the clock."""
 
     lock: Lock = field(default_factory=Lock)
-    latest: tuple[SchemaVersion, Callable[[Any], bool]] | None = None
+    latest: _Latest | None = None
     read_at: float = float("-inf")
 
 
@@ -98,8 +120,8 @@ class DerivedSchemas:
         """The definition to write ``value`` with, registered where it is new; see :meth:`cover` for what it raises."""
         known = self._known.get((registry, schema))
         latest = known.latest if known is not None else None
-        if latest is not None and latest[1](value):
-            return latest[0].definition
+        if latest is not None and latest.fits(value):
+            return latest.version.definition
         return self.cover([value], registry, schema).definition
 
     def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
@@ -139,35 +161,33 @@ class DerivedSchemas:
         self, known: _Known, shape: Shape, registry: str, schema: str, attempt: Callable[[str], None]
     ) -> SchemaVersion:
         fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
-        version = self._read(known, registry, schema) if known.latest is None or fresh else known.latest[0]
+        latest = self._read(known, registry, schema) if fresh else known.latest
+        if latest is not None and latest.has_room(shape):
+            return latest.version
+        if not fresh:
+            latest = self._read(known, registry, schema)
+        version = latest.version if latest is not None else None
         wanted = self._wanted(version, shape, schema)
-        if wanted is not None and not fresh:
-            version = self._read(known, registry, schema)
-            wanted = self._wanted(version, shape, schema)
-        if wanted is not None:
-            attempt(wanted)
-            version = self._register(version, wanted, shape, registry, schema)
-            self._keep(known, version)
-        assert version is not None
-        return version
+        if wanted is None:
+            assert version is not None
+            return version
+        attempt(wanted)
+        return self._keep(known, self._register(version, wanted, shape, registry, schema)).version
 
-    def _read(self, known: _Known, registry: str, schema: str) -> SchemaVersion | None:
+    def _read(self, known: _Known, registry: str, schema: str) -> _Latest | None:
         known.read_at = self._clock()
         try:
             version = self._registrar.latest(registry, schema)
         except NotFound:
             known.latest = None
             return None
-        self._keep(known, version)
-        return version
+        return self._keep(known, version)
 
-    def _keep(self, known: _Known, version: SchemaVersion) -> None:
-        if version.data_format != "AVRO":
-            raise UnreadableSchema(
-                f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO schemas are derived."
-            )
-        if known.latest is None or known.latest[0].id != version.id:
-            known.latest = (version, _fits(version.definition))
+    def _keep(self, known: _Known, version: SchemaVersion) -> _Latest:
+        latest = known.latest
+        if latest is None or latest.version.id != version.id:
+            latest = known.latest = _Latest(version)
+        return latest
 
     def _wanted(self, latest: SchemaVersion | None, shape: Shape, schema: str) -> str | None:
         if latest is None:
@@ -223,22 +243,6 @@ class DerivedSchemas:
             metadata=self._metadata,
         )
         return self._registrar.version(perform(wanted, self._registrar, auto_register=True, sleep=self._sleep))
-
-
-def _fits(definition: str) -> Callable[[Any], bool]:
-    """Whether a value can be written with ``definition`` as it is, all of it: fastavro's verdict, where that is one."""
-    schema = AvroSchema(definition)
-    encode = encoder(schema)
-    has_room = room_in_avro(definition) if _lenient(schema.parsed) else None
-
-    def fits(value: Any) -> bool:
-        try:
-            encode(value)
-            return has_room is None or has_room(shape_of([value]))
-        except (SerdeError, CannotDerive):
-            return False
-
-    return fits
 
 
 def _lenient(parsed: Any) -> bool:
