@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from penstock.client.cache import OnceCache
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import calls, default_region, open_client
 from penstock.errors import NotFound
 from penstock.names import parse_arn
 from penstock.schema.version import SchemaVersion
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
     from types_boto3_glue.type_defs import SchemaIdTypeDef
 
-__all__ = ["RegisteredSchema", "RegistryClient", "UnknownSchemaVersion"]
+__all__ = ["LatestVersions", "RegisteredSchema", "RegistryClient", "UnknownSchemaVersion"]
 
 _SETTLED = frozenset({"AVAILABLE", "FAILURE"})
 
@@ -210,6 +210,30 @@ class RegistryClient:
         if version.status in _SETTLED:
             self._versions.put(version.id, version)
         return version
+
+
+class LatestVersions:
+    """The latest versions of schemas in Glue's own terms, over boto3's client; ``options`` are that client's."""
+
+    def __init__(self, session: "Session", *, region: str | None = None, **options: Any) -> None:
+        self.client: GlueClient = session.client("glue", region_name=region or default_region(), **options)
+
+    def latest(self, schema_id: Mapping[str, str]) -> Mapping[str, Any]:
+        """The highest AVAILABLE version as GetSchemaVersion answers it; :class:`NotFound` where the schema has none."""
+        wanted: Any = dict(schema_id)
+        if "SchemaName" in wanted:
+            wanted.setdefault("RegistryName", "default-registry")
+        what = f"the latest version of schema {'/'.join(wanted.values())}"
+        with calls(self.client, what):
+            found = self.client.get_schema_version(SchemaId=wanted, SchemaVersionNumber={"LatestVersion": True})
+            if found["Status"] != "AVAILABLE":
+                pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=wanted)
+                usable = [item for page in pages for item in page["Schemas"] if item["Status"] == "AVAILABLE"]
+                if not usable:
+                    raise NotFound(f"There is no AVAILABLE version: asked for {what}.")
+                newest = max(usable, key=lambda item: item["VersionNumber"])
+                found = self.client.get_schema_version(SchemaVersionId=newest["SchemaVersionId"])
+        return {name: value for name, value in found.items() if name != "ResponseMetadata"}
 
 
 def _schema_id(registry: str, schema: str) -> "SchemaIdTypeDef":

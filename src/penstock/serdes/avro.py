@@ -14,6 +14,7 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from penstock.client.cache import OnceCache
 from penstock.schema.avro.library import parse_by_library
+from penstock.serdes.avro_json import convert_defaults
 from penstock.serdes.diagnosis import explain, find_misfit, too_deep
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TrailingBytes, TruncatedPayload, UnreadableSchema
 from penstock.serdes.lossless import FAULTS, compile_guard
@@ -47,6 +48,7 @@ class AvroSchema:
         self.definition = definition
         self.named: dict[str, Any] = {}
         self.parsed: Any = _parse(definition, self.named)
+        convert_defaults(self.named)
         self.shape: Node = analyse(self.parsed)
         self.walk_first = needs_check(self.shape)
 

@@ -326,3 +326,25 @@ def test_asyncio_asks_the_registry_once_and_outside_the_loop(data_format: str) -
         json.dumps({"a": number}) if number or data_format != "PROTOBUF" else "{}" for number in range(20)
     ]
     assert (registry.calls.count("latest"), threading.current_thread().name in registry.threads) == (1, False)
+
+
+def test_defaults_of_bytes_are_bytes() -> None:
+    two = {"type": "fixed", "name": "Two", "size": 2}
+    fields = [
+        {"name": "raw", "type": "bytes", "default": "\u00ff"},
+        {"name": "two", "type": ["null", two], "default": None},
+        {"name": "all", "type": {"type": "array", "items": "Two"}, "default": ["ab"]},
+        {
+            "name": "in",
+            "type": {"type": "record", "name": "I", "fields": [{"name": "b", "type": "bytes"}]},
+            "default": {"b": "\u0001"},
+        },
+    ]
+    registry = FakeRegistry()
+    expected = {"raw": b"\xff", "two": None, "all": [b"ab"], "in": {"b": b"\x01"}}
+    full = serializer(registry, "AVRO", schema={"type": "record", "name": "R", "fields": fields})
+    message = full({}, VALUE)
+    assert GlueDeserializer(source=registry)(message) == expected
+    empty = serializer(registry, "AVRO", schema={"type": "record", "name": "R", "fields": []})
+    reader = GlueDeserializer(source=registry, reader_schema={"type": "record", "name": "R", "fields": fields})
+    assert reader(empty({}, VALUE)) == expected

@@ -34,13 +34,16 @@ class Service:
 class Endpoint:
     """One served operation: its handler and its shapes, compiled on first use."""
 
-    __slots__ = ("_checker", "_renderer", "handler", "inline", "operation", "service")
+    __slots__ = ("_checker", "_misplaced", "_renderer", "handler", "inline", "operation", "service")
 
-    def __init__(self, service: Service, operation: str, handler: Handler, *, inline: bool) -> None:
+    def __init__(
+        self, service: Service, operation: str, handler: Handler, *, inline: bool, misplaced: Mapping[str, str] | None = None
+    ) -> None:
         self.service = service
         self.operation = operation
         self.handler = handler
         self.inline = inline
+        self._misplaced = misplaced or {}
         self._checker: Checker | None = None
         self._renderer: Renderer | None = None
 
@@ -55,6 +58,9 @@ class Endpoint:
             self._checker = self.service.compiler.checker(shape) if shape else _empty
         if model.query:
             request = read_members(model, model.operations[self.operation].get("input", {}).get("shape"), request)
+        for name, text in self._misplaced.items():
+            if isinstance(request, Mapping) and name in request:
+                raise InvalidInput(text)
         broken: list[str] = []
         checked: Mapping[str, Any] = self._checker(request, "", broken)
         if broken:
@@ -91,7 +97,13 @@ class EndpointTable:
                 target = f"{service.model.target_prefix}.{operation}"
                 if target in self._endpoints:
                     raise ValueError(f"{target} is served twice")
-                self._endpoints[target] = Endpoint(service, operation, handler, inline=operation in served.inline)
+                self._endpoints[target] = Endpoint(
+                    service,
+                    operation,
+                    handler,
+                    inline=operation in served.inline,
+                    misplaced=served.misplaced.get(operation),
+                )
         for name in SERVICES:
             self._service(name)
 

@@ -7,7 +7,7 @@ types, lengths, patterns; blobs as ``bytes``, timestamps as ``datetime``), retur
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from penstock.access.principals import Caller
@@ -35,6 +35,10 @@ class RequestContext:
     secure: bool = False
     """Whether it came over TLS."""
     user_agent: str = ""
+
+    def for_account(self, account: str) -> "RequestContext":
+        """The same request, on the resources of ``account``."""
+        return replace(self, account=account)
 
 
 class RunOnThread(Exception):
@@ -74,3 +78,6 @@ class OperationSet:
     service: str
     handlers: Mapping[str, Handler]
     inline: frozenset[str] = field(default_factory=frozenset)
+    misplaced: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By operation, members that it does not have and examples in circulation send: ignored, they would mislead. The text
+    says what is meant; all other unknown members are ignored, as AWS does."""

@@ -17,6 +17,13 @@ __all__ = ["operations"]
 
 # Answered from memory or by one or two indexed reads.
 _INLINE = frozenset({"GetRegistry", "GetSchema", "GetSchemaVersion", "GetTags"})
+_MISPLACED = {
+    "UpdateSchema": {
+        "SchemaDefinition": "UpdateSchema takes no SchemaDefinition: it changes a schema's compatibility, checkpoint and "
+        "description alone. Register the new definition as the next version: RegisterSchemaVersion, which is "
+        "register_schema_version in boto3."
+    }
+}
 _DELETING = "DELETING"
 _PAGE = 25
 
@@ -42,7 +49,7 @@ def operations(service: RegistryService, *, tag_owners: tuple[TagOwner, ...] = (
         **tag_handlers((service.tags, *tag_owners)),
         **policy_handlers(service.resource_policies),
     }
-    return OperationSet(service="glue", handlers=handlers, inline=_INLINE)
+    return OperationSet(service="glue", handlers=handlers, inline=_INLINE, misplaced=_MISPLACED)
 
 
 class _Registries:
@@ -98,7 +105,9 @@ class _Schemas:
     def create(self, request: Request, _: RequestContext) -> Request:
         identity, registry_id = self._service.identity, request.get("RegistryId")
         # The Java serde sends an empty RegistryId where it has no registry name.
-        registry = registry_of(identity, registry_id) if registry_id else None
+        named = registry_of(identity, registry_id) if registry_id else None
+        # Named or not: the serde names it, and nobody creates it beforehand.
+        registry = None if named == DEFAULT_REGISTRY else named
         key = SchemaKey(registry or DEFAULT_REGISTRY, request["SchemaName"])
         self._service.policies.check_writable(key, with_id="SchemaDefinition" not in request)
         schema, version = self._schemas.create(

@@ -1,0 +1,1 @@
+"""The schema registry's client and serdes, under the names that published examples import."""

@@ -1,0 +1,114 @@
+"""Avro for confluent-kafka by a schema version's id: :class:`AvroSerDe`, and a serialiser and a deserialiser of their own.
+
+The frame is AWS's. Clients are made from ``region`` and the environment, as ``boto3.client`` makes them; another endpoint
+comes from AWS_ENDPOINT_URL or the property ``endpoint``. Errors are :class:`penstock.errors.PenstockError`.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from penstock.client.default_session import default_session
+from penstock.client.registry import RegistryClient
+from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
+
+__all__ = ["AvroSerDe", "GlueSchemaRegistryDeserializer", "GlueSchemaRegistrySerializer"]
+
+
+def _client(region: str | None, properties: Mapping[str, Any]) -> RegistryClient:
+    return RegistryClient(
+        region=region or properties.get("region"), endpoint_url=properties.get("endpoint"), session=default_session()
+    )
+
+
+class GlueSchemaRegistrySerializer(GlueAvroSerializer):
+    """Values to messages of the version ``schema_id``, or as the properties of AWS's Java serde say.
+
+    ``properties`` have Java's names (``registry.name``, ``compression``, ...); what else is taken is in
+    :class:`penstock.serdes.kafka.GlueSerializer`.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        schema_id: str | UUID | None = None,
+        region: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        settings.setdefault("source", None)
+        settings["source"] = settings["source"] or _client(region, properties or {})
+        super().__init__(properties, version_id=schema_id, **settings)
+
+    def serialize(self, value: Any, topic: str = "") -> bytes | None:
+        """The message; ``None`` for ``None``."""
+        return self.write(value, topic)
+
+
+class GlueSchemaRegistryDeserializer(GlueAvroDeserializer):
+    """Messages of any version to values; with ``schema_id`` every value is resolved to that version.
+
+    What else is taken is in :class:`penstock.serdes.kafka.GlueDeserializer`.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        schema_id: str | UUID | None = None,
+        region: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        source = settings.pop("source", None) or _client(region, properties or {})
+        if schema_id is not None:
+            settings["reader_schema"] = source.version(UUID(str(schema_id))).definition
+        super().__init__(properties, source=source, **settings)
+
+    def deserialize(self, data: bytes | None, topic: str = "") -> Any:
+        """The value; ``None`` for a tombstone."""
+        return self(data, SerializationContext(topic, MessageField.VALUE) if topic else None)
+
+
+class AvroSerDe:
+    """Both ways for one schema version: ``serialize`` writes with it, ``deserialize`` resolves every version to it.
+
+    A consumer of an older version so goes on seeing that version's fields while producers have moved on. Nothing is asked
+    of the registry before the first value.
+    """
+
+    def __init__(
+        self,
+        schema_id: str | UUID,
+        region: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        self._schema_id = UUID(str(schema_id))
+        self._properties = dict(properties or {})
+        self._source = settings.pop("source", None) or _client(region, self._properties)
+        self._settings = settings
+
+    def serialize(self, value: Any, topic: str = "") -> bytes | None:
+        """The message; ``None`` for ``None``. Raises :class:`penstock.serdes.errors.SerdeError` for what does not fit."""
+        return self._serializer.serialize(value, topic)
+
+    def deserialize(self, data: bytes | None, topic: str = "") -> Any:
+        """The value; ``None`` for a tombstone. Raises :class:`penstock.serdes.errors.SerdeError`."""
+        return self._deserializer.deserialize(data, topic)
+
+    @cached_property
+    def _serializer(self) -> GlueSchemaRegistrySerializer:
+        return GlueSchemaRegistrySerializer(
+            self._schema_id, properties=self._properties, source=self._source, **self._settings
+        )
+
+    @cached_property
+    def _deserializer(self) -> GlueSchemaRegistryDeserializer:
+        return GlueSchemaRegistryDeserializer(
+            self._schema_id, properties=self._properties, source=self._source, **self._settings
+        )

@@ -1,0 +1,105 @@
+"""Whether data obeys a definition, without a registry: what producers and consumers ask that frame nothing themselves."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from penstock.client.cache import OnceCache
+from penstock.errors import InvalidInput
+from penstock.schema.version import SchemaText
+from penstock.serdes import frame
+from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
+from penstock.serdes.avro_json import avro_value
+from penstock.serdes.encoding import payload_encoder
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError
+from penstock.serdes.payload import Payloads
+from penstock.serdes.shape import Limits, tree_depth
+
+__all__ = ["DataChecks"]
+
+_FORMATS = ("AVRO", "JSON", "PROTOBUF")
+Check = Callable[[bytes], None]
+
+
+class DataChecks:
+    """Checks of data, one compiled a definition; safe for threads. ``limits`` bound what hostile data may cost."""
+
+    def __init__(self, *, size: int = 200, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._checks: OnceCache[tuple[str, str], Check] = OnceCache(size)
+
+    def misfit(self, data_format: str, definition: str, data: bytes | str) -> SerdeError | None:
+        """Why ``data`` is no value of ``definition``, with the path of what is wrong; ``None`` where it is one.
+
+        ``data`` is a message in AWS's frame, or the value as JSON text; for PROTOBUF also the message's own bytes. Raises
+        :class:`InvalidInput` for an unknown format and :class:`UnreadableSchema` for a definition that cannot be used.
+        """
+        if data_format not in _FORMATS:
+            raise InvalidInput(f"There is no data format {data_format!r}.", remedy=f"Known are {', '.join(_FORMATS)}.")
+        check = self._checks.get((data_format, definition), lambda: self._compile(data_format, definition))
+        try:
+            check(data.encode() if isinstance(data, str) else bytes(data))
+        except SerdeError as error:
+            return error
+        return None
+
+    def _compile(self, data_format: str, definition: str) -> Check:
+        text = SchemaText(definition=definition, data_format=data_format)
+        payloads = Payloads(None, formats=_FORMATS, schemas=AvroSchemas(1), limits=self._limits)
+        read = payloads.decoder(text, "The definition", start=0)
+        plain = self._plain(text)
+
+        def check(data: bytes) -> None:
+            if frame.is_framed(data):
+                read(frame.decode(data, max_payload=self._limits.payload).payload)
+            else:
+                plain(data)
+
+        return check
+
+    def _plain(self, schema: SchemaText) -> Check:
+        if schema.data_format == "AVRO":
+            parsed = AvroSchema(schema.definition)
+            encode = encoder(parsed)
+            return lambda data: _discard(encode(avro_value(self._json(data), parsed.parsed, parsed.named)))
+        write = payload_encoder(schema)(b"")
+        if schema.data_format == "JSON":
+            return lambda data: _discard(write(self._json(data)))
+        read = _bare_protobuf(schema)
+        return lambda data: _discard(write(self._json(data)) if data.lstrip()[:1] == b"{" else read(data))
+
+    def _json(self, data: bytes) -> Any:
+        if len(data) > self._limits.payload:
+            raise PayloadTooLarge(f"Data has {len(data)} bytes; {self._limits.payload} are allowed.")
+        try:
+            value = json.loads(data)
+        except RecursionError:
+            raise PayloadTooLarge(f"Data nests deeper than {self._limits.depth} levels.") from None
+        except ValueError as error:
+            raise MalformedPayload(
+                f"Data of {len(data)} bytes is neither a message in AWS's frame nor JSON: {str(error)[:200]}"
+            ) from None
+        if tree_depth(value) > self._limits.depth:
+            raise PayloadTooLarge(f"Data nests deeper than {self._limits.depth} levels.")
+        return value
+
+
+def _discard(_value: object) -> None:
+    """The value itself is of no use: that it could be made is the answer."""
+
+
+def _bare_protobuf(schema: SchemaText) -> Callable[[bytes], Any]:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra's library
+
+    from penstock.serdes.protobuf_payload import ProtobufSchema  # noqa: PLC0415
+
+    compiled = ProtobufSchema(schema)
+    kind = compiled.message(compiled.first_name())
+
+    def read(data: bytes) -> Any:
+        try:
+            return kind.FromString(data)
+        except DecodeError as error:
+            raise MalformedPayload(f"Data of {len(data)} bytes is no message {compiled.first_name()}: {error}") from None
+
+    return read
