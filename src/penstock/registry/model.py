@@ -139,13 +139,14 @@ class Policy:
     """What a scope says for all in it that says nothing itself; None: the scope says nothing.
 
     ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY or
-    IMPORT.
+    IMPORT. ``alias`` is the subject that callers of Confluent's interface mean by this one.
     """
 
     scope: str
     compatibility: CompatibilityMode | None = None
     mode: str | None = None
     normalize: bool | None = None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

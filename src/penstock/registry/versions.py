@@ -1,8 +1,7 @@
 """Schema versions: register under the schema's policy, find, compare, delete."""
 
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
@@ -24,6 +23,7 @@ from penstock.registry.errors import (
     VersioningDisabled,
     VersionNotFound,
 )
+from penstock.registry.history import hold
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import (
     AVAILABLE,
@@ -39,8 +39,8 @@ from penstock.registry.model import (
 from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
-from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, check, relevant
-from penstock.schema.errors import InvalidSchema, TooComplex
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, relevant
+from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import GLUE_RULES, CompatibilityRules
@@ -56,9 +56,8 @@ T = TypeVar("T")
 _ATTEMPTS = 200
 _LOCKS = 64
 _MAX_DELETED = 25
-_MAX_CONFLICTS = 100
-_MAX_JUDGING_SECONDS = 10.0  # of the processor, for one definition against all versions that its mode picks
 _PAGE = 1_000
+_TEXTS = 50  # versions of a long history in memory at once: 17 MB where all are as large as they may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,41 +254,29 @@ class Versions:
         mode = self._policies.compatibility(schema) if mode is None else mode
         if against is None:
             return self._judge(schema, mode, parsed, rules)
-        verdicts = [self._hold(mode, parsed, [self.get_numbered(key, number)], rules) for number in sorted(against)]
-        conflicts = [conflict for verdict in reversed(verdicts) for conflict in verdict.conflicts]
-        checked = [number for verdict in verdicts for number in verdict.checked]
-        return CompatibilityVerdict(mode=mode, checked=tuple(checked), conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
+        numbers = sorted(against)
+        texts = (self.get_numbered(key, number) for number in reversed(numbers))
+        return hold(mode, parsed, numbers, texts, read=self._definitions.of, rules=rules)
 
     def _judge(
         self, schema: Schema, mode: CompatibilityMode, new: ParsedSchema, rules: CompatibilityRules
     ) -> CompatibilityVerdict:
-        earlier: Sequence[Version] = ()
-        if schema.latest is not None and relevant(mode, [schema.latest]):
-            first = schema.checkpoint if mode.checks_all else schema.latest
-            earlier = self._store.usable_versions(schema.key, first)
-        return self._hold(mode, new, earlier, rules)
+        if schema.latest is None or not relevant(mode, [schema.latest]):
+            return CompatibilityVerdict(mode=mode)
+        if mode.checks_all:
+            numbers = [head.number for head in self.heads(schema.key) if head.number >= schema.checkpoint]
+            earlier = self._texts(schema.key, numbers)
+        else:
+            last = self._store.usable_versions(schema.key, schema.latest)[-1:]
+            numbers, earlier = [version.number for version in last], iter(last)
+        return hold(mode, new, numbers, earlier, read=self._definitions.of, rules=rules)
 
-    def _hold(
-        self, mode: CompatibilityMode, new: ParsedSchema, earlier: Sequence[Version], rules: CompatibilityRules
-    ) -> CompatibilityVerdict:
-        picked = set(relevant(mode, [version.number for version in earlier]))
-        compared = [version for version in earlier if version.number in picked]
-        conflicts: list[Conflict] = []
-        started = time.thread_time()
-        # One at a time, the latest first: a long history parsed at once would not fit into memory.
-        for version in reversed(compared):
-            if time.thread_time() - started > _MAX_JUDGING_SECONDS:
-                raise TooComplex(
-                    f"The definition is too large to compare with all {len(compared)} versions: after "
-                    f"{_MAX_JUDGING_SECONDS:.0f} seconds, version {version.number} was next.",
-                    remedy="Compare with the latest version alone by another compatibility, or move the checkpoint.",
-                )
-            one = [(version.number, self._definitions.of(version))]
-            conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)
-            if len(conflicts) >= _MAX_CONFLICTS:
-                break
-        checked = tuple(version.number for version in compared)
-        return CompatibilityVerdict(mode=mode, checked=checked, conflicts=tuple(conflicts[:_MAX_CONFLICTS]))
+    def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:
+        """The versions ``numbers`` (ascending), the last first, a few at a time; none that is deleted meanwhile."""
+        for end in range(len(numbers), 0, -_TEXTS):
+            few = numbers[max(0, end - _TEXTS) : end]
+            found = self._store.scan_versions(key.registry, key.name, (key, few[0] - 1), len(few), deleted=False)
+            yield from (version for version in reversed(found) if version.key == key and version.number <= few[-1])
 
     def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
         """A definition of no schema in particular; :class:`InvalidSchema`, :class:`BadReference` for its references."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.registry import versions
+from penstock.registry import history, versions
 from penstock.registry.errors import (
     BadReference,
     MetadataNotFound,
@@ -176,10 +176,30 @@ def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
 def test_a_history_that_takes_too_long_to_compare_with_is_refused(service, monkeypatch):
     create(service, "FULL_ALL", record(a="int"))
     service.versions.register(KEY, record(a="int", b=("int", 0)))
-    monkeypatch.setattr(versions, "_MAX_JUDGING_SECONDS", -1.0)
-    with pytest.raises(TooComplex, match="all 2 versions"):
+    monkeypatch.setattr(history, "_SECONDS", -1.0)
+    with pytest.raises(TooComplex, match=r"all 2 versions: .* for 0 of them, version 2 being the next"):
         service.versions.register(KEY, record(a="int", c=("int", 0)))
     assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
+
+
+def test_a_long_history_is_read_a_few_versions_at_a_time(service, monkeypatch):
+    create(service, "NONE", record(a="int"))
+    for number in range(6):
+        service.versions.register(KEY, record(a="int", **{f"f{number}": ("int", 0)}))
+    service.versions.delete(KEY, range(4, 5))
+    service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
+    read = []
+    scan = service.versions._store.scan_versions
+    monkeypatch.setattr(versions, "_TEXTS", 2)
+    monkeypatch.setattr(
+        service.versions._store,
+        "scan_versions",
+        lambda *asked, **named: read.append([version.number for version in scan(*asked, **named)]) or scan(*asked, **named),
+    )
+    assert service.versions.judge(KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
+    assert read == [[6, 7], [3, 5], [2]]
+    found = service.versions.judge(KEY, record(a="string"))
+    assert [conflict.version for conflict in found.conflicts] == [7, 6, 5, 3, 2]
 
 
 def test_disabled_takes_no_new_versions(service):

@@ -32,26 +32,33 @@ def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask
     return found
 
 
-def alternatives(comparison: Comparison, part: Node, facts: Facts) -> list[tuple[Node, ...]] | None:
-    """The cases that make up all the writer's values, as schemas to add; None where there is nothing to tell apart."""
+def alternatives(comparison: Comparison, part: Node, facts: Facts) -> Iterator[tuple[Node, ...]] | None:
+    """The cases that make up all the writer's values, as schemas to add; None where there is nothing to tell apart.
+
+    There is one at least. They are made as they are asked for: most questions are answered by the first.
+    """
     for choice in facts.choices:
         branches = choice.branches
         if choice.exclusive and len(branches) <= _MAX_EXCLUDED:
-            return [
+            return (
                 (branch, *(comparison.negation(other) for other in branches if other is not branch)) for branch in branches
-            ]
-        return [(branch,) for branch in branches]
+            )
+        return ((branch,) for branch in branches)
     for node in facts.conditional:
         case = _open_condition(comparison, node, facts)
         if case is not None:
-            return case
+            return iter(case)
     applies = bool(part.raw.keys() & {"anyOf", "oneOf", "not", "if"})
     structured = applies or bool(facts.types & {"array", "object"})
     if facts.values is not None and structured and 1 < len(facts.values) <= _MAX_VALUES:
-        return [(comparison.constant(value, value_key(value)),) for value in facts.values]
+        return ((comparison.constant(value, value_key(value)),) for value in facts.values)
     if applies and len(facts.types) > 1 and facts.values is None:
-        return [(comparison.of_types(frozenset({name})),) for name in sorted(facts.types)]
+        return _by_type(comparison, facts)
     return None
+
+
+def _by_type(comparison: Comparison, facts: Facts) -> Iterator[tuple[Node, ...]]:
+    return ((comparison.of_types(frozenset({name})),) for name in sorted(facts.types))
 
 
 def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tuple[Node, ...]] | None:
@@ -197,11 +204,13 @@ def is_empty(comparison: Comparison, ask: Ask) -> Rule:
             return []
     cases = alternatives(comparison, TRUE, facts)
     if cases is None and len(facts.types) > 1 and facts.types & {"object", "array"} and facts.values is None:
-        cases = [(comparison.of_types(frozenset({name})),) for name in sorted(facts.types)]
-    for case in cases or ():
+        cases = _by_type(comparison, facts)
+    if cases is None:
+        return [_NOT_EMPTY]
+    for case in cases:
         if (yield Ask("empty", TRUE, (*ask.nodes, *case))):
             return [_NOT_EMPTY]
-    return [] if cases else [_NOT_EMPTY]
+    return []
 
 
 def may_contradict(facts: Facts) -> bool:

@@ -52,6 +52,7 @@ def _answer(comparison: Comparison, ask: Ask) -> Rule:
 
 def _covers(comparison: Comparison, ask: Ask) -> Rule:
     facts = comparison.facts(ask.nodes)
+    comparison.spend((len(ask.nodes) + len(facts.nodes)) // 4)
     if facts.empty or any(comparison.identity.same(ask.node, node) for node in (*ask.nodes, *facts.nodes)):
         return []
     if ask.node is FALSE:
@@ -91,7 +92,7 @@ def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) ->
     found = type_findings(part, facts, ask.path)
     if found:
         return found
-    comparison.spend(len(facts.values or ()) * part.limits_scalars)
+    comparison.spend(len(facts.values or ()) * (part.limits_scalars or part.values is not None))
     found = scalar_findings(part, facts, ask.path)
     if "object" in facts.types:
         found.extend((yield from object_findings(comparison, part, facts, ask)))

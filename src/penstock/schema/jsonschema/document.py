@@ -38,7 +38,10 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """``root`` is a mapping or a boolean. ``places`` and ``targets`` are by the ``id`` of the schema, a mapping."""
+    """``root`` is a mapping or a boolean. ``places`` and ``targets`` are by the ``id`` of the schema, a mapping.
+
+    ``nodes`` and ``marks`` are what others made of its schemas, by the same.
+    """
 
     root: Any
     draft: Draft
@@ -50,6 +53,7 @@ class Document:
     targets: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     patterns: dict[str, str] = field(default_factory=dict)
     nodes: dict[int, object] = field(default_factory=dict)
+    marks: dict[int, str] = field(default_factory=dict)
 
     def add(self, schema: Any, base: str, draft: Draft, path: str) -> None:
         """Enter ``schema`` and all schemas in it."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from penstock.schema import effort
 from penstock.schema.errors import TooComplex
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.facts import Facts, gather
@@ -19,8 +20,8 @@ from penstock.schema.rules import JsonRules
 __all__ = ["MAX_FINDINGS", "Ask", "Comparison", "Findings", "Rule"]
 
 MAX_FINDINGS = 1_000
-_MAX_STEPS = 20_000
-_MAX_WORK = 300_000
+_MAX_STEPS = 15_000  # of 15 to 30 microseconds
+_MAX_WORK = 120_000  # of 2 to 4 microseconds
 
 Findings = tuple[Incompatibility, ...]
 Kind = Literal["covers", "part", "empty"]
@@ -60,7 +61,7 @@ class Comparison:
     known: dict[frozenset[int], Facts] = field(default_factory=dict)
     constants: dict[str, Node] = field(default_factory=dict)
     made: dict[tuple[str, object], Node] = field(default_factory=dict)
-    choices: dict[tuple[int, str], tuple[int, ...] | None] = field(default_factory=dict)
+    choices: dict[tuple[int, str], tuple[str, ...] | None] = field(default_factory=dict)
     steps: int = 0
     work: int = 0
 
@@ -94,13 +95,13 @@ class Comparison:
         if self.work > _MAX_WORK:
             raise _too_complex()
 
-    def choice(self, node: Node, keyword: str) -> tuple[int, ...] | None:
+    def choice(self, node: Node, keyword: str) -> tuple[str, ...] | None:
         """What identifies the alternatives under ``keyword`` whatever their order; None where nothing does."""
         key = (id(node), keyword)
         if key not in self.choices:
-            numbers = [self.identity.number(branch) for branch in node.several(keyword)]
-            known = [number for number in numbers if number is not None]
-            self.choices[key] = tuple(sorted(known)) if len(known) == len(numbers) else None
+            marks = [self.identity.mark(branch) for branch in node.several(keyword)]
+            known = [mark for mark in marks if mark is not None]
+            self.choices[key] = tuple(sorted(known)) if len(known) == len(marks) else None
         return self.choices[key]
 
     def constant(self, value: object, key: str) -> Node:
@@ -133,6 +134,7 @@ class Comparison:
         pending: Ask | None = question
         while pending is not None or stack:
             if pending is not None:
+                effort.check()
                 self.steps += 1
                 self.spend(len(pending.nodes))
                 if self.steps > _MAX_STEPS:

@@ -1,7 +1,8 @@
 """Which schemas of two documents say the same, word for word but for annotations, with all that they refer to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from penstock.schema.json_text import write_json
@@ -20,68 +21,35 @@ _UNORDERED = frozenset({"required", "enum", "type"})
 
 @dataclass(slots=True, eq=False)
 class Identity:
-    """Numbers for schemas: equal numbers of two schemas mean equal schemas, as far as :meth:`same` does not object."""
+    """Marks of schemas: equal marks of two schemas mean equal schemas, as far as :meth:`same` does not object."""
 
     reader: Document
     writer: Document
-    numbers: dict[str, int] = field(default_factory=dict)
-    own: dict[int, int] = field(default_factory=dict)
     unlike: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for document in (self.reader, self.writer):
-            for place in reversed(list(document.places.values())):
-                if id(place.schema) not in self.own:
-                    self.own[id(place.schema)] = self._number(document, place)
         self._find_unlike()
 
     def same(self, one: Node, other: Node) -> bool:
         """Whether two schemas surely accept the same values."""
         if one is other:
             return True
-        number = self.number(one)
-        return number is not None and number == self.number(other)
+        mark = self.mark(one)
+        return mark is not None and mark == self.mark(other)
 
-    def number(self, node: Node) -> int | None:
-        """The number of ``node``; None where it refers to what differs between the documents."""
+    def mark(self, node: Node) -> str | None:
+        """The mark of ``node``; None where it refers to what differs between the documents."""
         if isinstance(node.schema, bool):
-            return -1 if node.schema else -2
-        return None if id(node.schema) in self.unlike else self.own.get(id(node.schema))
-
-    def _number(self, document: Document, place: Place) -> int:
-        """Children have their numbers already: they were entered behind their parents."""
-        schema = place.schema
-        inner = {tokens: item for tokens, item in subschemas(schema, place.draft) if isinstance(item, dict)}
-        said: dict[str, Any] = {"$draft": place.draft.year}
-        for keyword, value in schema.items():
-            if keyword not in _ANNOTATIONS:
-                said[keyword] = self._said(keyword, value, inner)
-        targets = document.targets.get(id(schema), ())
-        if targets:
-            said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
-        return self.numbers.setdefault(write_json(said), len(self.numbers))
-
-    def _said(self, keyword: str, value: Any, inner: dict[tuple[str, ...], Any]) -> Any:
-        if (keyword,) in inner:
-            return {"$": self.own.get(id(value), id(value))}
-        if isinstance(value, dict):
-            return {
-                name: {"$": self.own.get(id(item), id(item))} if (keyword, name) in inner else normal(item)
-                for name, item in value.items()
-            }
-        if isinstance(value, list):
-            items = [
-                {"$": self.own.get(id(item), id(item))} if (keyword, str(index)) in inner else normal(item)
-                for index, item in enumerate(value)
-            ]
-            return sorted(items, key=write_json) if keyword in _UNORDERED else items
-        return normal(value)
+            return str(node.schema)
+        if id(node.schema) in self.unlike:
+            return None
+        return _marks(self.reader).get(id(node.schema)) or _marks(self.writer).get(id(node.schema))
 
     def _find_unlike(self) -> None:
         """Mark the schemas that refer, themselves or inside, to targets of one path that differ between the documents."""
-        targets: dict[str, set[int]] = {}
+        targets: dict[str, set[str]] = {}
         for document, target in self._all_targets():
-            targets.setdefault(_label(document, target), set()).add(self.own.get(id(target), -1))
+            targets.setdefault(_label(document, target), set()).add(_marks(document).get(id(target), ""))
         differing = [target for document, target in self._all_targets() if len(targets[_label(document, target)]) > 1]
         users: dict[int, list[int]] = {}
         for document in (self.reader, self.writer):
@@ -102,6 +70,48 @@ class Identity:
                 for target in targets:
                     if isinstance(target, dict):
                         yield document, target
+
+
+def _marks(document: Document) -> Mapping[int, str]:
+    """The marks of a document's schemas by their ``id``, made once: one definition is held against many."""
+    if not document.marks:
+        marks: dict[int, str] = {}
+        # Children first: they were entered behind their parents.
+        for place in reversed(list(document.places.values())):
+            if id(place.schema) not in marks:
+                marks[id(place.schema)] = _mark(document, place, marks)
+        document.marks = marks
+    return document.marks
+
+
+def _mark(document: Document, place: Place, marks: Mapping[int, str]) -> str:
+    schema = place.schema
+    inner = {tokens: item for tokens, item in subschemas(schema, place.draft) if isinstance(item, dict)}
+    said: dict[str, Any] = {"$draft": place.draft.year}
+    for keyword, value in schema.items():
+        if keyword not in _ANNOTATIONS:
+            said[keyword] = _said(keyword, value, inner, marks)
+    targets = document.targets.get(id(schema), ())
+    if targets:
+        said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
+    return blake2b(write_json(said).encode(), digest_size=16).hexdigest()
+
+
+def _said(keyword: str, value: Any, inner: Mapping[tuple[str, ...], Any], marks: Mapping[int, str]) -> Any:
+    if (keyword,) in inner:
+        return {"$": marks.get(id(value), id(value))}
+    if isinstance(value, dict):
+        return {
+            name: {"$": marks.get(id(item), id(item))} if (keyword, name) in inner else normal(item)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        items = [
+            {"$": marks.get(id(item), id(item))} if (keyword, str(index)) in inner else normal(item)
+            for index, item in enumerate(value)
+        ]
+        return sorted(items, key=write_json) if keyword in _UNORDERED else items
+    return normal(value)
 
 
 def _label(document: Document, target: Any) -> str:

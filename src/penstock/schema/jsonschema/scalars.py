@@ -5,6 +5,8 @@ The names of the rules are those that Confluent's registry reports.
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
+from heapq import nsmallest
 
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.facts import Facts, value_obeys
@@ -80,7 +82,7 @@ def limit(path: str, keyword: str, ours: int | None, theirs: int | None, *, leas
 def _values(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
     listed = part.value_keys
     keyword = "enum" if "enum" in part.raw else "const"
-    shown = f"{keyword} {_shorten(sorted(listed))}"
+    shown = f"{keyword} {_shorten(listed)}"
     if facts.values is None:
         if not facts.types & part.types:
             yield finding(
@@ -88,8 +90,7 @@ def _values(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
                 "TYPE_CHANGED",
                 shown,
                 facts.describe(),
-                f"the writer's values are {facts.describe()} and the reader accepts {_shorten(sorted(listed))} only. "
-                "Keep the type.",
+                f"the writer's values are {facts.describe()} and the reader accepts {_shorten(listed)} only. Keep the type.",
             )
             return
         yield finding(
@@ -97,24 +98,26 @@ def _values(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
             "ENUM_ARRAY_NARROWED",
             shown,
             facts.describe(),
-            f"the writer's values are not limited to a list and the reader accepts {_shorten(sorted(listed))} only. "
+            f"the writer's values are not limited to a list and the reader accepts {_shorten(listed)} only. "
             f"Leave {keyword} out.",
         )
         return
-    written = {value_key(value) for value in facts.values}
-    missing = sorted(written - listed)
+    written = frozenset(map(value_key, facts.values))
+    missing = written - listed
     if missing:
         yield finding(
             f"{path}/{keyword}",
             "ENUM_ARRAY_CHANGED" if listed - written else "ENUM_ARRAY_NARROWED",
             shown,
-            f"enum {_shorten(sorted(written))}",
+            f"enum {_shorten(written)}",
             f"the reader does not accept {_shorten(missing)}, which the writer may write. Keep these values in {keyword}.",
         )
 
 
-def _shorten(keys: list[str]) -> str:
-    shown = ", ".join(key[:60] for key in keys[:20])
+@lru_cache(maxsize=8)
+def _shorten(keys: frozenset[str]) -> str:
+    # Each question about a long list would put it in order again.
+    shown = ", ".join(key[:60] for key in nsmallest(20, keys))
     return f"{shown}, ..." if len(keys) > 20 else shown
 
 

@@ -76,7 +76,13 @@ def policy_row(policy: Policy) -> dict[str, Any]:
     """Every column of a policy."""
     normalize = None if policy.normalize is None else int(policy.normalize)
     mode = None if policy.compatibility is None else policy.compatibility.value
-    return {"scope": policy.scope, "compatibility": mode, "mode": policy.mode, "normalize": normalize}
+    return {
+        "scope": policy.scope,
+        "compatibility": mode,
+        "mode": policy.mode,
+        "normalize": normalize,
+        "alias": policy.alias,
+    }
 
 
 def to_registry(row: Row | RowMapping) -> Registry:
@@ -129,6 +135,7 @@ def to_policy(row: Row | RowMapping) -> Policy:
         compatibility=None if mode is None else CompatibilityMode(mode),
         mode=row["mode"],
         normalize=None if normalize is None else bool(normalize),
+        alias=row["alias"],
     )
 
 

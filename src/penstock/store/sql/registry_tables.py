@@ -136,6 +136,7 @@ policies = Table(
     Column("compatibility", String(16)),
     Column("mode", String(32)),
     Column("normalize", Integer),
+    Column("alias", Text),
 )
 
 resource_policies = Table(

@@ -13,8 +13,8 @@ from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 
-# Of this process's own work, which others do not lengthen; the slowest takes two, and what was quadratic once took 14 to 49.
-MAX_CPU_SECONDS = 12.0
+# Of this process's own work, which others do not lengthen; the slowest takes one, and what was quadratic once took 14 to 49.
+MAX_CPU_SECONDS = 8.0
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,9 @@ SLOW_ONCE = [
     ("AVRO", "many-symbols", "other-many-symbols"),
     ("JSON", "many-required", "one-of-objects"),
     ("JSON", "many-dependencies", "one-of-objects"),
+    # All alternatives were listed for each of 1,800 schemas; lists of 20,000 values were sorted for each question.
+    ("JSON", "all-of-objects", "other-wide-one-of"),
+    ("JSON", "many-values", "one-of-mesh"),
 ]
 
 
@@ -84,7 +87,8 @@ SLOW_ONCE = [
 def test_what_was_slow_once(data_format, reader, writer):
     texts = (HOSTILE[data_format][name]() for name in (reader, writer))
     one, other = (read(data_format, text) for text in texts)
-    format_of(data_format).readable(one, other, GLUE_RULES)
+    with suppress(TooComplex):
+        format_of(data_format).readable(one, other, GLUE_RULES)
 
 
 @pytest.mark.parametrize("data_format", HOSTILE)

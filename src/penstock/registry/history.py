@@ -1,0 +1,70 @@
+"""A definition held against a history: one version at a time, the latest first, and within the time of one request.
+
+An ordinary version takes one to three milliseconds of the processor to be read and compared, so that ten thousand of them
+are no attack and have to be let through. Versions made to hurt take a hundred and more, and sixty of them would keep a
+processor busy for many seconds. The budget is therefore one for all, plus what an ordinary version takes for each that is
+done.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from penstock.registry.model import Version
+from penstock.schema import effort
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, check, relevant
+from penstock.schema.errors import TooComplex
+from penstock.schema.format import ParsedSchema
+from penstock.schema.formats import format_of
+from penstock.schema.rules import CompatibilityRules
+
+__all__ = ["MAX_CONFLICTS", "hold"]
+
+MAX_CONFLICTS = 100
+_SECONDS = 0.7  # of the processor, the compiler's included
+_SECONDS_PER_VERSION = 0.004
+
+
+def hold(
+    mode: CompatibilityMode,
+    new: ParsedSchema,
+    numbers: Sequence[int],
+    earlier: Iterable[Version],
+    *,
+    read: Callable[[Version], ParsedSchema],
+    rules: CompatibilityRules,
+) -> CompatibilityVerdict:
+    """What ``mode`` says of ``new`` beside the versions ``numbers``, all of which are compared with.
+
+    ``earlier`` gives them, the latest first, and is asked for one after the other: a long history at once would not fit into
+    memory. ``read`` parses one. Raises :class:`~penstock.schema.errors.TooComplex` where they take longer than the budget.
+    """
+    if not relevant(mode, numbers):
+        return CompatibilityVerdict(mode=mode)
+    conflicts: list[Conflict] = []
+    started = effort.spent()
+    for done, version in enumerate(earlier):
+        left = _SECONDS + _SECONDS_PER_VERSION * done - (effort.spent() - started)
+        try:
+            with effort.budget(left):
+                effort.check()
+                one = [(version.number, read(version))]
+                effort.check()
+                conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)
+        except effort.Spent:
+            raise _too_long(version.number, done, len(numbers), effort.spent() - started) from None
+        if len(conflicts) >= MAX_CONFLICTS:
+            break
+    return CompatibilityVerdict(mode=mode, checked=tuple(numbers), conflicts=tuple(conflicts[:MAX_CONFLICTS]))
+
+
+def _too_long(number: int, done: int, every: int, seconds: float) -> TooComplex:
+    limit = f"the limit is {_SECONDS:g} seconds of the processor and {_SECONDS_PER_VERSION * 1000:g} milliseconds a version"
+    if every == 1:
+        return TooComplex(
+            f"The definition takes too long to compare with version {number}: {seconds:.2f} seconds, and {limit}.",
+            remedy="Split the schema, or shorten its unions, oneOf, anyOf and enum lists.",
+        )
+    return TooComplex(
+        f"The definition takes too long to compare with all {every} versions: {seconds:.2f} seconds for {done} of them, "
+        f"version {number} being the next, and {limit}.",
+        remedy="Compare with the latest version alone by another compatibility, move the checkpoint, or split the schema.",
+    )

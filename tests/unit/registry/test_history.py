@@ -1,0 +1,135 @@
+"""One definition against a history, within a budget. The clock is the test's own: nothing here depends on the machine."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from penstock.registry import history as module
+from penstock.registry.history import hold
+from penstock.registry.model import AVAILABLE, SchemaKey, Version
+from penstock.schema import effort
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.errors import TooComplex
+from penstock.schema.formats import format_of
+from penstock.schema.rules import GLUE_RULES
+
+AVRO = format_of("AVRO")
+NEW = AVRO.parse('{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}')
+OTHER = AVRO.parse('{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}')
+
+
+@dataclass
+class Clock:
+    """The processor's time, which passes where something is read."""
+
+    now: float = 0.0
+    reads: int = 0
+
+    def reading(self, parsed, seconds):
+        def read(version):
+            self.now += seconds
+            self.reads += 1
+            return parsed
+
+        return read
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(effort, "spent", lambda: clock.now)
+    return clock
+
+
+def history(count):
+    """The versions, the latest first, each made when it is asked for."""
+    for number in range(count, 0, -1):
+        yield Version(
+            id=str(number),
+            key=SchemaKey("r", "s"),
+            number=number,
+            status=AVAILABLE,
+            data_format="AVRO",
+            created=datetime(2026, 1, 1, tzinfo=UTC),
+            serial=number,
+            definition="",
+            fingerprint="",
+        )
+
+
+def judge(count, read, mode=CompatibilityMode.BACKWARD_ALL):
+    return hold(mode, NEW, range(1, count + 1), history(count), read=read, rules=GLUE_RULES)
+
+
+def test_ten_thousand_ordinary_versions_are_judged(clock):
+    assert judge(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
+    assert clock.reads == 10_000
+
+
+def test_versions_made_to_hurt_are_refused_within_a_second(clock):
+    with pytest.raises(TooComplex) as refused:
+        judge(63, clock.reading(NEW, 0.12))
+    assert clock.now < 1.0
+    words = str(refused.value)
+    assert "all 63 versions" in words
+    assert "for 6 of them, version 57 being the next" in words
+    assert "the limit is 0.7 seconds of the processor and 4 milliseconds a version" in words
+    assert "move the checkpoint" in words
+
+
+def test_a_single_version_that_takes_too_long_is_named(clock):
+    with pytest.raises(TooComplex, match=r"compare with version 1: 0\.80 seconds"):
+        judge(1, clock.reading(NEW, 0.8), CompatibilityMode.BACKWARD)
+
+
+def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
+    steps = 0
+
+    def step():
+        nonlocal steps
+        steps += 1
+        clock.now += 0.05
+        if clock.now > 0.7:
+            raise effort.Spent
+
+    monkeypatch.setattr(effort, "check", step)
+    schema = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"string"}}' for n in range(50)) + "}}")
+    writer = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"integer"}}' for n in range(50)) + "}}")
+    with pytest.raises(TooComplex, match="compare with version 1"):
+        hold(
+            CompatibilityMode.BACKWARD,
+            schema,
+            [1],
+            history(1),
+            read=lambda version: writer,
+            rules=GLUE_RULES,
+        )
+    assert 5 < steps < 30
+
+
+def test_no_more_is_read_than_conflicts_are_shown(clock):
+    verdict = judge(1_000, clock.reading(OTHER, 0.0))
+    assert len(verdict.conflicts) == module.MAX_CONFLICTS == clock.reads
+    assert verdict.conflicts[0].version == 1_000
+
+
+def test_nothing_is_read_where_nothing_is_compared(clock):
+    assert judge(9, clock.reading(OTHER, 9.0), CompatibilityMode.NONE).checked == ()
+    assert clock.reads == 0
+
+
+def test_budgets_nest_and_end():
+    with effort.budget(100.0):
+        with pytest.raises(effort.Spent), effort.budget(-1.0):
+            effort.check()
+        effort.check()
+        with pytest.raises(effort.Spent), effort.budget(-1.0), effort.budget(100.0):
+            effort.check()
+    effort.check()
+
+
+def test_what_others_did_counts():
+    before = effort.spent()
+    effort.charge(50.0)
+    assert effort.spent() - before >= 50.0
