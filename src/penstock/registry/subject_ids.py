@@ -10,6 +10,7 @@ from penstock.registry.model import AVAILABLE, MAX_SERIAL, SchemaKey, Version, V
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import ContextNotEmpty, InvalidSubject, SchemaTextNotFound
 from penstock.registry.subject_names import SubjectName, SubjectPrefix, context_of, subject_of
+from penstock.registry.subject_policies import SubjectPolicies
 from penstock.registry.subjects import Listing
 
 __all__ = ["SubjectIds"]
@@ -28,6 +29,11 @@ class SubjectIds:
 
     def __init__(self, service: RegistryService) -> None:
         self._service = service
+        self._policies = SubjectPolicies(service)
+
+    def meant(self, within: SubjectName) -> SubjectName:
+        """The subject that ``within`` is an alias of; itself where it is none."""
+        return self._policies.meant(within)
 
     def schema(self, serial: int, within: SubjectName) -> Version:
         """A version with this id, soft-deleted ones included; :class:`SchemaTextNotFound`."""

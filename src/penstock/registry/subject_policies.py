@@ -13,12 +13,13 @@ from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import (
     BadLevel,
     BadMode,
+    InvalidSubject,
     LevelNotConfigured,
     ModeNotConfigured,
     NotPermitted,
     SubjectNotFound,
 )
-from penstock.registry.subject_names import SubjectName
+from penstock.registry.subject_names import SubjectName, parse_subject
 from penstock.schema.compatibility import CompatibilityMode
 
 __all__ = ["SubjectConfig", "SubjectPolicies", "level_name"]
@@ -38,10 +39,14 @@ _LEVELS = {level_name(mode): mode for mode in CompatibilityMode if mode is not C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectConfig:
-    """A compatibility level by Confluent's name and whether schemas are normalised; None: nothing is said."""
+    """A compatibility level by Confluent's name, whether schemas are normalised, and which subject is meant by this one.
+
+    None: nothing is said. An empty ``alias`` takes one back.
+    """
 
     level: str | None = None
     normalize: bool | None = None
+    alias: str | None = None
 
 
 class SubjectPolicies:
@@ -54,17 +59,29 @@ class SubjectPolicies:
         """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
         chain = self._chain(subject)
         own = chain[0]
-        if not inherited and subject is not None and own.compatibility is None and own.normalize is None:
+        if not inherited and subject is not None and (own.compatibility, own.normalize, own.alias) == (None, None, None):
             raise LevelNotConfigured(subject)
         said = chain if inherited or subject is None else chain[:1]
         mode = next((policy.compatibility for policy in said if policy.compatibility is not None), None)
         normalize = next((policy.normalize for policy in said if policy.normalize is not None), None)
         if mode is None and (inherited or subject is None):
             mode = CompatibilityMode.BACKWARD
-        return SubjectConfig(level=None if mode is None else level_name(mode), normalize=normalize)
+        return SubjectConfig(level=None if mode is None else level_name(mode), normalize=normalize, alias=own.alias)
+
+    def meant(self, subject: SubjectName) -> SubjectName:
+        """The subject that ``subject`` is an alias of, itself where it is none; an alias of an alias is not followed."""
+        if subject.registry is None or not subject.name:
+            return subject
+        policy = self._service.policies.get(_scope(subject))
+        return subject if policy is None or not policy.alias else parse_subject(policy.alias, context=subject.context)
 
     def set_config(self, subject: SubjectName | None, wanted: SubjectConfig) -> None:
-        """Change what is given of the configuration; :class:`BadLevel`, :class:`NotPermitted` where the mode is READONLY."""
+        """Change what is given of the configuration.
+
+        :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` where the mode is READONLY.
+        """
+        if wanted.alias:
+            self._check_alias(subject, wanted.alias)
         mode = None
         if wanted.level is not None:
             mode = _LEVELS.get(wanted.level.upper())
@@ -80,6 +97,7 @@ class SubjectPolicies:
                 before,
                 compatibility=before.compatibility if mode is None else mode,
                 normalize=before.normalize if wanted.normalize is None else wanted.normalize,
+                alias=before.alias if wanted.alias is None else wanted.alias or None,
             )
 
         self._service.policies.change(_scope(subject), changed)
@@ -93,7 +111,9 @@ class SubjectPolicies:
             raise SubjectNotFound(subject) from None
         if self._schema(subject) is not None:
             self._set_own(subject, None)
-        self._service.policies.change(_scope(subject), lambda policy: replace(policy, compatibility=None, normalize=None))
+        self._service.policies.change(
+            _scope(subject), lambda policy: replace(policy, compatibility=None, normalize=None, alias=None)
+        )
         return before
 
     def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
@@ -142,6 +162,12 @@ class SubjectPolicies:
         if mode == READONLY:
             raise _read_only(subject)
         return mode
+
+    def _check_alias(self, subject: SubjectName | None, alias: str) -> None:
+        if subject is None or subject.registry is None or not subject.name:
+            raise InvalidSubject(alias, "a context has no alias")
+        if parse_subject(alias, context=subject.context).key == subject.key:
+            raise InvalidSubject(alias, "it is the subject itself")
 
     def _check_configurable(self, subject: SubjectName | None) -> None:
         """As Confluent's server: what takes no schemas takes no other level either, only another mode."""

@@ -244,6 +244,7 @@ class _Import:
             compatibility=None if mode is None else CompatibilityMode(mode),
             mode=record["mode"],
             normalize=record["normalize"],
+            alias=record.get("alias"),
         )
         stored = self._service.policies.get(policy.scope)
         if stored is None:

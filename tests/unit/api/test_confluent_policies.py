@@ -69,7 +69,7 @@ def test_refuses_other_levels(face):
         assert face.refused("PUT", "/config", body) == (422, 42203)
     for body in ({"compatibility": 1}, {"normalize": "yes"}, []):
         assert face.refused("PUT", "/config/s", body) == (400, 400)
-    for member in ("alias", "compatibilityGroup", "defaultRuleSet", "overrideMetadata"):
+    for member in ("compatibilityGroup", "defaultRuleSet", "overrideMetadata"):
         assert face.refused("PUT", "/config/s", {"compatibility": "FULL", member: "x"}) == (422, 42210)
     assert face.refused("GET", "/config/s") == (404, 40408)
 
@@ -80,6 +80,40 @@ def test_normalize_is_kept_and_validate_fields_is_not(face):
     face.put("/config/s", compatibility="FULL")
     assert face.get("/config/s") == (200, {"compatibilityLevel": "FULL", "normalize": True})
     assert face.get("/config/t?defaultToGlobal=true") == (200, {"compatibilityLevel": "BACKWARD"})
+
+
+def test_an_alias_stands_for_a_subject(face):
+    made = face.register("orders-value", V1)
+    face.register(":.ctx:orders", V2)
+    assert face.put("/config/old", alias="orders-value") == (200, {"alias": "orders-value"})
+    assert face.get("/config/old") == (200, {"alias": "orders-value"})
+    assert face.get("/subjects/old/versions") == (200, [1])
+    assert face.get("/subjects/old/versions/latest")[1]["subject"] == "orders-value"
+    assert face.post("/subjects/old", schema=V1)[1]["id"] == made["id"]
+    assert face.register("old", V2)["subject"] == "orders-value"
+    assert face.refused("POST", "/compatibility/subjects/old/versions/latest", {"schema": "x"}) == (422, 42201)
+    assert face.post("/compatibility/subjects/old/versions/latest", schema=BROKEN)[1] == {"is_compatible": False}
+    assert face.get(f"/schemas/ids/{made['id']}?subject=old")[1]["schema"] == V1
+    assert face.get("/subjects?deleted=true")[1] == [":.ctx:orders", "orders-value"], "an alias is no subject"
+    # Its own settings stay its own, and one step is all.
+    assert face.refused("GET", "/mode/old") == (404, 40409)
+    face.put("/config/older", alias="old")
+    assert face.refused("GET", "/subjects/older/versions") == (404, 40401)
+    assert face.put("/config/orders", alias=":.ctx:orders")[0] == 200
+    assert face.get("/subjects/orders/versions/1")[1]["schema"] == V2
+    assert face.put("/config/orders", alias="")[0] == 200
+    assert face.refused("GET", "/subjects/orders/versions/1") == (404, 40401)
+    assert face.delete("/config/old") == (200, {"alias": "orders-value"})
+    assert face.refused("GET", "/subjects/old/versions") == (404, 40401)
+    for path, alias in (
+        ("/config", "x"),
+        ("/config/:.ctx:", "x"),
+        ("/config/s", "s"),
+        ("/config/s", ":.:s"),
+        ("/config/s", "\0"),
+    ):
+        assert face.refused("PUT", path, {"alias": alias}) == (422, 42208)
+    assert face.refused("PUT", "/config/s", {"alias": 1}) == (400, 400)
 
 
 def test_glue_sets_levels_that_confluent_sees(face):

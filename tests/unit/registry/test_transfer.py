@@ -36,7 +36,7 @@ def source():
     service.deletion.soft(KEY, 4)
     service.schemas.update(KEY, checkpoint=3)
     service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
-    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True))
+    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True, alias="other"))
     service.registries.create("empty")
     return store, service
 

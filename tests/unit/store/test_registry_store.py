@@ -481,7 +481,7 @@ def test_policies(stored):
     policies = [
         Policy(scope="", compatibility=CompatibilityMode.FULL),
         Policy(scope="registry/r", mode="READONLY", normalize=True),
-        Policy(scope="schema/r/s", mode="IMPORT", normalize=False),
+        Policy(scope="schema/r/s", mode="IMPORT", normalize=False, alias="other"),
         Policy(scope="schema/r/other", mode="READWRITE"),
     ]
     for policy in policies:

@@ -30,15 +30,9 @@ class _Policies:
         return _config(self._policies.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
 
     def set_config(self, request: Request) -> Any:
-        level, normalize = config_members(request.body)
-        wanted = SubjectConfig(level=None if level is None else level.upper(), normalize=normalize)
+        wanted = config_members(request.body)
         self._policies.set_config(request.scope, wanted)
-        answer: dict[str, Any] = {}
-        if wanted.level is not None:
-            answer["compatibility"] = wanted.level
-        if normalize is not None:
-            answer["normalize"] = normalize
-        return answer
+        return _config(wanted, level="compatibility")
 
     def delete_config(self, request: Request) -> Any:
         return _config(self._policies.delete_config(request.scope))
@@ -56,10 +50,6 @@ class _Policies:
         return {"mode": self._policies.delete_mode(request.scope)}
 
 
-def _config(config: SubjectConfig) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
-    if config.level is not None:
-        answer["compatibilityLevel"] = config.level
-    if config.normalize is not None:
-        answer["normalize"] = config.normalize
-    return answer
+def _config(config: SubjectConfig, *, level: str = "compatibilityLevel") -> dict[str, Any]:
+    said = {level: config.level, "normalize": config.normalize, "alias": config.alias}
+    return {name: value for name, value in said.items() if value is not None}

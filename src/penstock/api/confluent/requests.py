@@ -10,6 +10,7 @@ from penstock.api.aws.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
 from penstock.registry.subject_errors import RulesNotServed, SchemaTooLarge
 from penstock.registry.subject_names import SubjectName, SubjectPrefix, parse_subject
+from penstock.registry.subject_policies import SubjectConfig
 from penstock.registry.subjects import Listing, SubjectReference, SubjectSchema
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
@@ -143,16 +144,17 @@ def wanted_id(body: Mapping[str, Any], name: str) -> int | None:
     return value if value > 0 else None
 
 
-def config_members(body: Mapping[str, Any]) -> tuple[str | None, bool | None]:
-    """Level and ``normalize`` of a configuration; :class:`RulesNotServed` for members that would be lost."""
+def config_members(body: Mapping[str, Any]) -> SubjectConfig:
+    """Level, ``normalize`` and ``alias`` of a configuration; :class:`RulesNotServed` for members that would be lost."""
     level = _text(body, "compatibility") or _text(body, "compatibilityLevel") or None
     normalize = body.get("normalize")
     if normalize is not None and type(normalize) is not bool:
         raise BadRequest('The member "normalize" is neither true nor false.')
-    for name in ("alias", "compatibilityGroup", "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"):
+    for name in ("compatibilityGroup", "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"):
         if body.get(name):
             raise RulesNotServed(f"The configuration has {name}, which this registry does not know.", remedy="Leave it out.")
-    return level, normalize
+    alias = None if body.get("alias") is None else _text(body, "alias")
+    return SubjectConfig(level=None if level is None else level.upper(), normalize=normalize, alias=alias)
 
 
 def _references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:

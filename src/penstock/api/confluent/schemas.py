@@ -7,7 +7,7 @@ from penstock.api.confluent.requests import Request, listing
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
 from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subject_names import parse_subject, subject_of
+from penstock.registry.subject_names import SubjectName, parse_subject, subject_of
 from penstock.schema.formats import FORMATS
 
 __all__ = ["routes"]
@@ -58,21 +58,21 @@ class _Schemas:
         return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
 
     def get_by_id(self, request: Request) -> Any:
-        version = self._ids.schema(request.serial, request.within)
+        version = self._ids.schema(request.serial, self._within(request))
         answer = self._shapes.schema(version, request)
         if request.query.flag("fetchMaxId"):
             answer["maxId"] = self._ids.highest(version)
         return answer
 
     def get_text_by_id(self, request: Request) -> Any:
-        return RawText(self._shapes.text(self._ids.schema(request.serial, request.within), request))
+        return RawText(self._shapes.text(self._ids.schema(request.serial, self._within(request)), request))
 
     def list_subjects_of_id(self, request: Request) -> Any:
-        found = self._ids.subjects(request.serial, request.within, listing(request.query))
+        found = self._ids.subjects(request.serial, self._within(request), listing(request.query))
         return [str(subject) for subject in found]
 
     def list_versions_of_id(self, request: Request) -> Any:
-        found = self._ids.versions(request.serial, request.within, listing(request.query))
+        found = self._ids.versions(request.serial, self._within(request), listing(request.query))
         return [{"subject": str(subject_of(head.key)), "version": head.number} for head in found]
 
     def get_by_guid(self, request: Request) -> Any:
@@ -81,6 +81,9 @@ class _Schemas:
     def list_ids_of_guid(self, request: Request) -> Any:
         version = self._ids.by_uuid(request.parts["guid"])
         return [{"context": subject_of(version.key).context, "id": version.serial}]
+
+    def _within(self, request: Request) -> SubjectName:
+        return self._ids.meant(request.within)
 
     def list_contexts(self, request: Request) -> Any:
         return list(self._ids.contexts()[listing(request.query).window])

@@ -7,7 +7,7 @@ from penstock.api.confluent.requests import Request, listing, read_schema, wante
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
 from penstock.registry.model import Version
-from penstock.registry.subject_names import subject_of
+from penstock.registry.subject_names import SubjectName, subject_of
 from penstock.registry.subjects import LATEST, Subjects, version_number
 from penstock.schema.compatibility import CompatibilityVerdict
 
@@ -49,19 +49,21 @@ class _Subjects:
         return [str(subject) for subject in self._subjects.list(request.prefix, listing(request.query))]
 
     def look_up(self, request: Request) -> Any:
-        found = self._subjects.lookup(request.subject, read_schema(request.body), deleted=request.query.flag("deleted"))
+        found = self._subjects.lookup(
+            self._subject(request), read_schema(request.body), deleted=request.query.flag("deleted")
+        )
         return self._shapes.version(found, request)
 
     def delete_subject(self, request: Request) -> Any:
-        return list(self._subjects.delete(request.subject, permanent=request.query.flag("permanent")))
+        return list(self._subjects.delete(self._subject(request), permanent=request.query.flag("permanent")))
 
     def list_versions(self, request: Request) -> Any:
-        return list(self._subjects.versions(request.subject, listing(request.query)))
+        return list(self._subjects.versions(self._subject(request), listing(request.query)))
 
     def register(self, request: Request) -> Any:
         body = request.body
         found = self._subjects.register(
-            request.subject, read_schema(body), serial=wanted_id(body, "id"), number=wanted_id(body, "version")
+            self._subject(request), read_schema(body), serial=wanted_id(body, "id"), number=wanted_id(body, "version")
         )
         if not request.extras:
             return {"id": found.serial}
@@ -76,24 +78,27 @@ class _Subjects:
 
     def delete_version(self, request: Request) -> Any:
         number = version_number(request.parts["version"])
-        return self._subjects.delete_version(request.subject, number, permanent=request.query.flag("permanent"))
+        return self._subjects.delete_version(self._subject(request), number, permanent=request.query.flag("permanent"))
 
     def list_referencing(self, request: Request) -> Any:
         number = version_number(request.parts["version"])
-        return list(self._subjects.referenced_by(request.subject, number, listing(request.query)))
+        return list(self._subjects.referenced_by(self._subject(request), number, listing(request.query)))
 
     def test_all(self, request: Request) -> Any:
-        verdict = self._subjects.test(request.subject, read_schema(request.body))
+        verdict = self._subjects.test(self._subject(request), read_schema(request.body))
         return _verdict(verdict, request)
 
     def test_one(self, request: Request) -> Any:
         number = version_number(request.parts["version"])
         against = LATEST if number is None else number
-        return _verdict(self._subjects.test(request.subject, read_schema(request.body), against), request)
+        return _verdict(self._subjects.test(self._subject(request), read_schema(request.body), against), request)
+
+    def _subject(self, request: Request) -> SubjectName:
+        return self._subjects.policies.meant(request.subject)
 
     def _version(self, request: Request) -> Version:
         number = version_number(request.parts["version"])
-        return self._subjects.version(request.subject, number, deleted=request.query.flag("deleted"))
+        return self._subjects.version(self._subject(request), number, deleted=request.query.flag("deleted"))
 
 
 def _verdict(verdict: CompatibilityVerdict, request: Request) -> dict[str, Any]:
