@@ -1,34 +1,39 @@
-"""Resource policies: JSON documents kept for the catalog, a registry or a schema, replaced only on stated conditions.
+"""Resource policies of the catalog, a registry or a schema, replaced only on stated conditions.
 
-They are kept and given back as AWS does; no request is judged by them.
+They judge requests together with the callers' own policies: see :mod:`penstock.access.evaluate`.
 """
 
-import json
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 
+from penstock.access.policies import Kind, parse_policy
+from penstock.access.policy_errors import MalformedPolicy
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.errors import ConditionFailed, ResourcePolicyNotFound
 from penstock.registry.identity import Identity
+from penstock.registry.judging import CATALOG, JudgingPolicies
 from penstock.registry.model import ResourcePolicy
 from penstock.registry.resources import existing_resource
 from penstock.registry.store import RegistryStore
 
 __all__ = ["ResourcePolicies"]
 
-_CATALOG = "catalog"
 _MAX_BYTES = 10_240  # Glue's quota for a resource policy
 
 
 class ResourcePolicies:
-    """Policies by the ARN of a resource, None being the catalog; :class:`ResourceNotFound` for one that is not there."""
+    """Policies by the ARN of a resource, None being the catalog; :class:`ResourceNotFound` for one that is not there.
+
+    ``judging`` has them parsed, for decisions.
+    """
 
     def __init__(self, store: RegistryStore, identity: Identity, *, now: Callable[[], datetime]) -> None:
         self._store = store
         self._identity = identity
         self._now = now
+        self.judging = JudgingPolicies(store)
 
     def get(self, resource_arn: str | None) -> ResourcePolicy:
         """The policy; :class:`ResourcePolicyNotFound`."""
@@ -60,7 +65,9 @@ class ResourcePolicies:
                 raise ConditionFailed(f"{resource} has {'a' if stored is not None else 'no'} resource policy.")
             _check_hash(resource, stored, hash_condition)
 
-        return self._store.put_resource_policy(wanted, check)
+        stored = self._store.put_resource_policy(wanted, check)
+        self.judging.forget()
+        return stored
 
     def delete(self, resource_arn: str | None, *, hash_condition: str | None = None) -> None:
         """Delete a policy; :class:`ResourcePolicyNotFound`, :class:`ConditionFailed`."""
@@ -72,10 +79,11 @@ class ResourcePolicies:
             _check_hash(resource, stored, hash_condition)
 
         self._store.delete_resource_policy(resource, check)
+        self.judging.forget()
 
     def _resource(self, resource_arn: str | None) -> str:
         if resource_arn is None or self._identity.is_catalog(resource_arn):
-            return _CATALOG
+            return CATALOG
         return existing_resource(self._store, self._identity, resource_arn)
 
 
@@ -89,13 +97,8 @@ def _check_hash(resource: str, stored: ResourcePolicy | None, wanted: str | None
 
 
 def _check_document(text: str) -> None:
-    if len(text.encode()) > _MAX_BYTES:
-        raise InvalidInput(f"The policy has more than {_MAX_BYTES:,} bytes.", remedy="Shorten it.")
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict) or not isinstance(document.get("Statement"), (list, dict)):
-        raise InvalidInput(
-            "PolicyInJson is no policy document.", remedy='Give a JSON object with "Version" and a list of "Statement".'
-        )
+        parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
+    except MalformedPolicy as error:
+        # Glue has no code of its own for it, as IAM has.
+        raise InvalidInput(f"PolicyInJson is no resource policy. {error.message}", remedy=error.remedy) from None

@@ -15,6 +15,7 @@ from penstock import __version__
 from penstock.access.authenticate import Authenticator
 from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.gate import PolicyGate, Warden
 from penstock.api.aws.throttle import Throttle
 from penstock.api.confluent.app import ConfluentApp
 from penstock.server.observe import AccessLog, Metrics
@@ -34,12 +35,15 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     directory = services.directory
     keys = directory.keys
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
+    warden = Warden(directory.authorizer, region=settings.region)
+    gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region)
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,
         account=settings.account,
         region=settings.region,
         observer=metrics,
+        gate=gate if settings.authenticate else None,
         throttle=Throttle(settings.requests_per_second / settings.workers) if settings.requests_per_second else None,
     )
     confluent = ConfluentApp(

@@ -23,6 +23,7 @@ from penstock.query.sinks import LakeSink, S3Sink
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory
+from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog import SqlCatalogStore
@@ -33,20 +34,36 @@ from penstock.store.sql.registry import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer, load_master_key
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.statements import SqlStatementStore
+from penstock.store.sql.tenancy import of_account
 
 __all__ = ["Services", "offline_coverage", "prepare", "wire"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Everything one process serves. ``recover`` marks what a dead server left running; ``close`` ends what runs here."""
+    """Everything one process serves. ``operations`` are the first account's, with those that all accounts share."""
 
     database: Database
     directory: Directory
-    schemas: RegistryService
+    tenants: Tenants
     operations: Sequence[OperationSet]
-    recover: Callable[[], None]
-    close: Callable[[], None]
+
+    @property
+    def schemas(self) -> RegistryService:
+        """The registry of the first account."""
+        return self.tenants.first.schemas
+
+    def recover(self) -> None:
+        """Migrate every account's store, and mark what a dead server left running."""
+        for account in self.directory.accounts.list():
+            tenant = self.tenants.get(account.id)
+            if tenant is not None:
+                tenant.recover()
+
+    def close(self) -> None:
+        """End what runs, and close the stores."""
+        self.tenants.close()
+        self.database.close()
 
     def check(self) -> None:
         """Raise where the store does not answer."""
@@ -94,9 +111,34 @@ def _connect(url: str) -> Database:
 
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
-    lake = LakeFolder(settings.lake)
     directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account)
-    schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=settings.account)
+    first = _tenant(settings, settings.account, database, sealer)
+
+    def start(account: str) -> Tenant:
+        own = of_account(database, account)
+        migrate(own)
+        tenant = _tenant(settings, account, own, sealer)
+        return replace(tenant, close=_both(tenant.close, own.close))
+
+    return Services(
+        database=database,
+        directory=directory,
+        tenants=Tenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
+        operations=(*first.operations, *directory.operations),
+    )
+
+
+def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
+    def both() -> None:
+        one()
+        other()
+
+    return both
+
+
+def _tenant(settings: ServerSettings, account: str, database: Database, sealer: Sealer) -> Tenant:
+    lake = LakeFolder(settings.lake)
+    schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
     statements = _queries(settings, database, tables, lake)
@@ -109,12 +151,11 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
     def close() -> None:
         statements.close()
         crawls.close()
-        database.close()
 
-    return Services(
-        database=database,
-        directory=directory,
+    return Tenant(
+        account=account,
         schemas=schemas,
+        secrets=secrets,
         operations=tuple(
             # A database server may take its time, which the event loop has not.
             operations if database.is_sqlite else replace(operations, inline=frozenset())
@@ -125,7 +166,6 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
                 crawlers.operations(crawls),
                 athena.operations(statements),
                 secretsmanager.operations(secrets),
-                *directory.operations,
             )
         ),
         recover=recover,

@@ -1,4 +1,4 @@
-"""CloudTrail's LookupEvents over the registry's record of changes: what AWS's users ask when they ask who did it."""
+"""CloudTrail's LookupEvents over an account's record of changes: what AWS's users ask when they ask who did it."""
 
 import hashlib
 import json
@@ -16,8 +16,9 @@ __all__ = ["operations"]
 Request = Mapping[str, Any]
 
 _PAGE = 50
-_SOURCE = "glue.amazonaws.com"
+_IAM = "arn:aws:iam:"
 _KINDS = {"registry": "AWS::Glue::Registry", "schema": "AWS::Glue::Schema", "version": "AWS::Glue::SchemaVersion"}
+_IAM_KINDS = {"user": "AWS::IAM::User", "role": "AWS::IAM::Role", "policy": "AWS::IAM::Policy"}
 
 # The record's own names of changes, where AWS calls the operation something else.
 _NAMES = {
@@ -87,7 +88,9 @@ def _matches(entry: AuditEntry, attribute: tuple[str, str] | None) -> bool:
 
 
 def _resource(name: str) -> str:
-    """The resource that a name or an ARN means."""
+    """The resource that a name or an ARN means, as the record has it: IAM's by their whole ARNs."""
+    if name.startswith(_IAM):
+        return name
     return name.split(":", 5)[5] if name.startswith("arn:") and name.count(":") >= 5 else name
 
 
@@ -100,11 +103,23 @@ def _name(entry: AuditEntry) -> str:
 
 
 def _user(entry: AuditEntry) -> str:
+    if entry.principal.startswith(_IAM) and entry.principal.endswith(":root"):
+        return "root"
     return entry.principal.rpartition("/")[2]
 
 
 def _kind(entry: AuditEntry) -> str:
+    if entry.resource.startswith(_IAM):
+        return _IAM_KINDS.get(entry.resource.split(":")[5].partition("/")[0], "AWS::IAM::AccessKey")
     return _KINDS.get(entry.resource.partition("/")[0], "AWS::Glue::DataCatalog")
+
+
+def _source(entry: AuditEntry) -> str:
+    if entry.operation == "AssumeRole":
+        return "sts.amazonaws.com"
+    if entry.operation == "CreateAccount":
+        return "organizations.amazonaws.com"
+    return "iam.amazonaws.com" if entry.resource.startswith(_IAM) else "glue.amazonaws.com"
 
 
 _VALUES: dict[str, Callable[[AuditEntry], str]] = {
@@ -113,7 +128,7 @@ _VALUES: dict[str, Callable[[AuditEntry], str]] = {
     "ReadOnly": lambda _: "false",
     "Username": _user,
     "ResourceType": _kind,
-    "EventSource": lambda _: _SOURCE,
+    "EventSource": _source,
 }
 """What an attribute is compared with."""
 
@@ -124,7 +139,7 @@ def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
         "EventName": _name(entry),
         "ReadOnly": "false",
         "EventTime": entry.time,
-        "EventSource": _SOURCE,
+        "EventSource": _source(entry),
         "Username": _user(entry),
         "Resources": [{"ResourceType": _kind(entry), "ResourceName": entry.resource}],
         "CloudTrailEvent": json.dumps(_record(entry, context)),
@@ -137,7 +152,7 @@ def _record(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
         "eventVersion": "1.11",
         "userIdentity": {"arn": entry.principal, "accountId": context.account},
         "eventTime": _time(entry.time),
-        "eventSource": _SOURCE,
+        "eventSource": _source(entry),
         "eventName": _name(entry),
         "awsRegion": context.region,
         "sourceIPAddress": entry.client,

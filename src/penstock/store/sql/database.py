@@ -49,9 +49,10 @@ class Database:
 
     ``url`` is an SQLAlchemy URL: ``sqlite:///path``, ``sqlite://`` (in memory, for tests), or
     ``postgresql+pg8000://user:password@host:port/database``. Raises :class:`~penstock.errors.InvalidInput` for any other.
+    ``schema`` is the one that PostgreSQL's connections see, alone; None leaves that to the server.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, schema: str | None = None) -> None:
         self.url = _parse(url)
         self.name = self.url.render_as_string(hide_password=True)
         """The URL without its password."""
@@ -62,6 +63,10 @@ class Database:
             options["connect_args"] = {"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000}
         else:
             options |= {**_POOL, "pool_pre_ping": True, "connect_args": {"application_name": "penstock"}}
+            if schema is not None:
+                # One of many: it keeps no more connections than it uses most of the time.
+                options |= {"pool_size": 1, "max_overflow": 9}
+                options["connect_args"]["startup_params"] = {"search_path": schema}
         if in_memory:
             options["poolclass"] = StaticPool
         self.engine: Engine = create_engine(self.url, **options)

@@ -1,0 +1,313 @@
+"""Which resources an action is judged on: ARNs worked out from a checked request.
+
+Source: the service authorization reference, and "Overview of managing access permissions" in Glue's developer guide: an
+action on a schema is judged on its registry, too, and one on a table on its database and the catalog. Lists are judged on
+``registry/*``, ``table/DATABASE/*`` and their like, so that who may read one thing does not see the names of all.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from penstock.names import arn
+from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
+from penstock.registry.model import SchemaKey
+from penstock.registry.references import declared_references
+
+__all__ = ["EVERYTHING", "Lookup", "Place", "also_needed", "named_account", "resources_of"]
+
+Request = Mapping[str, Any]
+EVERYTHING = ("*",)
+"""What an action without resource types is judged on."""
+
+
+class Lookup(Protocol):
+    """What a request alone does not say; each may read the store of the account."""
+
+    def schema_of_version(self, version_id: str) -> SchemaKey | None:
+        """The schema that a version is of."""
+
+    def secret_arn(self, secret_id: str) -> str | None:
+        """The whole ARN of a secret, which ends in six random characters."""
+
+    def entity_arn(self, kind: str, name: str) -> str | None:
+        """The ARN of a ``user``, ``role`` or ``policy``, which has a path in it."""
+
+
+class Place:
+    """The account and region that a request is for, and what is stored there."""
+
+    __slots__ = ("account", "lookup", "region")
+
+    def __init__(self, region: str, account: str, lookup: Lookup) -> None:
+        self.region = region
+        self.account = account
+        self.lookup = lookup
+
+    def glue(self, resource: str) -> str:
+        """A Glue ARN."""
+        return arn("glue", self.region, self.account, resource)
+
+
+Builder = Callable[[Request, Place], Sequence[str]]
+
+
+def named_account(service: str, request: Request) -> str | None:
+    """The account that a request names by an ARN or a CatalogId; None where it names none."""
+    if service == "glue":
+        catalog = request.get("CatalogId")
+        if catalog is not None and len(catalog) == 12 and catalog.isdigit():
+            return str(catalog)
+        for holder, member in (("SchemaId", "SchemaArn"), ("RegistryId", "RegistryArn")):
+            found = request.get(holder)
+            if found:
+                text = found.get(member)
+                return None if text is None else _account_of(text)
+        text = request.get("ResourceArn")
+    else:
+        text = request.get("SecretId") if service == "secretsmanager" else None
+    return _account_of(text) if text is not None else None
+
+
+def resources_of(service: str, operation: str, request: Request, place: Place) -> Sequence[str]:
+    """The ARNs, or :data:`EVERYTHING`."""
+    builders = _BUILDERS.get(service)
+    if builders is None:
+        return EVERYTHING
+    builder = builders.get(operation)
+    return EVERYTHING if builder is None else builder(request, place)
+
+
+def also_needed(service: str, operation: str, request: Request, place: Place) -> Sequence[tuple[str, Sequence[str]]]:
+    """Further actions that a request comes to, each with its resources.
+
+    A schema whose tags declare what its definitions build on gives that back within its own: who declares it has to be one
+    who may read it.
+    """
+    member = _DECLARING.get((service, operation))
+    tags = request.get(member) if member is not None else None
+    if not tags:
+        return ()
+    registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
+    declared = declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY)
+    return [("glue:GetSchemaVersion", _schema_arns(reference.key, place)) for reference in declared]
+
+
+_DECLARING = {("glue", "CreateSchema"): "Tags", ("glue", "TagResource"): "TagsToAdd"}
+
+
+def _canonical(text: str) -> str:
+    """A Glue ARN in the partition ``aws``: the registry takes an ARN of any, and a policy is to mean all spellings."""
+    parts = text.split(":", 5)
+    return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
+
+
+def _account_of(text: str) -> str | None:
+    parts = text.split(":", 5)
+    return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
+
+
+def _registry(request: Request, place: Place) -> Sequence[str]:
+    return (_registry_arn(request.get("RegistryId") or {}, place),)
+
+
+def _registry_arn(registry_id: Request, place: Place) -> str:
+    text = registry_id.get("RegistryArn")
+    if text:
+        return _canonical(text)
+    return place.glue(registry_resource(registry_id.get("RegistryName") or DEFAULT_REGISTRY))
+
+
+def _new_registry(request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(registry_resource(request["RegistryName"])),)
+
+
+def _registries(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("registry/*"),)
+
+
+def _registry_or_all(request: Request, place: Place) -> Sequence[str]:
+    return _registry(request, place) if request.get("RegistryId") else _registries(request, place)
+
+
+def _schema(request: Request, place: Place) -> Sequence[str]:
+    schema_id = request.get("SchemaId") or {}
+    text = schema_id.get("SchemaArn")
+    if not text:
+        return _schema_arns(SchemaKey(schema_id.get("RegistryName", ""), schema_id.get("SchemaName", "")), place)
+    text = _canonical(text)
+    head, _, resource = text.rpartition(":")
+    parts = resource.split("/")
+    # What is no schema's ARN the handler refuses; it is judged as it is.
+    return (f"{head}:{registry_resource(parts[1])}", text) if len(parts) == 3 else (text,)
+
+
+def _schema_arns(key: SchemaKey, place: Place) -> Sequence[str]:
+    return (place.glue(registry_resource(key.registry)), place.glue(schema_resource(key)))
+
+
+def _new_schema(request: Request, place: Place) -> Sequence[str]:
+    registry = _registry_arn(request.get("RegistryId") or {}, place)
+    head, _, resource = registry.rpartition(":")
+    name = resource.partition("/")[2]
+    return (registry, f"{head}:{schema_resource(SchemaKey(name, request['SchemaName']))}")
+
+
+def _version(request: Request, place: Place) -> Sequence[str]:
+    version_id = request.get("SchemaVersionId")
+    if not version_id:
+        return _schema(request, place)
+    key = place.lookup.schema_of_version(version_id)
+    # An id that nobody has is judged on all schemas: who may not read them all is not told that it is nobody's.
+    return (place.glue("schema/*"),) if key is None else _schema_arns(key, place)
+
+
+def _named_resource(request: Request, place: Place) -> Sequence[str]:
+    text = request.get("ResourceArn")
+    return (_canonical(text) if text else place.glue("catalog"),)
+
+
+def _catalog(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("catalog"),)
+
+
+def _database(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("Name"), request.get("DatabaseInput", {}).get("Name")} - {None}
+    return (place.glue("catalog"), *(place.glue(f"database/{name}".lower()) for name in sorted(map(str, names))))
+
+
+def _databases(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("catalog"), place.glue("database/*"))
+
+
+def _table(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("TableName"), request.get("Name"), request.get("TableInput", {}).get("Name")} - {None}
+    return _tables_of(request, place, sorted(map(str, names)) or ["*"])
+
+
+def _tables(request: Request, place: Place) -> Sequence[str]:
+    return _tables_of(request, place, request.get("TablesToDelete") or ["*"])
+
+
+def _tables_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+    database = request["DatabaseName"]
+    tables = (place.glue(f"table/{database}/{name}".lower()) for name in names)
+    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *tables)
+
+
+def _all_tables(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("catalog"), place.glue("database/*"), place.glue("table/*"))
+
+
+def _crawler(request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(f"crawler/{request['Name']}"),)
+
+
+def _crawlers(request: Request, place: Place) -> Sequence[str]:
+    return [place.glue(f"crawler/{name}") for name in request.get("CrawlerNames") or ["*"]]
+
+
+def _work_group(request: Request, place: Place) -> Sequence[str]:
+    # This server has the one workgroup; statements do not say theirs.
+    return (arn("athena", place.region, place.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
+
+
+def _data_catalog(request: Request, place: Place) -> Sequence[str]:
+    name = request.get("CatalogName") or request.get("Name") or "AwsDataCatalog"
+    return (arn("athena", place.region, place.account, f"datacatalog/{name}"),)
+
+
+def _secret(request: Request, place: Place) -> Sequence[str]:
+    secret_id = request["SecretId"]
+    found = place.lookup.secret_arn(secret_id)
+    if found is None:
+        found = secret_id if secret_id.startswith("arn:") else _secret_named(secret_id, place)
+    return (found,)
+
+
+def _new_secret(request: Request, place: Place) -> Sequence[str]:
+    return (_secret_named(request["Name"], place),)
+
+
+def _secret_named(name: str, place: Place) -> str:
+    return arn("secretsmanager", place.region, place.account, f"secret:{name}")
+
+
+def _user(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("user", request.get("UserName"), request, place),)
+
+
+def _role(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("role", request.get("RoleName"), request, place),)
+
+
+def _new_policy(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("policy", request["PolicyName"], request, place),)
+
+
+def _policy(request: Request, _place: Place) -> Sequence[str]:
+    return (request["PolicyArn"],)
+
+
+def _entity(kind: str, name: str | None, request: Request, place: Place) -> str:
+    if name is None:
+        return arn("iam", "", place.account, f"{kind}/*")
+    found = place.lookup.entity_arn(kind, name)
+    return found or arn("iam", "", place.account, f"{kind}{request.get('Path', '/')}{name}")
+
+
+def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
+    return dict.fromkeys(operations, builder)
+
+
+_GLUE: dict[str, Builder] = {
+    **_each(_registry, "DeleteRegistry", "GetRegistry", "UpdateRegistry"),
+    "CreateRegistry": _new_registry,
+    "ListRegistries": _registries,
+    "ListSchemas": _registry_or_all,
+    "CreateSchema": _new_schema,
+    **_each(_schema, "DeleteSchema", "DeleteSchemaVersions", "GetSchema", "GetSchemaByDefinition", "GetSchemaVersionsDiff"),
+    **_each(_schema, "ListSchemaVersions", "RegisterSchemaVersion", "UpdateSchema"),
+    **_each(_version, "GetSchemaVersion", "PutSchemaVersionMetadata", "QuerySchemaVersionMetadata"),
+    "RemoveSchemaVersionMetadata": _version,
+    **_each(_named_resource, "GetTags", "TagResource", "UntagResource"),
+    **_each(_named_resource, "DeleteResourcePolicy", "GetResourcePolicy", "PutResourcePolicy"),
+    "GetResourcePolicies": _catalog,
+    **_each(_database, "CreateDatabase", "DeleteDatabase", "GetDatabase", "UpdateDatabase"),
+    "GetDatabases": _databases,
+    **_each(_table, "CreateTable", "DeleteTable", "GetTable", "UpdateTable"),
+    **_each(_table, "BatchDeleteTableVersion", "DeleteTableVersion", "GetTableVersion", "GetTableVersions"),
+    **_each(_table, "BatchCreatePartition", "BatchDeletePartition", "BatchGetPartition", "BatchUpdatePartition"),
+    **_each(_table, "CreatePartition", "DeletePartition", "GetPartition", "GetPartitions", "UpdatePartition"),
+    **_each(_tables, "BatchDeleteTable", "GetTables"),
+    "SearchTables": _all_tables,
+    **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
+    **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),
+}
+_ATHENA: dict[str, Builder] = {
+    **_each(_work_group, "BatchGetQueryExecution", "GetQueryExecution", "GetQueryResults", "GetQueryRuntimeStatistics"),
+    **_each(_work_group, "GetWorkGroup", "ListQueryExecutions", "StartQueryExecution", "StopQueryExecution"),
+    **_each(_data_catalog, "GetDataCatalog", "GetDatabase", "GetTableMetadata", "ListDatabases", "ListTableMetadata"),
+}
+_SECRETS: dict[str, Builder] = {
+    "CreateSecret": _new_secret,
+    **_each(_secret, "DeleteSecret", "DescribeSecret", "GetSecretValue", "ListSecretVersionIds", "PutSecretValue"),
+    **_each(_secret, "RestoreSecret", "TagResource", "UntagResource", "UpdateSecret"),
+}
+_ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPolicy", "AttachUserPolicy")
+_ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePolicy", "AttachRolePolicy")
+_IAM: dict[str, Builder] = {
+    **_each(_user, *_ON_USERS, "DetachUserPolicy", "ListAttachedUserPolicies", "TagUser", "UntagUser", "ListUserTags"),
+    **_each(_user, "CreateUser", "GetUser", "ListUsers", "DeleteUser"),
+    **_each(_user, "CreateAccessKey", "ListAccessKeys", "UpdateAccessKey", "DeleteAccessKey"),
+    **_each(_role, *_ON_ROLES, "DetachRolePolicy", "ListAttachedRolePolicies", "TagRole", "UntagRole", "ListRoleTags"),
+    **_each(_role, "CreateRole", "GetRole", "ListRoles", "UpdateRole", "UpdateAssumeRolePolicy", "DeleteRole"),
+    "CreatePolicy": _new_policy,
+    **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
+    **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),
+}
+_BUILDERS: Mapping[str, Mapping[str, Builder]] = {
+    "athena": _ATHENA,
+    "glue": _GLUE,
+    "iam": _IAM,
+    "secretsmanager": _SECRETS,
+}
