@@ -6,6 +6,7 @@ import pytest
 
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
+from penstock.testing.dynamodb import DynamoDBLocal, running_dynamodb
 from penstock.testing.kinesis import KinesisStandIn, running_kinesis
 
 
@@ -22,4 +23,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def kinesis() -> Iterator[KinesisStandIn]:
     """An empty Kinesis; ``kinesis.client()`` is boto3's client, ``kinesis.create_stream(name, shards=2)`` makes a stream."""
     with running_kinesis() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def dynamodb() -> Iterator[DynamoDBLocal]:
+    """Amazon's DynamoDB Local, empty; ``dynamodb.client()`` is boto3's client."""
+    with running_dynamodb() as running:
         yield running

@@ -80,7 +80,7 @@ class KafkaPoller:
                     # Only for offsets that retention has removed: the start of a new group is resolved when it is assigned.
                     "auto.offset.reset": "earliest",
                     "partition.assignment.strategy": "cooperative-sticky",
-                    # How long a killed poller's partitions wait for the next one; heartbeats come from a thread of their own.
+                    # How long a killed poller's partitions wait for the next one.
                     "session.timeout.ms": 10_000,
                     # The consumer is polled while the function runs, but for the time that a leaving partition waits for it.
                     "max.poll.interval.ms": max(300_000, (timeout + 60) * 1000),

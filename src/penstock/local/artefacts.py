@@ -40,7 +40,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
-    """One locked file. ``coordinate`` is group:artifact:version[:classifier]; ``size`` is in bytes."""
+    """One locked file. ``coordinate`` is group:artifact:version[:classifier][@ending]; ``size`` is in bytes."""
 
     group: str
     coordinate: str
@@ -50,9 +50,10 @@ class Artefact:
     @property
     def path(self) -> str:
         """Where a Maven repository keeps it, relative to the repository's root."""
-        group_id, artifact_id, version, *classifier = self.coordinate.split(":")
+        plain, _, ending = self.coordinate.partition("@")
+        group_id, artifact_id, version, *classifier = plain.split(":")
         name = "-".join([artifact_id, version, *classifier])
-        return f"{group_id.replace('.', '/')}/{artifact_id}/{version}/{name}.jar"
+        return f"{group_id.replace('.', '/')}/{artifact_id}/{version}/{name}.{ending or 'jar'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def locked() -> tuple[Artefact, ...]:
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
     """Names of the groups that the embedded platform needs; ``with_tests`` adds what is fetched at its first use else."""
-    return ("kafka", "s3proxy", "spark", "s3a", "serde") if with_tests else ("kafka", "s3proxy", "spark")
+    return ("kafka", "s3proxy", "spark", "s3a", "serde", "dynamodb") if with_tests else ("kafka", "s3proxy", "spark")
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

@@ -1,0 +1,97 @@
+"""DynamoDB Local for tests: Amazon's own, in memory, in a child process on a free port.
+
+Its SQLite is a native library that the Maven repository has for Linux on x86-64 and for macOS. The artefact's licence allows
+it for development and testing.
+"""
+
+import contextlib
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.artefacts import class_path
+from penstock.local.child import Child, Service
+from penstock.local.java import find_java
+from penstock.local.ports import answers, free_ports
+from penstock.names import DEFAULT_REGION
+
+__all__ = ["DynamoDBLocal", "running_dynamodb"]
+
+_LIBRARIES = {
+    ("linux", "x86_64"): "libsqlite4java-linux-amd64",
+    ("darwin", "x86_64"): "libsqlite4java-osx-1",
+    ("darwin", "arm64"): "libsqlite4java-osx-aarch64",
+}
+_MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamoDBLocal:
+    """A DynamoDB that answers at ``endpoint_url``, with the same tables for all credentials and regions."""
+
+    endpoint_url: str
+    region: str = DEFAULT_REGION
+
+    def client(self, **overrides: Any) -> Any:
+        """A boto3 client of DynamoDB, without retries."""
+        options: dict[str, Any] = {
+            "endpoint_url": self.endpoint_url,
+            "region_name": self.region,
+            "aws_access_key_id": "AKIATESTING",
+            "aws_secret_access_key": "testing",
+            "config": Config(retries={"total_max_attempts": 1}),
+        }
+        make_client: Any = boto3.session.Session().client
+        return make_client("dynamodb", **(options | overrides))
+
+    def environment(self) -> dict[str, str]:
+        """Variables that point DynamoDB clients of a child process here; keys and region come from elsewhere."""
+        return {"AWS_ENDPOINT_URL_DYNAMODB": self.endpoint_url}
+
+
+@contextlib.contextmanager
+def running_dynamodb() -> Iterator[DynamoDBLocal]:
+    """An empty DynamoDB for the time of the block.
+
+    Raises :class:`EnvironmentProblem` where there is no Java, no library for this machine, or no way to fetch them.
+    """
+    jars = class_path("dynamodb")
+    name = _LIBRARIES.get((sys.platform, platform.machine()))
+    native = [path.parent for path in jars if name is not None and path.name.startswith(name)]
+    if not native:
+        raise EnvironmentProblem(
+            f"DynamoDB Local has no SQLite for {sys.platform} on {platform.machine()}.",
+            remedy="Run these tests on Linux on x86-64, or on macOS.",
+        )
+    java = find_java(os.environ)
+    (port,) = free_ports(1)
+    command = [
+        str(java.executable),
+        "-Xmx256m",
+        "-XX:TieredStopAtLevel=1",
+        f"-Djava.library.path={native[0]}",
+        "-cp",
+        os.pathsep.join(str(path) for path in jars if path.suffix == ".jar"),
+        _MAIN,
+        *("-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)),
+    ]
+    service = Service(
+        name="dynamodb", title="DynamoDB Local", command=lambda: command, is_ready=lambda: answers("127.0.0.1", port)
+    )
+    with tempfile.TemporaryDirectory(prefix="penstock-dynamodb-") as folder:
+        child = Child(service, Path(folder) / "dynamodb.log")
+        try:
+            child.start()
+            child.wait_ready()
+            yield DynamoDBLocal(endpoint_url=f"http://127.0.0.1:{port}")
+        finally:
+            child.stop()

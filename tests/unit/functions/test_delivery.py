@@ -1,0 +1,214 @@
+"""What becomes of a batch, as pure functions: each record is settled or discarded once, in order, whatever fails."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.functions.delivery import (
+    AGE,
+    RETRIES,
+    Discard,
+    Failed,
+    Invoke,
+    Outcome,
+    Partly,
+    Pause,
+    Policy,
+    Settle,
+    Step,
+    Succeeded,
+    deliver,
+)
+from penstock.functions.environment import Result
+from penstock.functions.failures import outcome_of
+from penstock.functions.records import Progress, Record
+
+NOW = 1_700_000_000.0
+
+
+def records(*places: tuple[str, int], age: float = 0.0) -> list[Record]:
+    moment = int((NOW - age) * 1000)
+    return [Record(partition=p, position=o, timestamp_ms=moment, key=None, entry=b"{}") for p, o in places]
+
+
+def run(batch: list[Record], policy: Policy, function: Callable[[list[Record], int], Outcome]) -> list[Step]:
+    """All steps of a delivery to a function that is a function."""
+    steps: list[Step] = []
+    going = deliver(batch, policy, lambda: NOW)
+    outcome: Outcome | None = None
+    while True:
+        try:
+            step = going.send(outcome)
+        except StopIteration:
+            return steps
+        steps.append(step)
+        assert len(steps) < 10_000, "endless"
+        outcome = function(list(step.records), step.attempt) if isinstance(step, Invoke) else None
+
+
+def places(found: Any) -> list[tuple[str, int]]:
+    return [(record.partition, record.position) for record in found]
+
+
+def shown(steps: list[Step]) -> list[Any]:
+    names = {Invoke: "invoke", Settle: "settle", Discard: "discard"}
+    return [
+        ("pause", step.seconds) if isinstance(step, Pause) else (names[type(step)], [r.position for r in step.records])
+        for step in steps
+    ]
+
+
+def test_a_success_settles_the_batch() -> None:
+    steps = run(records(("t-0", 1), ("t-0", 2)), Policy(), lambda _r, _a: Succeeded())
+    assert shown(steps) == [("invoke", [1, 2]), ("settle", [1, 2])]
+
+
+def test_retries_wait_longer_and_then_the_batch_is_discarded() -> None:
+    steps = run(records(("t-0", 1), ("t-0", 2)), Policy(retries=2), lambda _r, _a: Failed())
+    invoke = ("invoke", [1, 2])
+    assert shown(steps) == [invoke, ("pause", 0.5), invoke, ("pause", 1.0), invoke, ("discard", [1, 2])]
+    discard = steps[-1]
+    assert isinstance(discard, Discard)
+    assert (discard.condition, discard.invokes) == (RETRIES, 3)
+
+
+def test_without_a_limit_a_batch_is_retried_until_it_succeeds() -> None:
+    steps = run(records(("t-0", 1)), Policy(), lambda _r, attempt: Succeeded() if attempt == 50 else Failed())
+    pauses = [step.seconds for step in steps if isinstance(step, Pause)]
+    assert len(pauses) == 49
+    assert max(pauses) == 60.0
+    assert shown(steps)[-1] == ("settle", [1])
+
+
+def test_splitting_uses_up_no_retry_and_finds_the_culprit() -> None:
+    batch = records(*[("t-0", number) for number in range(8)])
+    steps = run(
+        batch,
+        Policy(retries=1, bisect=True),
+        lambda given, _a: Failed() if any(each.position == 5 for each in given) else Succeeded(),
+    )
+    assert [part for what, part in shown(steps) if what == "discard"] == [[5]]
+    assert [part for what, part in shown(steps) if what == "settle"] == [[0, 1, 2, 3], [4], [6, 7]]
+    assert [part for what, part in shown(steps) if what == "invoke"].count([5]) == 2
+
+
+def test_a_report_moves_the_checkpoint_of_each_partition() -> None:
+    batch = records(("t-0", 1), ("t-0", 2), ("t-1", 7), ("t-1", 8))
+
+    def function(given: list[Record], attempt: int) -> Outcome:
+        return Partly(lowest={"t-0": 2}) if len(given) == 4 else Succeeded()
+
+    steps = run(batch, Policy(retries=0), function)
+    # No retry is allowed, but the record at the head has had its first call only.
+    assert places(steps[1].records) == [("t-0", 1), ("t-1", 7), ("t-1", 8)]  # type: ignore[union-attr]
+    assert [type(step) for step in steps] == [Invoke, Settle, Discard]
+
+
+def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None:
+    batch = records(*[("t-0", number) for number in range(4)])
+
+    def function(given: list[Record], _attempt: int) -> Outcome:
+        bad = [each.position for each in given if each.position == 1]
+        return Partly(lowest={"t-0": 1}) if bad else Succeeded()
+
+    steps = run(batch, Policy(retries=1, bisect=True), function)
+    assert [each for each in shown(steps) if each[0] in {"settle", "discard"}] == [
+        ("settle", [0]),
+        ("discard", [1]),
+        ("settle", [2, 3]),
+    ]
+
+
+def test_old_records_are_discarded_before_the_function_sees_them() -> None:
+    batch = [*records(("t-0", 1), age=100), *records(("t-0", 2), age=10)]
+    steps = run(batch, Policy(age=60), lambda _r, _a: Succeeded())
+    assert shown(steps) == [("discard", [1]), ("invoke", [2]), ("settle", [2])]
+    assert isinstance(steps[0], Discard)
+    assert (steps[0].condition, steps[0].invokes) == (AGE, 0)
+
+
+@settings(max_examples=300)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    poison=st.sets(st.tuples(st.integers(0, 3), st.integers(0, 5))),
+    retries=st.integers(0, 3),
+    bisect=st.booleans(),
+    reports=st.booleans(),
+    crashes=st.integers(0, 3),
+)
+def test_every_record_is_settled_or_discarded_once_and_in_order(
+    *, sizes: list[int], poison: set[tuple[int, int]], retries: int, bisect: bool, reports: bool, crashes: int
+) -> None:
+    batch = records(*[(f"t-{p}", o) for p, size in enumerate(sizes) for o in range(size)])
+    bad = {(f"t-{p}", o) for p, o in poison}
+    left = [crashes]
+
+    def function(given: list[Record], _attempt: int) -> Outcome:
+        if left[0] > 0:
+            left[0] -= 1
+            return Failed(error={"errorType": "Runtime.ExitError"})
+        wrong = [each for each in given if (each.partition, each.position) in bad]
+        if not wrong:
+            return Succeeded()
+        if not reports:
+            return Failed()
+        lowest: dict[str, int] = {}
+        for each in wrong:
+            lowest[each.partition] = min(lowest.get(each.partition, each.position), each.position)
+        return Partly(lowest=lowest)
+
+    steps = run(batch, Policy(retries=retries, bisect=bisect), function)
+    ended = [record for step in steps if isinstance(step, Settle | Discard) for record in step.records]
+    assert sorted(places(ended)) == sorted(places(batch))
+    for number, size in enumerate(sizes):
+        assert [o for p, o in places(ended) if p == f"t-{number}"] == list(range(size))
+    settled = {place for step in steps if isinstance(step, Settle) for place in places(step.records)}
+    assert not settled & bad
+    if bisect and crashes <= retries:
+        assert settled == set(places(batch)) - bad, "only poison is discarded"
+
+
+@given(order=st.permutations(list(range(12))), start=st.integers(0, 100))
+def test_progress_is_the_unbroken_prefix(order: list[int], start: int) -> None:
+    progress = Progress()
+    for number in range(12):
+        progress.begin(start + 2 * number)
+    done: set[int] = set()
+    reached = -1
+    for number in order:
+        done.add(number)
+        news = progress.finish([start + 2 * number])
+        prefix = next((each for each in range(12) if each not in done), 12) - 1
+        assert news == (start + 2 * prefix if prefix > reached else None)
+        reached = max(reached, prefix)
+    assert len(progress) == 0
+
+
+@pytest.mark.parametrize(
+    "answer", [None, {}, "", {"batchItemFailures": []}, {"batchItemFailures": None}, {"statusCode": 200}]
+)
+def test_answers_that_mean_success(answer: Any) -> None:
+    assert outcome_of(Result(request_id="r", answer=answer), records(("t-0", 1)), reports=True) == Succeeded()
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        [{"itemIdentifier": ""}],
+        [{"itemIdentifier": None}],
+        [{"identifier": "1"}],
+        [{"itemIdentifier": "99"}],
+        [{"itemIdentifier": {"partition": "t-1", "offset": 1}}],
+        [{"itemIdentifier": {"partition": "t-0"}}],
+        [{"itemIdentifier": "1"}, {"itemIdentifier": ""}],
+        {"itemIdentifier": "1"},
+        ["1"],
+    ],
+)
+def test_reports_that_mean_failure_of_the_whole_batch(failures: Any) -> None:
+    result = Result(request_id="r", answer={"batchItemFailures": failures})
+    assert isinstance(outcome_of(result, records(("t-0", 1)), reports=True), Failed)
+    assert outcome_of(result, records(("t-0", 1)), reports=False) == Succeeded()
