@@ -24,7 +24,7 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.history import hold
-from penstock.registry.identity import schema_resource
+from penstock.registry.identity import fingerprint_with, schema_resource
 from penstock.registry.model import (
     AVAILABLE,
     FAILURE,
@@ -70,7 +70,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A definition to be registered as a version of the schema ``key`` on behalf of ``actor``, by Glue's rules."""
+    """A definition to be registered as a version of the schema ``key`` by Glue's rules, bound by modes, for ``actor``."""
 
     key: SchemaKey
     definition: str
@@ -87,6 +87,8 @@ class _Wanted(NamedTuple):
     serial: int | None = None
     number: int | None = None
     checked: bool = True
+    bound: bool = False
+    contract: str | None = None
 
 
 class _Decision(NamedTuple):
@@ -132,6 +134,8 @@ class Versions:
         serial: int | None = None,
         number: int | None = None,
         checked: bool = True,
+        bound: bool = False,
+        contract: str | None = None,
     ) -> Version:
         """The version of ``definition``, new or the one it has already.
 
@@ -139,12 +143,13 @@ class Versions:
         status FAILURE, which keeps the verdict; registered again after the policy changed so that it fits, it gets a new id
         and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A version
         that was deleted softly comes back with its ids and a new number. Imports give ``serial`` and ``number``, and leave
-        out the compatibility check (``checked``).
+        out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports. With ``bound`` the modes READONLY and IMPORT take nothing new.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
-        :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`.
+        :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`,
+        :class:`~penstock.registry.errors.NotWritable`.
         """
-        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked)
+        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked, bound, contract)
         with self._locks[hash(key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
                 with self._store.session():
@@ -159,7 +164,7 @@ class Versions:
         steps: dict[int, NewVersion] = {}
         with self._store.session():
             for place, item in enumerate(wanted):
-                found = _outcome(self._decide, item.key, _Wanted(item.definition))
+                found = _outcome(self._decide, item.key, _Wanted(item.definition, bound=True))
                 if isinstance(found, _Decision):
                     # One that was refused, or comes back, is written by itself: it takes the place of another.
                     if found.replaces is None and not any(step.version.key == item.key for step in steps.values()):
@@ -175,7 +180,7 @@ class Versions:
 
     def _alone(self, item: Registration) -> Version | Exception:
         with acting(item.actor):
-            return _outcome(self.register, item.key, item.definition)
+            return _outcome(self.register, item.key, item.definition, bound=True)
 
     def _try_register(self, key: SchemaKey, wanted: _Wanted) -> Version | None:
         decided = self._decide(key, wanted)
@@ -191,9 +196,11 @@ class Versions:
         schema = self._schema(key)
         references = self._declared(key) if wanted.references is None else tuple(wanted.references)
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
-        known = self._store.find_version(key, parsed.fingerprint)
+        known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked)
         if known is not None and known.status == AVAILABLE and known.deleted is None:
             return _as_imported(known, wanted)
+        if wanted.bound:
+            self._policies.check_writable(key, with_id=False)
         number = self._number(schema, known, wanted.number)
         verdict = None
         if wanted.checked:
@@ -217,11 +224,25 @@ class Versions:
             created=self._now(),
             serial=wanted.serial or 0,
             definition=wanted.definition,
-            fingerprint=parsed.fingerprint,
+            fingerprint=fingerprint_with(parsed.fingerprint, contract),
             verdict=verdict if refused else None,
             references=references,
+            contract=contract,
         )
         return _Decision(version, schema.revision, known.id if known else None)
+
+    def _known(
+        self, schema: Schema, parsed: ParsedSchema, contract: str | None, *, inherits: bool = True
+    ) -> tuple[Version | None, str | None]:
+        """The version of a definition, and the contract that it has, or would be registered with."""
+        known = self._store.find_version(schema.key, fingerprint_with(parsed.fingerprint, contract))
+        live = known is not None and known.status == AVAILABLE and known.deleted is None
+        if live or contract is not None or not inherits or schema.latest is None:
+            return known, contract
+        latest = self._store.get_version_numbered(schema.key, schema.latest)
+        if latest is None or latest.contract is None:
+            return known, None
+        return self._store.find_version(schema.key, fingerprint_with(parsed.fingerprint, latest.contract)), latest.contract
 
     def _number(self, schema: Schema, known: Version | None, wanted: int | None) -> int:
         number = schema.next_number if wanted is None else wanted
@@ -323,15 +344,18 @@ class Versions:
         *,
         references: Sequence[Reference] | None = None,
         deleted: bool = False,
+        contract: str | None = None,
     ) -> Version:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
 
+        Without a ``contract`` one that has none, else one that has the latest version's.
+
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
-        data_format = self._schema(key).data_format
+        schema = self._schema(key)
         references = self._declared(key) if references is None else references
-        parsed = self._definitions.parse(data_format, definition, references, usable=not deleted)
-        version = self._store.find_version(key, parsed.fingerprint)
+        parsed = self._definitions.parse(schema.data_format, definition, references, usable=not deleted)
+        version, _ = self._known(schema, parsed, contract)
         if version is None or (version.deleted is not None and not deleted):
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}")
         return version

@@ -7,6 +7,7 @@ Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification; the quer
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
+from functools import partial
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
 
@@ -15,11 +16,12 @@ from penstock.access.sigv4 import SignedRequest
 from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
+from penstock.api.aws.gathered import Gathered, answer_together
 from penstock.api.aws.models import QUERY
 from penstock.api.aws.operations import Gate, RequestContext, RunOnThread
 from penstock.api.aws.query import XML_TYPE, read_fields, write_error
 from penstock.api.aws.throttle import Throttle
-from penstock.api.workers import Workers
+from penstock.api.workers import Gathering, Workers
 from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp", "Observer", "Served"]
@@ -98,6 +100,7 @@ class AwsApp:
         self._observer = observer
         self._throttle = throttle
         self._workers = Workers(threads, name="penstock-api")
+        self._gatherings: dict[Endpoint, Gathering[tuple[Any, RequestContext], bytes]] = {}
 
     def close(self) -> None:
         """Let running handlers end and start no more."""
@@ -170,8 +173,17 @@ class AwsApp:
                 return _work(endpoint, raw, context, self._gate)
             except RunOnThread:
                 context = replace(context, on_loop=False)
+        if isinstance(endpoint.handler, Gathered):
+            return await self._gathering(endpoint).run((raw, context))
         answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate)
         return answer
+
+    def _gathering(self, endpoint: Endpoint) -> Gathering[tuple[Any, RequestContext], bytes]:
+        known = self._gatherings.get(endpoint)
+        if known is None:
+            known = Gathering(self._workers, partial(answer_together, endpoint, self._gate))
+            self._gatherings[endpoint] = known
+        return known
 
     async def _caller(self, request: SignedRequest, service: Service) -> Caller:
         if self._authenticator is None:

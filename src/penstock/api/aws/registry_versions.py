@@ -1,15 +1,18 @@
 """Glue's operations on schema versions and their metadata."""
 
 import re
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
+from penstock.api.aws.gathered import Asked, Gathered
 from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
 from penstock.api.aws.registry_shapes import Request, number_of, present, schema_of, timestamp
-from penstock.errors import InvalidInput
-from penstock.registry.errors import BadReference, NotWritable, VersionNotFound
+from penstock.errors import InvalidInput, PenstockError
+from penstock.registry.audit import Actor
+from penstock.registry.errors import BadReference
 from penstock.registry.model import MAX_VERSION, Version, VersionHead
 from penstock.registry.service import RegistryService
+from penstock.registry.versions import Registration
 
 __all__ = ["version_handlers"]
 
@@ -22,7 +25,7 @@ def version_handlers(service: RegistryService) -> dict[str, Handler]:
     """The handlers by operation name."""
     versions, metadata = _Versions(service), _Metadata(service)
     return {
-        "RegisterSchemaVersion": versions.register,
+        "RegisterSchemaVersion": Gathered(versions.register, versions.register_all),
         "GetSchemaVersion": versions.get,
         "GetSchemaByDefinition": versions.find,
         "ListSchemaVersions": versions.list,
@@ -43,17 +46,23 @@ class _Versions:
         self._versions = service.versions
 
     def register(self, request: Request, _: RequestContext) -> Request:
-        key, definition = schema_of(self._service.identity, request["SchemaId"]), request["SchemaDefinition"]
-        try:
-            self._service.policies.check_writable(key, with_id=False)
-        except NotWritable:
-            # What is there already is no write: serialisers that register at each start go on.
-            with suppress(VersionNotFound):
-                version = self._versions.find(key, definition)
-                return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
-            raise
-        version = self._versions.register(key, definition)
-        return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
+        key = schema_of(self._service.identity, request["SchemaId"])
+        return _registered(self._versions.register(key, request["SchemaDefinition"], bound=True))
+
+    def register_all(self, asked: Sequence[Asked]) -> list[Request | Exception]:
+        answers: list[Request | Exception | None] = []
+        wanted: list[Registration] = []
+        for request, context in asked:
+            try:
+                key = schema_of(self._service.identity, request["SchemaId"])
+            except PenstockError as error:
+                answers.append(error)
+                continue
+            actor = Actor(principal=context.principal, client=context.client)
+            wanted.append(Registration(key=key, definition=request["SchemaDefinition"], actor=actor))
+            answers.append(None)
+        registered = iter(self._versions.register_all(wanted))
+        return [_registered_or_not(next(registered)) if answer is None else answer for answer in answers]
 
     def get(self, request: Request, context: RequestContext) -> Request:
         version = _version_of(self._service, request)
@@ -106,6 +115,14 @@ class _Versions:
             "Status": version.status,
             "CreatedTime": timestamp(version.created),
         }
+
+
+def _registered(version: Version) -> Request:
+    return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
+
+
+def _registered_or_not(outcome: Version | Exception) -> Request | Exception:
+    return outcome if isinstance(outcome, Exception) else _registered(outcome)
 
 
 class _Metadata:

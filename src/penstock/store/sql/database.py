@@ -115,9 +115,10 @@ class Database:
     def keeping(self) -> Iterator[None]:
         """Until the end, :meth:`connection` gives this thread the same one: asking the pool costs more than a short read.
 
-        What goes over it are transactions of their own all the same.
+        What goes over it are transactions of their own all the same. On SQLite alone: PostgreSQL's connections are few, and
+        threads that each keep one while they wait for a second one would wait for each other.
         """
-        if getattr(self._kept, "connection", None) is not None:
+        if not self.is_sqlite or getattr(self._kept, "connection", None) is not None:
             yield
             return
         with self.connection() as connection:

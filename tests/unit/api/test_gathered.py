@@ -1,0 +1,100 @@
+"""Requests answered several at a time: each as if it were alone."""
+
+import json
+
+import pytest
+
+from penstock.access.errors import NotAuthorized
+from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.errors import UnreadableRequest
+from penstock.api.aws.gathered import Gathered, answer_together
+from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.errors import NotFound
+
+VERSION = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"
+
+
+class Store:
+    """One account's handler, which notes what it is asked together."""
+
+    def __init__(self, status):
+        self.status = status
+        self.calls = []
+
+    def one(self, request, context):
+        return self.many([(request, context)])[0]
+
+    def many(self, asked):
+        names = [request["SchemaId"]["SchemaName"] for request, _ in asked]
+        self.calls.append([(name, context.principal) for name, (_, context) in zip(names, asked, strict=True)])
+        return [
+            NotFound(f"no {name}") if name == "missing" else {"SchemaVersionId": VERSION, "Status": self.status}
+            for name in names
+        ]
+
+    def handler(self):
+        return Gathered(self.one, self.many)
+
+
+class Gate:
+    """Lets ``eve`` in nowhere and sends the others to the handler of their account."""
+
+    def __init__(self, handlers):
+        self.handlers = handlers
+
+    def admit(self, endpoint, request, context):
+        if context.principal == "eve":
+            raise NotAuthorized("eve may not.")
+        return self.handlers.get(context.account, endpoint.handler), context
+
+
+def endpoint(handler):
+    table = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})])
+    return table.get("AWSGlue.RegisterSchemaVersion")
+
+
+def asked(name, principal="ana", account="1"):
+    context = RequestContext(
+        service="glue",
+        operation="RegisterSchemaVersion",
+        account=account,
+        region="us-east-1",
+        principal=principal,
+        request_id="r",
+    )
+    return {"SchemaId": {"RegistryName": "r", "SchemaName": name}, "SchemaDefinition": "{}"}, context
+
+
+def test_each_is_checked_admitted_and_answered_for_itself():
+    store = Store("AVAILABLE")
+    unshaped = ({"SchemaId": 7}, asked("x")[1])
+    raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob")]
+    answers = answer_together(endpoint(store.handler()), Gate({}), raw)
+    assert json.loads(answers[0]) == json.loads(answers[4]) == {"SchemaVersionId": VERSION, "Status": "AVAILABLE"}
+    assert [type(answers[place]) for place in (1, 2, 3)] == [UnreadableRequest, NotAuthorized, NotFound]
+    assert store.calls == [[("a", "ana"), ("missing", "ana"), ("c", "bob")]]
+
+
+def test_each_account_has_its_own_handler():
+    ours, theirs = Store("AVAILABLE"), Store("FAILURE")
+    handler = ours.handler()
+    gate = Gate({"2": theirs.handler()})
+    raw = [asked("a"), asked("b", "bob", "2"), asked("c"), asked("d", "bob", "2")]
+    answers = answer_together(endpoint(handler), gate, raw)
+    assert [json.loads(answer)["Status"] for answer in answers] == ["AVAILABLE", "FAILURE", "AVAILABLE", "FAILURE"]
+    assert ours.calls == [[("a", "ana"), ("c", "ana")]]
+    assert theirs.calls == [[("b", "bob"), ("d", "bob")]]
+
+
+@pytest.mark.parametrize("gate", [None, Gate({"2": lambda *_: {"Status": "DELETING"}})], ids=["no gate", "another handler"])
+def test_a_handler_that_answers_one_is_called_for_each(gate):
+    def alone(request, _):
+        if request["SchemaId"]["SchemaName"] == "missing":
+            raise NotFound("no missing")
+        return {"Status": "PENDING"}
+
+    raw = [asked("a"), asked("missing"), asked("b", account="2")]
+    one, missing, two = answer_together(endpoint(alone), gate, raw)
+    assert json.loads(one) == {"Status": "PENDING"}
+    assert isinstance(missing, NotFound)
+    assert json.loads(two) == {"Status": "DELETING" if gate else "PENDING"}
