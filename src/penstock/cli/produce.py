@@ -1,13 +1,11 @@
 """``penstock produce``: records of a file, or random ones, to a topic, serialised with a registered schema."""
 
-import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import click
 from rich.console import Console
@@ -16,13 +14,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from penstock.cli.broker import broker_settings
 from penstock.cli.broker_options import broker_options
 from penstock.client.registry import RegistryClient
-from penstock.errors import InvalidInput, NotFound, PenstockError
+from penstock.client.versions import LATEST, find_version
+from penstock.errors import InvalidInput, PenstockError
+from penstock.produce.derive import file_shape
 from penstock.produce.generate import generate
 from penstock.produce.producer import Producer, Report
 from penstock.produce.records import RecordFile, format_of
 from penstock.produce.run import send_all
+from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchema
+from penstock.serdes.derived import DerivedSchemas
 from penstock.serdes.errors import UnreadableSchema
 from penstock.serdes.frame import Compression
 
@@ -52,6 +54,18 @@ _LINE_SECONDS = 5.0
     "--format", "file_format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the file's name does not say it."
 )
 @click.option("--null-text", multiple=True, help="A CSV cell that means null beside the empty one, such as NA; repeatable.")
+@click.option(
+    "--derive-schema",
+    is_flag=True,
+    help="Register what the records of --file need: a new schema, or the latest version with their new fields.",
+)
+@click.option(
+    "--compatibility",
+    type=click.Choice(list(CompatibilityMode)),
+    default="FULL",
+    show_default=True,
+    help="Of a schema that --derive-schema creates.",
+)
 @click.option("--seed", type=int, help="Makes random records repeatable.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records a second at most.")
 @click.option("--compression", type=click.Choice(["none", "zlib"]), default="none", show_default=True)
@@ -89,19 +103,23 @@ def command(**options: Any) -> None:
 def _version(options: dict[str, Any]) -> SchemaVersion:
     registry, schema, wanted = options["registry_name"], options["schema_name"], options["schema_version"]
     client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"])
-    if wanted is None:
-        return client.latest(registry, schema)
-    if not re.fullmatch(r"\d{1,9}", wanted):
-        try:
-            return client.version(UUID(wanted))
-        except ValueError:
-            raise InvalidInput(f"--schema-version is '{wanted}', neither a number nor a version id.") from None
-    known = client.versions(registry, schema)
-    found = next((version for version in known if version.number == int(wanted)), None)
-    if found is None:
-        numbers = ", ".join(str(version.number) for version in known) or "none"
-        raise NotFound(f"Schema {registry}/{schema} has no AVAILABLE version {wanted}.", remedy=f"There are: {numbers}.")
-    return found
+    if options["derive_schema"]:
+        return _derived(client, registry, schema, options)
+    return find_version(client, registry, schema, LATEST if wanted is None else wanted)
+
+
+def _derived(client: RegistryClient, registry: str, schema: str, options: dict[str, Any]) -> SchemaVersion:
+    if options["path"] is None or options["schema_version"] is not None:
+        raise InvalidInput(
+            "--derive-schema reads the records of --file and writes with the version that has all their fields.",
+            remedy="Give --file, and no --schema-version.",
+        )
+    shape = file_shape(_file(options), options["num_records"])
+    derived = DerivedSchemas(client, compatibility=options["compatibility"])
+    # The file's reader converts what it finds to the types that are registered.
+    version = derived.cover_shape(shape, registry, schema, converted=True)
+    click.echo(f"Writing with {registry}/{schema} version {version.number}, which has the fields of the data.", err=True)
+    return version
 
 
 def _avro_definition(version: SchemaVersion) -> str:
@@ -117,8 +135,12 @@ def _records(options: dict[str, Any], schema: AvroSchema) -> tuple[Iterator[Any]
     path: Path | None = options["path"]
     if path is None:
         return generate(schema, seed=options["seed"]), _DEFAULT_RECORDS if count is None else count
-    file = RecordFile(path=path, format=options["file_format"] or format_of(path), null_text=frozenset(options["null_text"]))
-    return file.records(schema), count
+    return _file(options).records(schema), count
+
+
+def _file(options: dict[str, Any]) -> RecordFile:
+    path: Path = options["path"]
+    return RecordFile(path=path, format=options["file_format"] or format_of(path), null_text=frozenset(options["null_text"]))
 
 
 @contextmanager

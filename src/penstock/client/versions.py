@@ -32,7 +32,7 @@ def find_version(
     if version_id is not None:
         return client.version(version_id)
     if _NUMBER.fullmatch(wanted) is None:
-        raise InvalidInput(f"'{wanted[:100]}' is neither a version number nor '{LATEST}' nor a version id.")
+        raise InvalidInput(f"'{wanted[:100]}' is neither a number nor a version id nor '{LATEST}'.")
     statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
     known = dict(client.numbers(registry, schema, statuses))
     found = known.get(int(wanted))

@@ -9,7 +9,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -66,41 +66,72 @@ class RecordFile:
         """
         if not schema.is_record:
             raise InvalidInput("Records of a file need a schema whose top is a record.")
-        if not self.path.is_file():
-            raise InvalidInput(f"There is no file {self.path}.")
         fields = compile_fields(schema, text=self.format == "csv")
         read = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}[self.format]
-        try:
+        with self._readable():
             yield from read(fields)
+
+    def values(self) -> Iterator[dict[str, Any]]:
+        """The rows as the file has them, without a schema: a CSV's cells as text, where ``""`` is null.
+
+        Raises as :meth:`records` does.
+        """
+        with self._readable():
+            match self.format:
+                case "csv":
+                    with self._text() as source:
+                        columns, rows = self._cells(source)
+                        yield from (dict(zip(columns, row, strict=True)) for _, row in rows)
+                case "jsonl":
+                    yield from (self._object(number, value) for number, value in self._lines())
+                case _:
+                    yield from (value for _, value in self._rows(lambda columns: columns))
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        if not self.path.is_file():
+            raise InvalidInput(f"There is no file {self.path}.")
+        try:
+            yield
         except (OSError, EOFError, zipfile.BadZipFile, zlib.error, UnicodeDecodeError, csv.Error) as error:
             raise InvalidInput(f"{self.path} cannot be read: {error}.") from error
 
-    def _csv(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+    def _cells(self, source: IO[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+        """A CSV's columns, and its rows by number."""
         # Python's own limit, 128 KiB a cell, is below what a message may hold. It is one for the whole process.
         csv.field_size_limit(_MAX_LINE)
-        with self._text() as source:
-            rows = csv.reader(source)
-            columns = next(rows, None)
-            if columns is None:
-                raise InvalidInput(f"{self.path} is empty: its first line has to name the columns.")
-            columns[0] = columns[0].removeprefix("\ufeff")
-            self._check_columns(columns, fields)
-            found = [(columns.index(field.name), field) for field in fields if field.name in columns]
-            plan = [(index, field.name, field.convert) for index, field in found]
-            absent = {field.name: None for field in fields if field.null_if_missing and field.name not in columns}
-            for number, cells in enumerate(rows, 1):
+        lines = csv.reader(source)
+        columns = next(lines, None)
+        if columns is None:
+            raise InvalidInput(f"{self.path} is empty: its first line has to name the columns.")
+        columns[0] = columns[0].removeprefix("\ufeff")
+        self._check_doubled(columns)
+
+        def rows() -> Iterator[tuple[int, list[str]]]:
+            for number, cells in enumerate(lines, 1):
                 if not cells:
                     continue
                 if len(cells) != len(columns):
                     raise UnusableRecord(f"{self.path}, row {number}: {len(cells)} cells under {len(columns)} columns.")
-                row = ["" if cell in self.null_text else cell for cell in cells] if self.null_text else cells
+                yield number, ["" if cell in self.null_text else cell for cell in cells] if self.null_text else cells
+
+        return columns, rows()
+
+    def _csv(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        with self._text() as source:
+            columns, rows = self._cells(source)
+            self._check_columns(columns, fields)
+            found = [(columns.index(field.name), field) for field in fields if field.name in columns]
+            plan = [(index, field.name, field.convert) for index, field in found]
+            absent = {field.name: None for field in fields if field.null_if_missing and field.name not in columns}
+            for number, row in rows:
                 try:
                     record = {name: convert(row[index]) for index, name, convert in plan}
                 except _FAULTS:
                     raise self._fault(number, [(field, row[index]) for index, field in found]) from None
                 yield record | absent if absent else record
 
-    def _json_lines(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+    def _lines(self) -> Iterator[tuple[int, Any]]:
         with self._text() as source:
             number = 0
             while line := source.readline(_MAX_LINE):
@@ -111,9 +142,22 @@ class RecordFile:
                     value = json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise UnusableRecord(f"{self.path}, row {number}: it is no JSON: {error}.") from None
-                yield self._typed(number, value, fields)
+                yield number, value
+
+    def _json_lines(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        for number, value in self._lines():
+            yield self._typed(number, value, fields)
 
     def _parquet(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
+        def wanted(columns: list[str]) -> list[str]:
+            self._check_columns(columns, fields)
+            return [field.name for field in fields if field.name in columns]
+
+        for number, value in self._rows(wanted):
+            yield self._typed(number, value, fields)
+
+    def _rows(self, wanted: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Any]]:
+        """A Parquet file's rows by number, of the ``wanted`` among its columns."""
         try:
             parquet = import_module("pyarrow.parquet")
         except ModuleNotFoundError:
@@ -125,18 +169,16 @@ class RecordFile:
         try:
             with self._bytes() as source, parquet.ParquetFile(source) as file:
                 columns = file.schema_arrow.names
-                self._check_columns(columns, fields)
-                wanted = [field.name for field in fields if field.name in columns]
-                for batch in file.iter_batches(batch_size=10_000, columns=wanted):
+                self._check_doubled(columns)
+                for batch in file.iter_batches(batch_size=10_000, columns=wanted(columns)):
                     for value in batch.to_pylist():
                         number += 1
-                        yield self._typed(number, value, fields)
+                        yield number, value
         except arrow_error as error:
             raise InvalidInput(f"{self.path} cannot be read as Parquet: {error}.") from error
 
     def _typed(self, number: int, value: Any, fields: list[FieldConverter]) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            raise UnusableRecord(f"{self.path}, row {number}: it is no JSON object.")
+        value = self._object(number, value)
         present = [field for field in fields if field.name in value]
         if len(present) != len(fields):
             missing = next((field.name for field in fields if field.name not in value and not field.optional), None)
@@ -150,10 +192,17 @@ class RecordFile:
             raise self._fault(number, [(field, value[field.name]) for field in present]) from None
         return _filled(made, fields) if len(made) != len(fields) else made
 
-    def _check_columns(self, columns: list[str], fields: list[FieldConverter]) -> None:
+    def _object(self, number: int, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise UnusableRecord(f"{self.path}, row {number}: it is no JSON object.")
+        return value
+
+    def _check_doubled(self, columns: list[str]) -> None:
         doubled = next((name for name in columns if columns.count(name) > 1), None)
         if doubled is not None:
             raise InvalidInput(f"{self.path} has two columns named '{doubled}'.")
+
+    def _check_columns(self, columns: list[str], fields: list[FieldConverter]) -> None:
         missing = [field.name for field in fields if field.name not in columns and not field.optional]
         if missing:
             raise InvalidInput(

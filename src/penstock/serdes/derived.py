@@ -9,7 +9,7 @@ other's field. Whoever finds versions between the one it extended and its own re
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,6 +75,17 @@ class _Latest:
             return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Data to make room for. ``attempt`` raises where they cannot be written with a definition that is to be registered."""
+
+    registry: str
+    schema: str
+    shape: Shape
+    attempt: Callable[[str], None] = lambda _: None
+    converted: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class _Known:
     """What is known of one schema. ``read_at`` is when the registry was asked for its latest version, on the clock."""
@@ -137,47 +148,42 @@ class DerivedSchemas:
             for value in values:
                 encode(value)
 
-        return self._cover(values, registry, schema, attempt)
-
-    def cover_all(self, values: Iterable[Any], registry: str, schema: str) -> SchemaVersion:
-        """As :meth:`cover`, of values that are walked once and not kept, such as a file's.
-
-        Whether each one can be written is found when it is.
-        """
-        return self._cover(values, registry, schema, lambda _: None)
-
-    def _cover(self, values: Iterable[Any], registry: str, schema: str, attempt: Callable[[str], None]) -> SchemaVersion:
-        known = self._known.setdefault((registry, schema), _Known())
         try:
-            shape = shape_of(values)
-            with known.lock:
-                return self._covered(known, shape, registry, schema, attempt)
+            return self._cover(_Wanted(registry, schema, shape_of(values), attempt))
         except CannotDerive as error:
-            raise UnderivableSchema(
-                f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
-            ) from error
+            raise _underivable(error, registry, schema) from error
 
-    def _covered(
-        self, known: _Known, shape: Shape, registry: str, schema: str, attempt: Callable[[str], None]
-    ) -> SchemaVersion:
-        fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
-        latest = self._read(known, registry, schema) if fresh else known.latest
-        if latest is not None and latest.has_room(shape):
-            return latest.version
-        if not fresh:
-            latest = self._read(known, registry, schema)
-        version = latest.version if latest is not None else None
-        wanted = self._wanted(version, shape, schema)
-        if wanted is None:
-            assert version is not None
-            return version
-        attempt(wanted)
-        return self._keep(known, self._register(version, wanted, shape, registry, schema)).version
+    def cover_shape(self, shape: Shape, registry: str, schema: str, *, converted: bool = False) -> SchemaVersion:
+        """As :meth:`cover`, of values that are not at hand, such as a file's: whether one can be written is found then.
 
-    def _read(self, known: _Known, registry: str, schema: str) -> _Latest | None:
+        ``converted``: they are converted to the types that are registered, which are therefore not held against them.
+        """
+        try:
+            return self._cover(_Wanted(registry, schema, shape, converted=converted))
+        except CannotDerive as error:
+            raise _underivable(error, registry, schema) from error
+
+    def _cover(self, wanted: _Wanted) -> SchemaVersion:
+        known = self._known.setdefault((wanted.registry, wanted.schema), _Known())
+        with known.lock:
+            fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
+            latest = self._read(known, wanted) if fresh else known.latest
+            if latest is not None and not wanted.converted and latest.has_room(wanted.shape):
+                return latest.version
+            if not fresh:
+                latest = self._read(known, wanted)
+            version = latest.version if latest is not None else None
+            definition = self._definition(version, wanted)
+            if definition is None:
+                assert version is not None
+                return version
+            wanted.attempt(definition)
+            return self._keep(known, self._register(version, definition, wanted)).version
+
+    def _read(self, known: _Known, wanted: _Wanted) -> _Latest | None:
         known.read_at = self._clock()
         try:
-            version = self._registrar.latest(registry, schema)
+            version = self._registrar.latest(wanted.registry, wanted.schema)
         except NotFound:
             known.latest = None
             return None
@@ -189,45 +195,45 @@ class DerivedSchemas:
             latest = known.latest = _Latest(version)
         return latest
 
-    def _wanted(self, latest: SchemaVersion | None, shape: Shape, schema: str) -> str | None:
+    def _definition(self, latest: SchemaVersion | None, wanted: _Wanted) -> str | None:
+        """What has to be registered; None where ``latest`` has room for all."""
         if latest is None:
-            return derive_avro(shape, record_name(schema), self._rules)
-        wanted = extend_avro(latest.definition, shape, self._rules)
-        if wanted is not None and latest.number >= self._max_versions:
+            return derive_avro(wanted.shape, record_name(wanted.schema), self._rules)
+        definition = extend_avro(latest.definition, wanted.shape, self._rules, converted=wanted.converted)
+        if definition is not None and latest.number >= self._max_versions:
             raise CannotDerive(
                 f"the data need another version, and the schema has {latest.number}.",
                 path="",
                 remedy="Keys that are data belong into a map: register a schema that has one. Or raise max_versions.",
             )
-        return wanted
+        return definition
 
-    def _register(
-        self, extended: SchemaVersion | None, wanted: str, shape: Shape, registry: str, schema: str
-    ) -> SchemaVersion:
+    def _register(self, extended: SchemaVersion | None, definition: str, wanted: _Wanted) -> SchemaVersion:
         base, seen = (extended.definition, extended.number) if extended is not None else (None, 0)
+        place = (wanted.registry, wanted.schema)
         for _ in range(_ROUNDS):
             try:
-                made = self._registered(wanted, registry, schema)
+                made = self._registered(definition, *place)
             except UnreadableSchema:
-                latest = self._registrar.latest(registry, schema)
+                latest = self._registrar.latest(*place)
                 if latest.number <= seen:
                     raise
                 # Somebody else's version came first, and ours breaks it: what has to be added to is that one.
-                again = self._wanted(latest, shape, schema)
+                again = self._definition(latest, wanted)
                 if again is None:
                     return latest
-                base, seen, wanted = latest.definition, latest.number, again
+                base, seen, definition = latest.definition, latest.number, again
                 continue
             if made.number <= seen + 1:
                 return made
-            known = self._registrar.versions(registry, schema)
+            known = self._registrar.versions(*place)
             latest, between = known[-1], [version.definition for version in known if version.number > seen]
             united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:])
             if united is None or unite_avro(latest.definition, [united]) is None:
                 return latest
-            wanted, seen = united, latest.number
+            definition, seen = united, latest.number
         raise UnderivableSchema(
-            f"Schema {registry}/{schema} did not come to rest: others registered a version between each two of {_ROUNDS}.",
+            f"Schema {'/'.join(place)} did not come to rest: others registered a version between each two of {_ROUNDS}.",
             path="/",
             remedy="Write again; the fields that are registered by then need no version.",
         )
@@ -243,6 +249,12 @@ class DerivedSchemas:
             metadata=self._metadata,
         )
         return self._registrar.version(perform(wanted, self._registrar, auto_register=True, sleep=self._sleep))
+
+
+def _underivable(error: CannotDerive, registry: str, schema: str) -> UnderivableSchema:
+    return UnderivableSchema(
+        f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
+    )
 
 
 def _lenient(parsed: Any) -> bool:

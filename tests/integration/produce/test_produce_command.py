@@ -155,6 +155,46 @@ def test_a_wrong_argument_is_one_clear_line(
     assert re.fullmatch(r"penstock: .*\n", done.stderr), done.stderr
 
 
+@pytest.mark.usefixtures("credentials")
+def test_the_schema_of_the_files_own_data(
+    penstock_server: RunningServer, broker: Broker, base: list[str], tmp_path: Path
+) -> None:
+    topic, schema = f"derived-{uuid4().hex[:8]}", f"derived-{uuid4().hex[:8]}"
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,level,note\n1,2,\n2,2.5,late\n")
+    arguments = [*base, "--topic", topic, "--schema", schema, "--derive-schema", "--file"]
+    done = produce(penstock_server, *arguments, str(rows))
+    assert done.returncode == 0, done.stderr
+    assert f"Writing with test-schema-registry/{schema} version 1" in done.stderr
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"id": 3, "level": 7, "position": {"lat": 40.5}}\n{"id": 4}\n')
+    done = produce(penstock_server, *arguments, str(more))
+    assert f"Produced 2 records to {topic} with {schema} version 2" in done.stdout
+    assert f"with {schema} version 2" in produce(penstock_server, *arguments, str(rows)).stdout
+    place = {"lat": 40.5}
+    assert [value for _, value in values(penstock_server, broker, topic, 6)] == [
+        {"id": 1, "level": 2.0, "note": None},
+        {"id": 2, "level": 2.5, "note": "late"},
+        {"id": 3, "level": 7.0, "note": None, "position": place},
+        {"id": 4, "level": None, "note": None, "position": None},
+        {"id": 1, "level": 2.0, "note": None, "position": None},
+        {"id": 2, "level": 2.5, "note": "late", "position": None},
+    ]
+    known = penstock_server.client("glue").get_schema(
+        SchemaId={"RegistryName": "test-schema-registry", "SchemaName": schema}
+    )
+    assert (known["Compatibility"], known["LatestSchemaVersion"]) == ("FULL", 2)
+
+    more.write_text('{"id": 3, "position": [1]}\n')
+    done = produce(penstock_server, *arguments, str(more))
+    assert (done.returncode, "position" in done.stderr) == (4, True), done.stderr
+    more.write_text('{"id": 3, "fresh": 1}\n{"id": 4, "fresh": "x"}\n')
+    done = produce(penstock_server, *arguments, str(more))
+    assert (done.returncode, "At /fresh: the data has long and string" in done.stderr) == (4, True), done.stderr
+    without = produce(penstock_server, *base, "--derive-schema")
+    assert (without.returncode, "Give --file, and no --schema-version." in without.stderr) == (2, True)
+
+
 def test_a_row_that_does_not_fit_stops_after_what_was_sent(
     penstock_server: RunningServer, base: list[str], tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from penstock.errors import EnvironmentProblem, NotFound
 from penstock.schema.compatibility import CompatibilityMode, check
 from penstock.schema.formats import format_of
 from penstock.schema.infer.rules import InferenceRules
+from penstock.schema.infer.shape import shape_of
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.derived import DerivedSchemas, UnderivableSchema
 from penstock.serdes.errors import IncompatibleValue, MissingField, SerdeError, UnreadableSchema
@@ -115,9 +116,19 @@ def test_a_batch_makes_one_version(registry: FullRegistry) -> None:
     batch = [{"id": number, f"f{number % 7}": number + number % 2 / 2} for number in range(500)]
     made = derive.cover(batch, "r", "s")
     assert made.number == 1
-    assert derive.cover_all(iter(batch), "r", "s").id == made.id
+    assert derive.cover_shape(shape_of(batch), "r", "s").id == made.id
     assert registry.fields() == [["f0", "f1", "f2", "f3", "f4", "f5", "f6", "id"]]
     assert '"double"' in made.definition
+
+
+def test_what_is_converted_is_not_held_against_the_types_there(registry: FullRegistry) -> None:
+    stamp = {"type": "long", "logicalType": "timestamp-millis"}
+    registry.add(record(("at", stamp), ("list", {"type": "array", "items": "int"})))
+    shape = shape_of([{"at": "2026-01-01", "list": "[1]", "new": {"x": 1}}])
+    with pytest.raises(UnderivableSchema, match="At /at"):
+        deriving(registry).cover_shape(shape, "r", "s")
+    assert deriving(registry).cover_shape(shape, "r", "s", converted=True).number == 2
+    assert registry.fields()[1] == ["at", "list", "new"]
 
 
 def test_a_value_that_cannot_be_written_registers_nothing(registry: FullRegistry) -> None:

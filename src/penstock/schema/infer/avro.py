@@ -57,15 +57,17 @@ def derive_avro(shape: Shape, name: str, rules: InferenceRules = _RULES) -> str:
     return draft.text()
 
 
-def extend_avro(definition: str, shape: Shape, rules: InferenceRules = _RULES) -> str | None:
+def extend_avro(definition: str, shape: Shape, rules: InferenceRules = _RULES, *, converted: bool = False) -> str | None:
     """``definition`` with the fields that records of ``shape`` have and it has not; None where it has them all.
 
+    ``converted``: values are converted to the types that the definition has, so that those are not held against the data.
     Raises :class:`~penstock.schema.infer.errors.TypeConflict` where the data are of other types than the definition, the
     other errors of :class:`~penstock.schema.infer.errors.CannotDerive`, and :class:`~penstock.schema.errors.InvalidSchema`
     for a definition that is none.
     """
     _need_records(shape)
     draft = _Draft.of(definition, rules)
+    draft.lenient = converted
     draft.cover(draft.root, shape, "")
     return draft.text() if draft.added else None
 
@@ -122,6 +124,8 @@ class _Draft:
     rules: InferenceRules
     added: dict[str, int] | None = None
     """How many fields each record has got, by its name."""
+    lenient: bool = False
+    """Whether values of other types than a field has are passed over."""
 
     @classmethod
     def of(cls, definition: str, rules: InferenceRules) -> "_Draft":
@@ -157,9 +161,10 @@ class _Draft:
             self._refuse(path, kinds(Shape(decimal=shape.decimal))[0], kind)
         if shape.items is not None:
             arrays = [branch for branch in branches if isinstance(branch, ArrayType)]
-            if not arrays:
+            if arrays:
+                self.cover(arrays[0].items, shape.items, f"{path}/items")
+            else:
                 self._refuse(path, "array", kind)
-            self.cover(arrays[0].items, shape.items, f"{path}/items")
         if shape.members is not None:
             self._cover_object(kind, branches, shape.members, path)
 
@@ -253,6 +258,8 @@ class _Draft:
         return [self.names[branch.name] if isinstance(branch, Reference) else branch for branch in found]
 
     def _refuse(self, path: str, found: str, kind: AvroType) -> None:
+        if self.lenient:
+            return
         known = self.names[kind.name] if isinstance(kind, Reference) else kind
         raise TypeConflict(
             f"the data has {found}, and the registered schema has {described(known)}.",

@@ -1,0 +1,51 @@
+"""The schema that a file's records need, out of the file itself: one walk over it, and one version for all of it."""
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from penstock.produce.records import RecordFile
+from penstock.schema.infer.shape import NOTHING, Shape, shape_of
+
+__all__ = ["file_shape"]
+
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+_REAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+_LONG = 2**63
+
+
+def file_shape(file: RecordFile, limit: int | None = None) -> Shape:
+    """The shape of the file's first ``limit`` records, of all where that is None.
+
+    JSON lines and Parquet say their types. A CSV has text only: a column is of whole numbers, of numbers or of true and
+    false where every cell that is not empty is written so, without leading zeros, and text otherwise. Dates in text stay
+    text. Raises what :meth:`RecordFile.values` does, and :class:`~penstock.schema.infer.errors.CannotDerive`.
+    """
+    rows = islice(file.values(), limit)
+    return _of_cells(rows) if file.format == "csv" else shape_of(rows)
+
+
+def _of_cells(rows: Iterable[dict[str, Any]]) -> Shape:
+    kinds: dict[str, set[str]] = {}
+    for row in rows:
+        for column, cell in row.items():
+            found = kinds.setdefault(column, set())
+            if cell != "" and "string" not in found:
+                found.add(_kind(cell))
+    return Shape(members={column: _column(found) for column, found in kinds.items()})
+
+
+def _kind(cell: str) -> str:
+    if _WHOLE.fullmatch(cell) and -_LONG <= int(cell) < _LONG:
+        return "long" if int(float(cell)) == int(cell) else "wide"
+    if _REAL.fullmatch(cell):
+        return "double"
+    return "boolean" if cell.lower() in {"true", "false"} else "string"
+
+
+def _column(kinds: set[str]) -> Shape:
+    if not kinds:
+        return NOTHING
+    fits = len(kinds) == 1 or kinds <= {"long", "wide"} or kinds <= {"long", "double"}
+    return Shape(scalars=frozenset(kinds if fits else {"string"}))
