@@ -32,6 +32,11 @@ class KinesisOrigin:
         """The stream's name."""
         return parse_arn(self.arn).resource.removeprefix("stream/")
 
+    @property
+    def names(self) -> dict[str, str]:
+        """How requests name the stream, which may be another account's."""
+        return {"StreamName": self.stream, "StreamARN": self.arn}
+
 
 def kinesis_record(
     origin: KinesisOrigin,

@@ -140,7 +140,7 @@ class ShardReader:
         elif (moment := checkpoint.get("from_ms")) is not None:
             how = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime.fromtimestamp(moment / 1000, UTC)}
         with calls(self._client, f"shard {self._shard} of {self._origin.stream}"):
-            answer = self._client.get_shard_iterator(StreamARN=self._origin.arn, ShardId=self._shard, **how)
+            answer = self._client.get_shard_iterator(**self._origin.names, ShardId=self._shard, **how)
         iterator: str | None = answer.get("ShardIterator")
         return iterator
 
@@ -285,7 +285,12 @@ class KinesisMapping:
 
     def _shards(self, client: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
+        asked: dict[str, Any] = self._origin.names
         with calls(client, f"the shards of {self._origin.stream}"):
-            for page in client.get_paginator("list_shards").paginate(StreamName=self._origin.stream):
+            while True:
+                page = client.list_shards(**asked)
                 found.extend(page["Shards"])
-        return found
+                if not page.get("NextToken"):
+                    return found
+                # A token names the stream, and AWS refuses it beside the name.
+                asked = {"NextToken": page["NextToken"]}

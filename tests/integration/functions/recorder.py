@@ -45,9 +45,9 @@ def handler(event, context):
 def reporting(event, context):
     """Reports the records that are poison, and does the others."""
     failed = []
-    for (name, offset, value), key in zip(entries(event), range(10**9), strict=False):
+    for name, offset, value in entries(event):
         if os.environ["POISON"] in value:
-            failed.append({"itemIdentifier": {"partition": name, "offset": offset}})
+            failed.append({"itemIdentifier": offset if "Records" in event else {"partition": name, "offset": offset}})
         elif not failed:
-            note("done", [{"p": name, "o": offset, "v": value, "n": key}])
+            note("done", [{"p": name, "o": offset, "v": value}])
     return {"batchItemFailures": failed}
