@@ -7,6 +7,7 @@
     ├── CorruptCompression       the zlib stream is damaged or cut
     ├── PayloadTooLarge          inflates beyond the limit, nests too deep, or claims too many items
     ├── TruncatedPayload         ends inside a value
+    ├── DamagedAggregate         an aggregated record of Kinesis whose checksum or layout is wrong
     ├── TrailingBytes            bytes after the value
     ├── MalformedPayload         not a value of the schema
     ├── UnreadableSchema         the definition is no usable schema, or the reader's does not fit the writer's
@@ -24,6 +25,7 @@ from penstock.errors import DataProblem
 
 __all__ = [
     "CorruptCompression",
+    "DamagedAggregate",
     "IncompatibleValue",
     "MalformedPayload",
     "MissingField",
@@ -115,6 +117,12 @@ class PayloadTooLarge(SerdeError):
     """Decoding would take more memory or stack than allowed."""
 
     reason = "payload-too-large"
+
+
+class DamagedAggregate(SerdeError):
+    """A record begins as an aggregated one and is none."""
+
+    reason = "damaged-aggregate"
 
 
 class TruncatedPayload(SerdeError):
