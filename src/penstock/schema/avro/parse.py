@@ -50,6 +50,7 @@ _TYPE_ATTRIBUTES = frozenset(
     {"type", "name", "namespace", "doc", "aliases", "fields", "symbols", "items", "values", "size", "default"}
 )
 _FIELD_ATTRIBUTES = frozenset({"type", "name", "doc", "aliases", "default", "order"})
+_BARE = {name: PrimitiveType(name=name) for name in PRIMITIVES}
 _ORDERS = ("ascending", "descending", "ignore")
 
 
@@ -146,7 +147,7 @@ class _Parser:
             _refuse(
                 f"{path}/type", f"a type's 'type' is a name, not {_json_kind(kind)}.", "Write the inner type itself here."
             )
-        props = {key: value for key, value in node.items() if key not in _TYPE_ATTRIBUTES}
+        props = _others(node, _TYPE_ATTRIBUTES)
         match kind:
             case "record" | "error":
                 return self._record(node, props, namespace, path, depth)
@@ -165,7 +166,7 @@ class _Parser:
 
     def _named_use(self, name: str, props: Mapping[str, Any], namespace: str, path: str) -> AvroType:
         if name in PRIMITIVES:
-            return PrimitiveType(name=name, props=props)
+            return PrimitiveType(name=name, props=props) if props else _BARE[name]
         for full in dict.fromkeys((_qualify(name, namespace), name)):
             if full in self.names or full in self.open:
                 return Reference(name=full)
@@ -245,7 +246,7 @@ class _Parser:
             default=node.get("default"),
             aliases=_field_aliases(node, path),
             order=order.lower(),
-            props={key: value for key, value in node.items() if key not in _FIELD_ATTRIBUTES},
+            props=_others(node, _FIELD_ATTRIBUTES),
         )
         if field.has_default:
             self.defaults.append((field, path))
@@ -351,8 +352,17 @@ def _doc(node: Mapping[str, Any], path: str) -> str | None:
     return doc
 
 
+def _others(node: Mapping[str, Any], attributes: frozenset[str]) -> Mapping[str, Any]:
+    """The members that are none of Avro's own."""
+    if node.keys() <= attributes:  # nearly always
+        return {}
+    return {key: value for key, value in node.items() if key not in attributes}
+
+
 def _alias_list(node: Mapping[str, Any], path: str) -> Sequence[str]:
-    aliases = node.get("aliases", [])
+    if "aliases" not in node:
+        return ()
+    aliases = node["aliases"]
     if not isinstance(aliases, list) or not all(isinstance(alias, str) and _FULL_NAME.fullmatch(alias) for alias in aliases):
         _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
     return aliases
