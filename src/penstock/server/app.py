@@ -47,7 +47,12 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         throttle=Throttle(settings.requests_per_second / settings.workers) if settings.requests_per_second else None,
     )
     confluent = ConfluentApp(
-        services.schemas, keys=keys if settings.authenticate else None, account=settings.account, observer=metrics
+        services.schemas,
+        keys=keys if settings.authenticate else None,
+        account=settings.account,
+        observer=metrics,
+        warden=warden,
+        realms=services.tenants,
     )
     beside = _beside(services, metrics, [aws.close, confluent.close])
 

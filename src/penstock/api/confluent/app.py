@@ -2,19 +2,24 @@
 
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from functools import partial
 from random import getrandbits
 from typing import Any
 
 import orjson
 
 from penstock.access.authenticate import Caller, KeyCache
+from penstock.access.facts import Origin
 from penstock.api.aws.body import ClientGone, parse_json, read_body
 from penstock.api.aws.dispatch import Observer, Served
+from penstock.api.aws.gate import Realms, Warden
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import prove, read_credentials
-from penstock.api.confluent.errors import Rendered, WrongMediaType, render
+from penstock.api.confluent.authorize import FREE, Permissions
+from penstock.api.confluent.errors import Rendered, Unauthenticated, WrongMediaType, render
 from penstock.api.confluent.requests import Query, Request
-from penstock.api.confluent.routes import Match, RawText, Router
+from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.workers import Workers
 from penstock.registry.audit import Actor, acting
@@ -77,21 +82,51 @@ class _Exchange:
         return _V1
 
 
-class ConfluentApp:
-    """Answers Confluent's interface over ``service``. ``keys`` None lets everybody in, as ``anonymous`` of ``account``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Face:
+    """The interface over one account's registry; ``permissions`` None lets every caller do everything."""
 
-    def __init__(
-        self, service: RegistryService, *, keys: KeyCache | None, account: str, observer: Observer, threads: int = 16
-    ) -> None:
+    router: Router
+    permissions: Permissions | None
+
+    @classmethod
+    def over(cls, service: RegistryService, permissions: Permissions | None) -> "_Face":
         under = Subjects(service)
         shapes = Shapes(service, under)
-        self._router = Router(
-            [
-                *schemas.routes(SubjectIds(service), shapes),
-                *subjects.routes(under, shapes),
-                *policies.routes(under.policies),
-            ]
-        )
+        routes = [
+            *schemas.routes(SubjectIds(service), shapes),
+            *subjects.routes(under, shapes),
+            *policies.routes(under.policies),
+        ]
+        return cls(router=Router(routes), permissions=permissions)
+
+    def free(self, caller: Caller, route: Route) -> bool:
+        """Whether no policies have to be read from a store for the caller."""
+        return self.permissions is None or route.name in FREE or caller.is_root or self.permissions.ready(caller)
+
+
+class ConfluentApp:
+    """Answers Confluent's interface over ``service``, the registry of ``account``, and those of other accounts' callers.
+
+    ``keys`` None lets everybody in, as ``anonymous`` of ``account``. ``realms`` are the accounts, whose callers ``warden``
+    judges; None where there is one, whose callers may do everything.
+    """
+
+    def __init__(
+        self,
+        service: RegistryService,
+        *,
+        keys: KeyCache | None,
+        account: str,
+        observer: Observer,
+        warden: Warden | None = None,
+        realms: Realms | None = None,
+        threads: int = 16,
+    ) -> None:
+        self._warden = warden
+        self._realms = realms
+        permissions = Permissions(warden, realms.first) if warden is not None and realms is not None and keys else None
+        self._faces = {account: _Face.over(service, permissions)}
         self._keys = keys
         self._anonymous = Caller(account=account, principal="anonymous")
         self._observer = observer
@@ -134,8 +169,10 @@ class ConfluentApp:
         length = exchange.headers.get("content-length", "")
         # Read first: an answer before the body is read breaks the connection of a client that is still sending.
         body = await read_body(receive, int(length) if length.isdigit() else None)
-        exchange.caller = await self._caller(exchange)
-        exchange.match = self._router.find(method, scope["raw_path"].decode("latin-1"))
+        caller = exchange.caller = await self._caller(exchange)
+        account = caller.account if self._realms is not None else self._anonymous.account
+        face = self._faces.get(account) or await self._workers.run(self._start, account)
+        exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
         if method in _WITH_BODY:
             _check_media_type(exchange.headers.get("content-type", ""))
         request = Request(
@@ -145,11 +182,19 @@ class ConfluentApp:
             raw=parse_json(body) if method in _WITH_BODY else None,
             extras=exchange.extras,
         )
-        actor = Actor(principal=exchange.caller.principal, client=exchange.client)
-        if exchange.match.route.inline and not request.query.text("format"):
-            return Rendered(status=200, code=200, body=_work(exchange.match, request, actor))
-        answered: bytes = await self._workers.run(_work, exchange.match, request, actor)
+        work = partial(_work, exchange.match, request, face.permissions, caller, _origin(exchange, scope))
+        inline = exchange.match.route.inline and not request.query.text("format")
+        if inline and face.free(caller, exchange.match.route):
+            return Rendered(status=200, code=200, body=work())
+        answered: bytes = await self._workers.run(work)
         return Rendered(status=200, code=200, body=answered)
+
+    def _start(self, account: str) -> _Face:
+        realm = self._realms.get(account) if self._realms is not None else None
+        if realm is None or self._warden is None:
+            raise Unauthenticated
+        face = self._faces[account] = _Face.over(realm.schemas, Permissions(self._warden, realm))
+        return face
 
     async def _caller(self, exchange: _Exchange) -> Caller:
         if self._keys is None:
@@ -161,10 +206,17 @@ class ConfluentApp:
         return prove(credentials, key)
 
 
-def _work(match: Match, request: Request, actor: Actor) -> bytes:
-    with acting(actor):
+def _work(match: Match, request: Request, permissions: Permissions | None, caller: Caller, origin: Origin) -> bytes:
+    if permissions is not None:
+        permissions.check(caller, match.route.name, request, origin)
+    with acting(Actor(principal=caller.principal, client=origin.client)):
         answer = match.route.handler(request)
     return answer.text.encode() if isinstance(answer, RawText) else orjson.dumps(answer)
+
+
+def _origin(exchange: _Exchange, scope: Scope) -> Origin:
+    secure = scope.get("scheme") == "https"
+    return Origin(client=exchange.client, secure=secure, user_agent=exchange.headers.get("user-agent", ""))
 
 
 def _check_media_type(text: str) -> None:

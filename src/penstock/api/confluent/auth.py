@@ -3,7 +3,7 @@
 import base64
 import hmac
 
-from penstock.access.authenticate import Caller
+from penstock.access.authenticate import Caller, caller_of
 from penstock.access.keys import AccessKey
 from penstock.api.confluent.errors import Unauthenticated
 
@@ -34,6 +34,6 @@ def prove(credentials: Credentials, key: AccessKey | None) -> Caller:
     """The caller, where ``key`` is that of the id and has this secret; :class:`Unauthenticated`."""
     expected = _NOBODY if key is None else key.secret_access_key
     right = hmac.compare_digest(credentials[1].encode(), expected.encode())
-    if key is None or not right:
+    if key is None or not right or not key.active:
         raise Unauthenticated
-    return Caller(account=key.account, principal=key.principal)
+    return caller_of(key)

@@ -1,0 +1,205 @@
+"""What Confluent's requests need of Glue's permissions: the same policies judge both interfaces.
+
+A subject that is an alias is judged as itself and as the subject that it stands for. An id is judged on the subjects that
+hold it: who may read one of them may read the text, which is the same in all, and who may read all, their names.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.access.errors import NotAuthorized
+from penstock.access.facts import Origin
+from penstock.access.principals import Caller
+from penstock.api.aws.gate import Realm, Warden
+from penstock.api.confluent.requests import Request, read_schema
+from penstock.names import arn
+from penstock.registry.errors import RegistryNotFound, SchemaNotFound
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import SchemaKey
+from penstock.registry.subject_errors import SchemaTextNotFound
+from penstock.registry.subject_ids import SubjectIds
+from penstock.registry.subject_names import SubjectName, parse_subject
+from penstock.registry.subject_policies import SubjectPolicies
+from penstock.registry.subjects import Listing
+
+__all__ = ["FREE", "Permissions"]
+
+FREE = frozenset({"root", "list_types", "cluster", "version"})
+"""Routes that say nothing of what is stored: every caller with a key may ask."""
+
+Needs = Sequence[tuple[str, Sequence[str]]]
+
+
+class Permissions:
+    """Judges the requests to one account's registry."""
+
+    def __init__(self, warden: Warden, realm: Realm) -> None:
+        self._warden = warden
+        self._realm = realm
+        self._policies = SubjectPolicies(realm.schemas)
+        self._ids = SubjectIds(realm.schemas)
+
+    def ready(self, caller: Caller) -> bool:
+        """Whether :meth:`check` would read no policies from a store."""
+        return self._warden.ready(caller, self._realm)
+
+    def check(self, caller: Caller, route: str, request: Request, origin: Origin) -> None:
+        """Raise :class:`NotAuthorized` unless the caller may call the route so."""
+        if route in FREE or (caller.is_root and caller.account == self._realm.account):
+            return
+        origin = replace(origin, region=self._realm.schemas.identity.region)
+        if route in _BY_ID:
+            holders = self._holders(route, request)
+            if route in _NAMING_ALL:
+                for key in holders:
+                    self._judge(caller, "GetSchemaVersion", self.schema(key), origin)
+            if route not in _NAMING_ALL or not holders:
+                self._check_any(caller, holders, origin)
+            return
+        for action, resources in _NEEDS[route](self, request):
+            self._judge(caller, action, resources, origin)
+
+    def _judge(self, caller: Caller, action: str, resources: Sequence[str], origin: Origin) -> None:
+        owner = self._realm.account
+        self._warden.check(caller, f"glue:{action}", resources, origin, owner=owner, realm=self._realm)
+
+    def _check_any(self, caller: Caller, keys: Sequence[SchemaKey], origin: Origin) -> None:
+        refusal: NotAuthorized | None = None
+        for key in keys:
+            try:
+                self._judge(caller, "GetSchemaVersion", self.schema(key), origin)
+            except NotAuthorized as error:
+                refusal = refusal or error
+            else:
+                return
+        if refusal is not None:
+            raise refusal
+        # An id that nobody has is judged on all schemas, so that trying does not tell which ids there are.
+        self._judge(caller, "GetSchemaVersion", [self.glue("schema/*")], origin)
+
+    def _holders(self, route: str, request: Request) -> Sequence[SchemaKey]:
+        """The schemas that hold the path's id, in the order in which they are tried."""
+        try:
+            if "guid" in request.parts:
+                return [self._ids.by_uuid(request.parts["guid"]).key]
+            within = self._ids.meant(request.within)
+            if route in _READING_ONE and within.name:
+                # The very version that is given back.
+                return [self._ids.schema(request.serial, within).key]
+            heads = self._ids.versions(request.serial, within, Listing(deleted=True))
+        except SchemaTextNotFound:
+            return []
+        return list(dict.fromkeys(head.key for head in heads))
+
+    def glue(self, resource: str) -> str:
+        """A Glue ARN of the account."""
+        return arn("glue", self._realm.schemas.identity.region, self._realm.account, resource)
+
+    def registry(self, name: str | None) -> Sequence[str]:
+        """The ARN of a registry, None being all."""
+        return [self.glue(registry_resource(name or "*"))]
+
+    def schema(self, key: SchemaKey) -> Sequence[str]:
+        """The ARNs that an action on a schema is judged on."""
+        return [self.glue(registry_resource(key.registry)), self.glue(schema_resource(key))]
+
+    def subject(self, subject: SubjectName) -> Sequence[str]:
+        """Those of a subject, and of what it stands for."""
+        keys = dict.fromkeys([subject.key, self._policies.meant(subject).key])
+        return [text for key in keys for text in self.schema(key)]
+
+    def registering(self, request: Request) -> Needs:
+        """A new version; of a subject or in a context that is not there, that, too; and reading what it refers to."""
+        resources = self.subject(request.subject)
+        needs: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
+        key = self._policies.meant(request.subject).key
+        try:
+            self._realm.schemas.schemas.get(key)
+        except SchemaNotFound:
+            needs.append(("CreateSchema", resources))
+            try:
+                self._realm.schemas.registries.get(key.registry)
+            except RegistryNotFound:
+                needs.append(("CreateRegistry", self.registry(key.registry)))
+        return [*needs, *self.referring(request)]
+
+    def referring(self, request: Request) -> Needs:
+        """Reading each subject that the body's schema refers to."""
+        references = read_schema(request.body).references
+        context = request.subject.context
+        named = [parse_subject(reference.subject, context=context) for reference in references]
+        return [("GetSchemaVersion", self.subject(subject)) for subject in named]
+
+    def on_scope(self, request: Request, on_schema: str, on_registry: str) -> Needs:
+        """An action on the path's subject, else on its context, else on all."""
+        scope = request.scope
+        if scope is not None and scope.name and scope.registry is not None:
+            return [(on_schema, self.subject(scope))]
+        return [(on_registry, self.registry(scope.registry if scope is not None else None))]
+
+
+def _on_subject(action: str) -> Callable[[Permissions, Request], Needs]:
+    return lambda permissions, request: [(action, permissions.subject(request.subject))]
+
+
+def _listed(permissions: Permissions, request: Request) -> Needs:
+    return [("ListSchemas", permissions.registry(request.prefix.registry))]
+
+
+def _all_schemas(permissions: Permissions, request: Request) -> Needs:
+    registry = request.prefix.registry or "*"
+    return [("GetSchemaVersion", [*permissions.registry(registry), permissions.glue(f"schema/{registry}/*")])]
+
+
+def _contexts(permissions: Permissions, _request: Request) -> Needs:
+    return [("ListRegistries", permissions.registry(None))]
+
+
+def _context(permissions: Permissions, request: Request) -> Needs:
+    context = parse_subject("", context=request.parts["name"].strip(":"))
+    return [("DeleteRegistry", permissions.registry(context.registry))]
+
+
+def _tested(permissions: Permissions, request: Request) -> Needs:
+    # What does not fit is told in the words of the schema that it is held against.
+    return [("GetSchemaVersion", permissions.subject(request.subject)), *permissions.referring(request)]
+
+
+def _looked_up(permissions: Permissions, request: Request) -> Needs:
+    return [("GetSchemaByDefinition", permissions.subject(request.subject)), *permissions.referring(request)]
+
+
+def _read_settings(permissions: Permissions, request: Request) -> Needs:
+    return permissions.on_scope(request, "GetSchema", "GetRegistry")
+
+
+def _written_settings(permissions: Permissions, request: Request) -> Needs:
+    return permissions.on_scope(request, "UpdateSchema", "UpdateRegistry")
+
+
+_READING_ONE = frozenset({"get_by_id", "get_text_by_id"})
+_NAMING_ALL = frozenset({"list_subjects_of_id", "list_versions_of_id"})
+_BY_ID = _READING_ONE | _NAMING_ALL | {"get_by_guid", "list_ids_of_guid"}
+_NEEDS: Mapping[str, Callable[[Permissions, Any], Needs]] = {
+    "list_subjects": _listed,
+    "list_schemas": _all_schemas,
+    "list_contexts": _contexts,
+    "delete_context": _context,
+    "look_up": _looked_up,
+    "register": Permissions.registering,
+    "test_all": _tested,
+    "test_one": _tested,
+    "list_versions": _on_subject("ListSchemaVersions"),
+    "get_version": _on_subject("GetSchemaVersion"),
+    "get_text": _on_subject("GetSchemaVersion"),
+    "list_referencing": _on_subject("GetSchemaVersion"),
+    "delete_subject": _on_subject("DeleteSchema"),
+    "delete_version": _on_subject("DeleteSchemaVersions"),
+    "get_config": _read_settings,
+    "get_mode": _read_settings,
+    "set_config": _written_settings,
+    "set_mode": _written_settings,
+    "delete_config": _written_settings,
+    "delete_mode": _written_settings,
+}
