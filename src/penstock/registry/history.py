@@ -19,8 +19,8 @@ from penstock.schema.rules import CompatibilityRules
 __all__ = ["MAX_CONFLICTS", "hold"]
 
 MAX_CONFLICTS = 100
-_SECONDS = 0.7  # of the processor, the compiler's included
-_SECONDS_PER_VERSION = 0.004
+_SECONDS = 0.5  # of the processor, the compiler's included
+_SECONDS_PER_VERSION = 0.005
 
 
 def hold(

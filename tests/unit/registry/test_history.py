@@ -73,14 +73,14 @@ def test_versions_made_to_hurt_are_refused_within_a_second(clock):
     assert clock.now < 1.0
     words = str(refused.value)
     assert "all 63 versions" in words
-    assert "for 6 of them, version 57 being the next" in words
-    assert "the limit is 0.7 seconds of the processor and 4 milliseconds a version" in words
+    assert "for 4 of them, version 59 being the next" in words
+    assert "the limit is 0.5 seconds of the processor and 5 milliseconds a version" in words
     assert "move the checkpoint" in words
 
 
 def test_a_single_version_that_takes_too_long_is_named(clock):
-    with pytest.raises(TooComplex, match=r"compare with version 1: 0\.80 seconds"):
-        judge(1, clock.reading(NEW, 0.8), CompatibilityMode.BACKWARD)
+    with pytest.raises(TooComplex, match=r"compare with version 1: 0\.60 seconds"):
+        judge(1, clock.reading(NEW, 0.6), CompatibilityMode.BACKWARD)
 
 
 def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
@@ -90,7 +90,7 @@ def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
         nonlocal steps
         steps += 1
         clock.now += 0.05
-        if clock.now > 0.7:
+        if clock.now > 0.5:
             raise effort.Spent
 
     monkeypatch.setattr(effort, "check", step)
