@@ -20,7 +20,7 @@ _MAX_DEPTH = 100
 _MAX_SUBJECTS = 1_000_000
 _READERS = 8
 _AHEAD = 100  # versions read before they are written
-_KEPT = ("schema", "schemaType", "references")
+_KEPT = ("schema", "schemaType", "references", "metadata")
 
 T = TypeVar("T", int, str)
 
@@ -263,9 +263,8 @@ class ConfluentImport:
         given = self._read_if_there(place)
         if given is None:
             return None  # which is said already
-        lost = [name for name in ("metadata", "ruleSet") if given.get(name)]
-        if lost:
-            return f"it has {' and '.join(lost)}, which the target does not keep"
+        if given.get("ruleSet"):
+            return "it has a ruleSet, which the target does not keep"
         path = f"/subjects/{_quoted(self._renamed(place[0]))}"
         try:
             found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(place[0], given)).encode())

@@ -1,13 +1,17 @@
 """What a RegistryId, a SchemaId, a version reference means: names or ARNs in, keys out."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.errors import InvalidInput
 from penstock.names import arn, parse_arn
 from penstock.registry.errors import BadReference, ResourceNotFound
 from penstock.registry.model import SchemaKey
+from penstock.schema.format import fingerprint
 
-__all__ = ["DEFAULT_REGISTRY", "Identity", "registry_resource", "schema_resource"]
+__all__ = ["DEFAULT_REGISTRY", "Identity", "canonical_contract", "fingerprint_with", "registry_resource", "schema_resource"]
 
 DEFAULT_REGISTRY = "default-registry"
 
@@ -20,6 +24,25 @@ def registry_resource(name: str) -> str:
 def schema_resource(key: SchemaKey) -> str:
     """The resource part of a schema's ARN."""
     return f"schema/{key.registry}/{key.name}"
+
+
+def canonical_contract(given: Mapping[str, Any]) -> str | None:
+    """Metadata in Confluent's shape as one text for all that say the same; None where it says nothing.
+
+    ``tags`` are sets of texts by path, ``properties`` texts by name, ``sensitive`` is a set of properties' names.
+    """
+    said = {
+        "tags": {path: sorted(set(names)) for path, names in (given.get("tags") or {}).items()},
+        "properties": dict(given.get("properties") or {}),
+        "sensitive": sorted(set(given.get("sensitive") or ())),
+    }
+    kept = {name: value for name, value in said.items() if value}
+    return json.dumps(kept, sort_keys=True, separators=(",", ":")) if kept else None
+
+
+def fingerprint_with(definition: str, contract: str | None) -> str:
+    """The fingerprint of a version: its definition's, and another one for each contract that comes with it."""
+    return definition if contract is None else fingerprint(f"{definition}\n{contract}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

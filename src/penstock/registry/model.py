@@ -115,14 +115,16 @@ class VersionHead:
 class Version(VersionHead):
     """A version: immutable until it is deleted.
 
-    ``definition`` is the text as it was registered; ``fingerprint`` that of its canonical form. ``verdict`` says why a
-    FAILURE was refused.
+    ``definition`` is the text as it was registered. ``fingerprint`` is that of its canonical form, with the ``contract``
+    where there is one: what Confluent calls a schema's metadata, as canonical JSON. ``verdict`` says why a FAILURE was
+    refused.
     """
 
     definition: str
     fingerprint: str
     verdict: CompatibilityVerdict | None = None
     references: tuple[Reference, ...] = ()
+    contract: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

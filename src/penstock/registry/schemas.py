@@ -9,7 +9,7 @@ from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
-from penstock.registry.identity import DEFAULT_REGISTRY
+from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with
 from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
 from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
@@ -29,8 +29,8 @@ class NewSchema:
     """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use.
 
     ``compatibility`` None is inherited. ``references`` None are those that the tags declare
-    (:func:`penstock.registry.references.declared_references`). ``serial`` and ``number`` are for imports: the first
-    version's.
+    (:func:`penstock.registry.references.declared_references`). ``contract`` is the first version's; so are ``serial`` and
+    ``number``, for imports.
     """
 
     name: str
@@ -43,6 +43,7 @@ class NewSchema:
     references: Sequence[Reference] | None = None
     serial: int | None = None
     number: int | None = None
+    contract: str | None = None
 
 
 class Schemas:
@@ -205,6 +206,7 @@ class Schemas:
             created=now,
             serial=wanted.serial or 0,
             definition=wanted.definition,
-            fingerprint=parsed.fingerprint,
+            fingerprint=fingerprint_with(parsed.fingerprint, wanted.contract),
             references=tuple(references),
+            contract=wanted.contract,
         )

@@ -1,7 +1,8 @@
 """Subjects, as Confluent's callers know schemas: register, look up, list, read, delete, test."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -60,11 +61,12 @@ class SubjectReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectSchema:
-    """A schema as callers give it; ``data_format`` is AVRO, JSON or PROTOBUF."""
+    """A schema as callers give it; ``data_format`` is AVRO, JSON or PROTOBUF, ``contract`` its metadata as one text."""
 
     data_format: str
     text: str
     references: tuple[SubjectReference, ...] = ()
+    contract: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,7 @@ class Subjects:
                 references=references,
                 serial=serial,
                 number=number,
+                contract=wanted.contract,
             )
             first = self._create(new)
             if first is not None:
@@ -173,6 +176,7 @@ class Subjects:
                 serial=serial,
                 number=number,
                 checked=not importing,
+                contract=wanted.contract,
             )
         except IncompatibleSchema as error:
             raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
@@ -185,12 +189,26 @@ class Subjects:
         if schema is not None and schema.data_format == wanted.data_format:
             references = self._references(subject, wanted, deleted=True)
             with contextlib.suppress(VersionNotFound):
-                found = self._service.versions.find(key, wanted.text, references=references, deleted=deleted)
+                found = self._service.versions.find(
+                    key, wanted.text, references=references, deleted=deleted, contract=wanted.contract
+                )
         if found is None or found.status != AVAILABLE:
             if not self._service.versions.heads(key, deleted=deleted):
                 raise SubjectNotFound(subject)
             raise SchemaTextNotFound
         return found
+
+    def latest_with(self, subject: SubjectName, properties: Mapping[str, str], *, deleted: bool = False) -> Version:
+        """The latest version whose metadata has these properties; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
+        heads = self._service.versions.heads(subject.key, deleted=deleted)
+        if not heads:
+            raise SubjectNotFound(subject)
+        for head in reversed(heads):
+            version = self._service.versions.get(head.id)
+            said = json.loads(version.contract or "{}").get("properties", {})
+            if properties.items() <= said.items():
+                return version
+        raise SchemaTextNotFound
 
     def delete(self, subject: SubjectName, *, permanent: bool) -> Sequence[int]:
         """Delete all versions, and the subject's level and mode; the numbers deleted.

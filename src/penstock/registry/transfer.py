@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.errors import DataProblem, InvalidInput
 from penstock.registry.errors import MetadataExists, MissingReference, RegistryExists, SchemaExists, SerialTaken
-from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.identity import canonical_contract, fingerprint_with, registry_resource, schema_resource
 from penstock.registry.model import (
     GLOBAL_SCOPE,
     MAX_VERSION,
@@ -153,6 +153,7 @@ def _version(version: Version, metadata: list[dict[str, Any]]) -> dict[str, Any]
         "deleted": None if version.deleted is None else version.deleted.isoformat(),
         "definition": version.definition,
         "references": [asdict(reference) for reference in version.references],
+        "contract": None if version.contract is None else json.loads(version.contract),
         "verdict": None
         if verdict is None
         else {
@@ -280,7 +281,8 @@ class _Import:
 
     def _add(self, version: Version, metadata: list[Metadata]) -> None:
         try:
-            version = replace(version, fingerprint=self._service.versions.parsed(version).fingerprint)
+            parsed = self._service.versions.parsed(version)
+            version = replace(version, fingerprint=fingerprint_with(parsed.fingerprint, version.contract))
         except MissingReference:
             raise
         except InvalidInput as error:
@@ -382,7 +384,7 @@ class _Comparison:
             )
             return
         wanted, metadata = _read_version(self._service, record)
-        for what in ("key", "number", "status", "definition", "created", "deleted"):
+        for what in ("key", "number", "status", "definition", "created", "deleted", "contract"):
             if getattr(stored, what) != getattr(wanted, what):
                 self._say(f"{_named(wanted)}: its {what} is another one here.")
         pairs = {(pair.key, pair.value) for pair in self._store.list_metadata(wanted.id)}
@@ -453,6 +455,8 @@ def _read_version(service: RegistryService, record: Mapping[str, Any]) -> tuple[
         fingerprint="",
         verdict=None if verdict is None else _verdict(verdict),
         references=tuple(Reference(**reference) for reference in record["references"]),
+        # Exports of old, and of Glue, have none.
+        contract=None if record.get("contract") is None else canonical_contract(record["contract"]),
     )
     pairs = [Metadata(key=pair["key"], value=pair["value"], created=_time(pair["created"])) for pair in record["metadata"]]
     return version, pairs

@@ -143,7 +143,8 @@ class Versions:
         status FAILURE, which keeps the verdict; registered again after the policy changed so that it fits, it gets a new id
         and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A version
         that was deleted softly comes back with its ids and a new number. Imports give ``serial`` and ``number``, and leave
-        out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports. With ``bound`` the modes READONLY and IMPORT take nothing new.
+        out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports. With
+        ``bound`` the modes READONLY and IMPORT take nothing new.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
         :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`,
@@ -356,6 +357,8 @@ class Versions:
         references = self._declared(key) if references is None else references
         parsed = self._definitions.parse(schema.data_format, definition, references, usable=not deleted)
         version, _ = self._known(schema, parsed, contract)
+        if version is None and deleted:
+            version = self._store.find_version(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}")
         return version

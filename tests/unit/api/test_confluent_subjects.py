@@ -5,6 +5,8 @@ import json
 import pytest
 from confluent_face import BROKEN, V1, V2, V3, Face
 
+from penstock.registry.model import SchemaKey
+
 
 @pytest.fixture
 def face():
@@ -98,7 +100,12 @@ def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(face):
         ({"schema": V1, "schemaType": "XML"}, (422, 42201)),
         ({"schema": '"' + "x" * 170_000 + '"'}, (422, 42209)),
         ({"schema": V1, "ruleSet": {"domainRules": []}}, (422, 42210)),
-        ({"schema": V1, "metadata": {"properties": {"owner": "x"}}}, (422, 42210)),
+        ({"schema": V1, "metadata": {"properties": {"owner": 1}}}, (400, 400)),
+        ({"schema": V1, "metadata": {"tags": {"a": "x"}}}, (400, 400)),
+        ({"schema": V1, "metadata": {"sensitive": ["a", 1]}}, (400, 400)),
+        ({"schema": V1, "metadata": {"others": {}}}, (400, 400)),
+        ({"schema": V1, "metadata": []}, (400, 400)),
+        ({"schema": V1, "metadata": {"properties": {"owner": "x" * 100_000}}}, (422, 42209)),
         ({"schema": V1, "id": 7}, (422, 42205)),
         ({"schema": V1, "version": 3}, (422, 42201)),
         ({"schema": V1, "id": "7"}, (400, 400)),
@@ -119,6 +126,63 @@ def test_a_version_that_is_given_has_to_be_the_next(face):
     assert face.register("s", V1, version=1)["version"] == 1
     assert face.register("s", V2, version=2)["version"] == 2
     assert face.refused("POST", "/subjects/s/versions", {"schema": V3, "version": 7}) == (422, 42201)
+
+
+OWNED = {"properties": {"owner": "ana", "email": "a@b"}, "tags": {"R.a": ["PII", "EU"]}, "sensitive": ["email"]}
+SPELLED = {"tags": {"R.a": ["EU", "PII", "EU"]}, "properties": {"email": "a@b", "owner": "ana"}, "sensitive": ["email"]}
+OTHER = {"properties": {"owner": "bob"}}
+
+
+def test_metadata_is_part_of_what_a_schema_is(face):
+    plain = face.register("s", V1)
+    owned = face.register("s", V1, metadata=OWNED)
+    assert (owned["version"], owned["id"]) == (2, 2)
+    assert face.register("s", V1.replace(":", ": "), metadata=SPELLED) == owned
+    other = face.register("s", V1, metadata=OTHER)
+    assert (other["version"], other["id"]) == (3, 3)
+    assert face.register("t", V1, metadata=OWNED)["id"] == owned["id"]
+    shown = {**OWNED, "tags": {"R.a": ["EU", "PII"]}}
+    assert face.get("/subjects/s/versions/2")[1]["metadata"] == shown
+    assert face.get("/schemas/ids/2")[1]["metadata"] == shown
+    assert "metadata" not in face.get("/schemas/ids/1")[1]
+    assert face.post("/subjects/s", schema=V1, metadata=SPELLED)[1]["version"] == 2
+    assert face.post("/subjects/s", schema=V1)[1]["version"] == plain["version"]
+    assert face.refused("POST", "/subjects/s", {"schema": V1, "metadata": {"properties": {"owner": "x"}}}) == (404, 40403)
+    assert face.register("u", V1, metadata={"properties": {}, "tags": None})["id"] == plain["id"]
+
+
+def test_metadata_goes_on_with_the_next_version(face):
+    face.register("s", V1, metadata=OTHER)
+    assert face.register("s", V1)["version"] == 1
+    assert face.post("/subjects/s", schema=V1)[1]["version"] == 1
+    assert face.register("s", V2)["version"] == 2
+    assert face.get("/subjects/s/versions/2")[1]["metadata"] == OTHER
+    # What Glue's callers register is the same schema, and goes on with it too.
+    key = SchemaKey("default-registry", "s")
+    assert face.service.versions.find(key, V2).number == 2
+    assert face.service.versions.register(key, V2).number == 2
+    assert face.service.versions.register(key, V3).number == 3
+    assert face.get("/subjects/s/versions/3")[1]["metadata"] == OTHER
+    # An import keeps what it is given.
+    face.call("PUT", "/mode/s?force=true", {"mode": "IMPORT"})
+    face.register("s", V1.replace('"a"', '"z"'), id=77, version=9)
+    assert "metadata" not in face.get("/subjects/s/versions/9")[1]
+
+
+def test_the_latest_version_with_metadata(face):
+    face.register("s", V1, metadata=OWNED)
+    face.register("s", V2, metadata=OTHER)
+    found = face.get("/subjects/s/metadata?key=owner&value=ana&key=email&value=a%40b")[1]
+    assert (found["version"], found["schema"]) == (1, V1)
+    assert face.get("/subjects/s/metadata")[1]["version"] == 2
+    assert face.refused("GET", "/subjects/s/metadata?key=owner&value=nobody") == (404, 40403)
+    assert face.refused("GET", "/subjects/x/metadata?key=owner&value=ana") == (404, 40401)
+    assert face.refused("GET", "/subjects/s/metadata?key=owner") == (400, 400)
+    face.delete("/subjects/s/versions/1")
+    assert face.refused("GET", "/subjects/s/metadata?key=owner&value=ana") == (404, 40403)
+    assert face.get("/subjects/s/metadata?key=owner&value=ana&deleted=true")[1]["version"] == 1
+    # Brought back, not made anew.
+    assert face.register("s", V1, metadata=OWNED)["id"] == 1
 
 
 def test_looks_schemas_up(face):

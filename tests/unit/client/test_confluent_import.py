@@ -48,6 +48,8 @@ def source():
     face.register("gone", USES, references=[{"name": "R", "subject": "used", "version": 2}])
     face.register(":.team:used", V2)
     face.register(":.team:uses", USES, references=[{"name": "R", "subject": "used", "version": 1}])
+    face.register("owned", V1, metadata={"properties": {"owner": "ana"}})
+    face.register("owned", V1, metadata={"properties": {"owner": "bob"}})
     face.put("/config/used", compatibility="FULL")
     face.delete("/subjects/gone")
     face.delete("/subjects/used/versions/2")
@@ -69,14 +71,14 @@ def contents(face):
 
 def test_copies_everything(source, target):
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
-    assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (6, 6, 2, 1, [])
+    assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (8, 8, 2, 1, [])
     assert contents(target) == contents(source)
     assert target.get("/subjects")[1] == source.get("/subjects")[1]
     assert target.get("/config/used") == (200, {"compatibilityLevel": "FULL"})
     assert target.refused("GET", "/mode/:.:") == (404, 40409)
 
 
-@pytest.mark.parametrize("calls", range(12))
+@pytest.mark.parametrize("calls", range(14))
 def test_goes_on_where_it_was_stopped(source, target, calls):
     with pytest.raises(Killed):
         ConfluentImport(Reaching(source), Reaching(target, calls)).run()
@@ -129,7 +131,7 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
 def test_moves_subjects_into_a_context(source, target):
     report = ConfluentImport(Reaching(source), Reaching(target), context="new").run()
     assert report.differences == []
-    assert target.get("/subjects")[1] == [":.new:a-user", ":.new:used", ":.team:used", ":.team:uses"]
+    assert target.get("/subjects")[1] == [":.new:a-user", ":.new:owned", ":.new:used", ":.team:used", ":.team:uses"]
     assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
 
 

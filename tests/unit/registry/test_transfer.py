@@ -29,7 +29,7 @@ def source():
     service.metadata.put(first, "k", "v")
     service.metadata.put(first, "k", "w")
     service.versions.register(KEY, record(a="string"))
-    service.versions.register(KEY, record(a="int", b=("int", 0)))
+    service.versions.register(KEY, record(a="int", b=("int", 0)), contract='{"properties":{"owner":"x"}}')
     service.versions.register(KEY, record(a="int", c=("int", 0)))
     service.versions.register(KEY, record(a="int", d=("int", 0)))
     service.versions.delete(KEY, range(5, 6))

@@ -525,6 +525,14 @@ def test_changes_of_one_policy_at_the_same_instant_are_all_kept(store):
         assert store.get_policies([scope]) == {scope: expected}
 
 
+def test_a_contract_is_kept(stored):
+    store, _ = stored
+    added = store.add_version(version(2, contract='{"properties":{"a":"\u00e9"}}'), revision=0, replaces=None)
+    assert added.contract == '{"properties":{"a":"\u00e9"}}'
+    assert store.get_version(added.id) == store.find_version(KEY, added.fingerprint) == added
+    assert store.get_version_numbered(KEY, 1).contract is None
+
+
 def test_the_highest_serial_of_a_registry(stored):
     store, first = stored
     assert store.highest_serial("r") == first.serial

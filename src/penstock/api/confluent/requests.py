@@ -1,6 +1,6 @@
 """Requests as handlers get them: path parts, query parameters and JSON body, each read with its type and bounds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from penstock.api.aws.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
+from penstock.registry.identity import canonical_contract
 from penstock.registry.subject_errors import RulesNotServed, SchemaTooLarge
 from penstock.registry.subject_names import SubjectName, SubjectPrefix, parse_subject
 from penstock.registry.subject_policies import SubjectConfig
@@ -19,11 +20,12 @@ __all__ = ["Query", "Request", "config_members", "listing", "read_schema", "want
 
 _MAX_REFERENCES = 1_000
 _MAX_QUERY = 8_192
-_UNSERVED = ("metadata", "ruleSet", "ruleSetToAdd")
+_MAX_CONTRACT = 100_000  # characters
+_UNSERVED = ("ruleSet", "ruleSetToAdd")
 
 
 class Query:
-    """Query parameters, the first of each name."""
+    """Query parameters, the first of each name where no method says otherwise."""
 
     def __init__(self, text: str) -> None:
         if len(text) > _MAX_QUERY:
@@ -33,12 +35,18 @@ class Query:
         except ValueError as error:
             raise BadRequest(f"The query string cannot be read: {error}.") from None
         self._values: dict[str, str] = {}
+        self._all: dict[str, list[str]] = {}
         for name, value in pairs:
             self._values.setdefault(name, value)
+            self._all.setdefault(name, []).append(value)
 
     def text(self, name: str, default: str = "") -> str:
         """The parameter, or ``default``."""
         return self._values.get(name, default)
+
+    def texts(self, name: str) -> Sequence[str]:
+        """All parameters of a name, in order."""
+        return self._all.get(name, [])
 
     def flag(self, name: str, *alternatives: str) -> bool:
         """Whether the parameter, by any of its names, is ``true``."""
@@ -116,8 +124,8 @@ def listing(query: Query, *, most: int | None = None) -> Listing:
 def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
     """The schema that a body carries.
 
-    Raises :class:`~penstock.schema.errors.InvalidSchema`, :class:`SchemaTooLarge`, and :class:`RulesNotServed` for metadata
-    and rules, which would be lost.
+    Raises :class:`~penstock.schema.errors.InvalidSchema`, :class:`SchemaTooLarge`, and :class:`RulesNotServed` for rules,
+    which would be lost.
     """
     text = _text(body, "schema")
     if not text:
@@ -131,7 +139,9 @@ def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
                 remedy="Register it without; a client that depends on its rules must not use this registry.",
             )
     data_format = (_text(body, "schemaType") or "AVRO").upper()
-    return SubjectSchema(data_format=data_format, text=text, references=_references(body))
+    return SubjectSchema(
+        data_format=data_format, text=text, references=_references(body), contract=_contract(body.get("metadata"))
+    )
 
 
 def wanted_id(body: Mapping[str, Any], name: str) -> int | None:
@@ -155,6 +165,31 @@ def config_members(body: Mapping[str, Any]) -> SubjectConfig:
             raise RulesNotServed(f"The configuration has {name}, which this registry does not know.", remedy="Leave it out.")
     alias = None if body.get("alias") is None else _text(body, "alias")
     return SubjectConfig(level=None if level is None else level.upper(), normalize=normalize, alias=alias)
+
+
+def _contract(given: Any) -> str | None:
+    """Metadata as canonical JSON; None where it says nothing."""
+    if given is None:
+        return None
+    if not isinstance(given, dict) or not given.keys() <= {"tags", "properties", "sensitive"}:
+        raise BadRequest('The member "metadata" is an object of tags, properties and sensitive.')
+    tags, properties, sensitive = (given.get(name) for name in ("tags", "properties", "sensitive"))
+    if not (
+        (tags is None or (isinstance(tags, dict) and all(map(_are_texts, tags.values()))))
+        and (properties is None or (isinstance(properties, dict) and _are_texts(list(properties.values()))))
+        and (sensitive is None or _are_texts(sensitive))
+    ):
+        raise BadRequest(
+            "In metadata, tags are lists of texts by path, properties texts by name, sensitive a list of texts."
+        )
+    text = canonical_contract(given)
+    if text is not None and len(text) > _MAX_CONTRACT:
+        raise SchemaTooLarge(f"The metadata has {len(text):,} characters; {_MAX_CONTRACT:,} are accepted.")
+    return text
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:

@@ -1,5 +1,6 @@
 """Answers as Confluent's clients read them. AVRO is the format where none is named; empty lists are left out."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,7 @@ class Shapes:
         return version.definition if writer is None else writer(version)
 
     def schema(self, version: Version, request: Request) -> dict[str, Any]:
-        """``schema`` with ``schemaType``, ``references`` and, for those who can read it, ``guid``."""
+        """``schema`` with ``schemaType``, ``references``, ``metadata`` and, for those who can read it, ``guid``."""
         answer: dict[str, Any] = {"schema": self.text(version, request)}
         if version.data_format != "AVRO":
             answer["schemaType"] = version.data_format
@@ -42,6 +43,8 @@ class Shapes:
             answer["references"] = [
                 {"name": each.name, "subject": each.subject, "version": each.version} for each in references
             ]
+        if version.contract is not None:
+            answer["metadata"] = json.loads(version.contract)
         if request.extras:
             answer["guid"] = version.id
         return answer

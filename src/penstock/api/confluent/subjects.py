@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.api.confluent.errors import conflicts_json
+from penstock.api.confluent.errors import BadRequest, conflicts_json
 from penstock.api.confluent.requests import Request, listing, read_schema, wanted_id
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
@@ -29,6 +29,7 @@ def routes(subjects: Subjects, shapes: Shapes) -> list[Route]:
         route("GET", "/subjects", "list_subjects"),
         route("POST", _SUBJECT, "look_up"),
         route("DELETE", _SUBJECT, "delete_subject"),
+        route("GET", f"{_SUBJECT}/metadata", "get_with_metadata"),
         route("GET", f"{_SUBJECT}/versions", "list_versions"),
         route("POST", f"{_SUBJECT}/versions", "register"),
         route("GET", _VERSION, "get_version"),
@@ -52,6 +53,14 @@ class _Subjects:
         found = self._subjects.lookup(
             self._subject(request), read_schema(request.body), deleted=request.query.flag("deleted")
         )
+        return self._shapes.version(found, request)
+
+    def get_with_metadata(self, request: Request) -> Any:
+        keys, values = request.query.texts("key"), request.query.texts("value")
+        if len(keys) != len(values):
+            raise BadRequest("Each parameter key needs a parameter value.")
+        properties = dict(zip(keys, values, strict=True))
+        found = self._subjects.latest_with(self._subject(request), properties, deleted=request.query.flag("deleted"))
         return self._shapes.version(found, request)
 
     def delete_subject(self, request: Request) -> Any:

@@ -69,6 +69,7 @@ def version_row(version: Version) -> dict[str, Any]:
         "serial": version.serial,
         "refers_to": _references_text(version.references) if version.references else None,
         "deleted": None if version.deleted is None else micros(version.deleted),
+        "contract": version.contract,
     }
 
 
@@ -124,6 +125,7 @@ def to_version(row: Row | RowMapping) -> Version:
         fingerprint=row["fingerprint"],
         verdict=None if row["verdict"] is None else _read_verdict(row["verdict"]),
         references=() if row["refers_to"] is None else _read_references(row["refers_to"]),
+        contract=row["contract"],
     )
 
 

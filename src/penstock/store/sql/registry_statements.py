@@ -40,6 +40,7 @@ BODY = (
     schema_versions.c.fingerprint,
     schema_versions.c.verdict,
     schema_versions.c.refers_to,
+    schema_versions.c.contract,
 )
 JOINED = schema_versions.join(schemas, schema_versions.c.schema_id == schemas.c.id)
 

@@ -78,6 +78,7 @@ schema_versions = Table(
     # JSON, read with the version; schema_references has the same for the way back.
     Column("refers_to", Text),
     Column("deleted", BigInteger),
+    Column("contract", Text),
     UniqueConstraint("schema_id", "number"),
     UniqueConstraint("schema_id", "fingerprint"),
     Index("ix_schema_versions_serial", "serial"),
