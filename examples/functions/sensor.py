@@ -1,0 +1,73 @@
+"""A simulated IoT sensor: each event becomes a message, its schema derived from the event and registered as it is needed.
+
+Runs on AWS Lambda and under ``penstock functions`` alike. Environment: BOOTSTRAP_SERVERS, TOPIC, DEVICE_ID, REGISTRY_NAME,
+SCHEMA_NAME; KAFKA_SECRET names the secret with the broker's user name and password, SECURITY_PROTOCOL how to log in.
+"""
+
+import json
+import os
+import time
+
+import boto3
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from penstock.client.registry import RegistryClient
+from penstock.serdes.derived import DerivedSchemas
+from penstock.serdes.kafka import GlueSerializer
+
+TOPIC = os.environ["TOPIC"]
+
+
+def _kafka():
+    settings = {"bootstrap.servers": os.environ["BOOTSTRAP_SERVERS"]}
+    secret = os.environ.get("KAFKA_SECRET")
+    if secret:
+        login = json.loads(boto3.client("secretsmanager").get_secret_value(SecretId=secret)["SecretString"])
+        settings |= {
+            "security.protocol": os.environ.get("SECURITY_PROTOCOL", "SASL_SSL"),
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": login["username"],
+            "sasl.password": login["password"],
+        }
+    return settings
+
+
+def _topic(settings):
+    """Make the topic where it does not exist yet."""
+    admin = AdminClient(settings)
+    if TOPIC not in admin.list_topics(timeout=10).topics:
+        admin.create_topics([NewTopic(TOPIC, 3)])[TOPIC].result(10)
+
+
+_registry = RegistryClient()
+_serialise = GlueSerializer(
+    {
+        "registry.name": os.environ["REGISTRY_NAME"],
+        "schemaName": os.environ["SCHEMA_NAME"],
+        "schemaAutoRegistrationEnabled": "true",
+        "compatibility": "FULL",
+    },
+    schema=DerivedSchemas(_registry),
+    source=_registry,
+)
+_settings = _kafka()
+_topic(_settings)
+_producer = Producer({**_settings, "enable.idempotence": True})
+
+
+def handler(event, context):
+    """Send one measurement: what ``event`` has, the device's id and the time."""
+    measurement = {"deviceId": os.environ["DEVICE_ID"], "timestamp": int(time.time() * 1000), **event}
+    sent = []
+    _producer.produce(
+        TOPIC,
+        _serialise(measurement, SerializationContext(TOPIC, MessageField.VALUE, headers=[])),
+        measurement["deviceId"],
+        on_delivery=lambda error, message: sent.append((error, message)),
+    )
+    _producer.flush(context.get_remaining_time_in_millis() / 1000 - 0.5)
+    if not sent or sent[0][0] is not None:
+        raise RuntimeError(f"the broker did not take the message: {sent[0][0] if sent else 'no answer in time'}")
+    return {"topic": TOPIC, "partition": sent[0][1].partition(), "offset": sent[0][1].offset(), "sent": measurement}
