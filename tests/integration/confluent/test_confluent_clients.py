@@ -13,6 +13,9 @@ from uuid import UUID
 
 import pytest
 from confluent_kafka.schema_registry import (
+    Metadata,
+    MetadataProperties,
+    MetadataTags,
     Schema,
     SchemaReference,
     SchemaRegistryClient,
@@ -113,6 +116,40 @@ def test_avro_records_go_round(client: SchemaRegistryClient) -> None:
     assert int.from_bytes(frame[1:5], "big") == client.get_latest_version("avro-value").schema_id
     assert read(frame, context("avro")) == {"a": 1}
     assert AvroDeserializer(client)(frame, context("avro")) == {"a": 1, "b": 2}
+
+
+def test_a_consumer_may_name_another_subject_than_the_producer(client: SchemaRegistryClient) -> None:
+    def by_record(_context: SerializationContext, record: str | None) -> str | None:
+        return record
+
+    write = AvroSerializer(client, V1, conf={"subject.name.strategy": by_record})
+    frame = write({"a": 1}, context("strategy"))
+    assert refused(client.get_latest_version, "strategy-value").error_code == 40401
+    # It asks for the id under the subject of its topic.
+    assert AvroDeserializer(client)(frame, context("strategy")) == {"a": 1}
+
+
+def test_metadata_and_aliases(client: SchemaRegistryClient) -> None:
+    metadata = Metadata(
+        tags=MetadataTags({"R.a": ["PII"]}), properties=MetadataProperties({"owner": "ana"}), sensitive=["owner"]
+    )
+    owned = client.register_schema_full_response("owned", Schema(V1, "AVRO", metadata=metadata))
+    plain = client.register_schema("plain-before", Schema(V1, "AVRO"))
+    assert owned.schema_id != plain
+    client.register_schema("owned", Schema(V2, "AVRO", metadata=Metadata(None, MetadataProperties({"owner": "bob"}), None)))
+    client.clear_caches()
+    found = client.get_latest_with_metadata("owned", {"owner": "ana"})
+    assert (found.version, found.schema_id, found.schema.metadata) == (1, owned.schema_id, metadata)
+    assert client.lookup_schema("owned", Schema(V1, "AVRO", metadata=metadata)).schema_id == owned.schema_id
+    write = AvroSerializer(
+        client, None, conf={"auto.register.schemas": False, "use.latest.with.metadata": {"owner": "ana"},
+        "subject.name.strategy": lambda *_: "owned"},
+    )  # fmt: skip
+    assert int.from_bytes(write({"a": 1}, context("t"))[1:5], "big") == owned.schema_id
+    # The client has no member for it yet.
+    client._rest_client.put("config/renamed", body={"alias": "owned"})
+    assert client.get_versions("renamed") == [1, 2]
+    assert client.get_latest_version("renamed").subject == "owned"
 
 
 def test_avro_with_references(client: SchemaRegistryClient) -> None:
