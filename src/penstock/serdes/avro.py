@@ -14,9 +14,21 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from penstock.client.cache import OnceCache
 from penstock.schema.avro.library import parse_by_library
+from penstock.schema.avro.parse import parse_avro
+from penstock.schema.avro.resolve import incompatibilities
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.rules import AvroRules
 from penstock.serdes.avro_json import convert_defaults
-from penstock.serdes.diagnosis import explain, find_misfit, too_deep
-from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TrailingBytes, TruncatedPayload, UnreadableSchema
+from penstock.serdes.diagnosis import explain, find_misfit, root_name, too_deep
+from penstock.serdes.errors import (
+    MalformedPayload,
+    PayloadTooLarge,
+    SerdeError,
+    TrailingBytes,
+    TruncatedPayload,
+    UnreadableSchema,
+)
+from penstock.serdes.locate import locate
 from penstock.serdes.lossless import FAULTS, compile_guard
 from penstock.serdes.shape import MAX_SCHEMA_DEPTH, Limits, Node, analyse, check, needs_check, tree_depth
 
@@ -120,13 +132,16 @@ def decoder(
 
     def decode(data: bytes) -> Any:
         if walk_first:
-            check(shape, data, start, limits)
+            try:
+                check(shape, data, start, limits)
+            except (TruncatedPayload, MalformedPayload) as error:
+                raise _refused(type(error), writer, data, start, error.message) from None
         source = BytesIO(data)
         source.seek(start)
         try:
             value = read(source, writer_parsed, reader_parsed)
         except _UNREADABLE as error:
-            raise _unreadable(error, data, start) from error
+            raise _unreadable(error, writer, reader, data, start) from error
         if source.tell() != len(data):
             left = len(data) - source.tell()
             raise TrailingBytes(
@@ -138,14 +153,36 @@ def decoder(
     return decode
 
 
-def _unreadable(error: BaseException, data: bytes, start: int) -> Exception:
-    size = len(data) - start
+def _unreadable(error: BaseException, writer: AvroSchema, reader: AvroSchema | None, data: bytes, start: int) -> SerdeError:
     if isinstance(error, fastavro.read.SchemaResolutionError):
-        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
+        return _unresolved(error, writer, reader)
     # fastavro reports an integer that is cut after its first byte as an IndexError.
     if isinstance(error, EOFError) or (isinstance(error, IndexError) and "string index" in str(error)):
-        return TruncatedPayload(f"Payload of {size} bytes ends inside a value.")
-    return MalformedPayload(f"Payload of {size} bytes is no value of its schema: {type(error).__name__}: {_words(error)}")
+        return _refused(TruncatedPayload, writer, data, start, "")
+    return _refused(MalformedPayload, writer, data, start, f"{type(error).__name__}: {_words(error)}")
+
+
+def _refused(kind: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
+    """The error with the path of the part that cannot be read; ``reason`` is for where the path's walk finds none."""
+    path, why = locate(writer.parsed, writer.named, data, start, root_name(writer.parsed)) or ("", "")
+    size, where = len(data) - start, f", at {path}" if path else ""
+    if kind is TruncatedPayload:
+        return kind(f"Payload of {size} bytes ends inside a value{where}.", path=path)
+    reason = (why or reason).rstrip(".")
+    return kind(f"Payload of {size} bytes is no value of its schema{where}: {reason}.", path=path)
+
+
+def _unresolved(error: BaseException, writer: AvroSchema, reader: AvroSchema | None) -> UnreadableSchema:
+    """The rule that the two schemas break, and where; fastavro's own words for a value that no rule is against."""
+    try:
+        parsed = [parse_avro(side.definition) for side in (reader or writer, writer)]
+        broken = incompatibilities(parsed[0], parsed[1], AvroRules())
+    except InvalidSchema:
+        broken = []
+    if not broken:
+        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
+    path = root_name(writer.parsed) + broken[0].path.rstrip("/").replace("/", ".")
+    return UnreadableSchema(f"The reader's schema cannot read the writer's: {broken[0]}", path=path)
 
 
 def _words(error: BaseException) -> str:

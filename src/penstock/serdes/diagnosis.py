@@ -8,7 +8,7 @@ import fastavro
 
 from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
 
-__all__ = ["explain", "find_misfit", "too_deep"]
+__all__ = ["explain", "find_misfit", "root_name", "too_deep"]
 
 _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 _MAX_SHOWN = 80
@@ -30,7 +30,7 @@ def too_deep(value: Any, limit: int) -> bool:
 
 def find_misfit(value: Any, schema: Any, named: Mapping[str, Any], *, ignore_unknown: bool) -> IncompatibleValue | None:
     """The error for the first part of ``value`` that does not fit, with its path; ``None`` where all fits."""
-    return _Finder(named, ignore_unknown=ignore_unknown).find(value, schema, _root(schema))
+    return _Finder(named, ignore_unknown=ignore_unknown).find(value, schema, root_name(schema))
 
 
 def explain(
@@ -38,11 +38,12 @@ def explain(
 ) -> IncompatibleValue:
     """The error for a value that fastavro refused with ``error``."""
     found = find_misfit(value, schema, named, ignore_unknown=ignore_unknown)
-    root = _root(schema)
+    root = root_name(schema)
     return found or IncompatibleValue(f"{root} does not fit its schema: {' '.join(str(error).split())[:300]}", path=root)
 
 
-def _root(schema: Any) -> str:
+def root_name(schema: Any) -> str:
+    """What paths begin with: the record's name without its namespace."""
     return str(schema["name"]).rpartition(".")[2] if isinstance(schema, dict) and "name" in schema else "value"
 
 

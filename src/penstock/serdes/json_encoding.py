@@ -15,6 +15,7 @@ from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.diagnosis import too_deep
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField, UnreadableSchema
+from penstock.serdes.json_payload import value_path
 from penstock.serdes.shape import Limits
 
 __all__ = ["as_jackson", "json_encoder"]
@@ -99,7 +100,7 @@ def _check_keys(value: Any, path: str = "value") -> None:
 
 def _misfit(validator: Any, value: Any) -> IncompatibleValue:
     problem = next(validator.iter_errors(value))
-    path = "value" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.instance_path)
+    path = value_path(problem.instance_path)
     details = problem.kind.as_dict()
     message = " ".join(str(problem.message).split())[:300]
     if problem.kind.name == "required":

@@ -1,7 +1,7 @@
 """JSON payloads: text read with bounds, held against its schema by jsonschema-rs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from penstock.schema.errors import InvalidSchema
@@ -10,7 +10,7 @@ from penstock.schema.version import SchemaText
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, UnreadableSchema
 from penstock.serdes.shape import Limits, tree_depth
 
-__all__ = ["json_decoder"]
+__all__ = ["json_decoder", "value_path"]
 
 
 def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[[bytes], Any]:
@@ -28,17 +28,23 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
         size = len(data) - start
         value = _value(data[start:], limits)
         try:
-            problem = next(validator.iter_errors(value), None)
+            if validator.is_valid(value):
+                return value
+            problem = next(validator.iter_errors(value))
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise MalformedPayload(f"Payload of {size} bytes cannot be held against its schema: {error}") from None
-        if problem is not None:
-            path = "".join(f"/{step}" for step in problem.instance_path) or "/"
-            raise MalformedPayload(
-                f"Payload of {size} bytes is no value of its schema: at {path[:300]}: {problem.message[:300]}"
-            )
-        return value
+        pointer = "".join(f"/{step}" for step in problem.instance_path) or "/"
+        raise MalformedPayload(
+            f"Payload of {size} bytes is no value of its schema: at {pointer[:300]}: {problem.message[:300]}",
+            path=value_path(problem.instance_path),
+        )
 
     return decode
+
+
+def value_path(steps: Iterable[str | int]) -> str:
+    """The path of a part of a value, as errors of all formats write it: ``value.legs[3].carrier``."""
+    return "value" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
 def _value(payload: bytes, limits: Limits) -> Any:
@@ -50,7 +56,8 @@ def _value(payload: bytes, limits: Limits) -> Any:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.") from None
     except ValueError as error:
         raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
-    if tree_depth(value) > limits.depth:
+    # Brackets open each level, so that most payloads need not be walked.
+    if payload.count(b"[") + payload.count(b"{") > limits.depth and tree_depth(value) > limits.depth:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.")
     return value
 

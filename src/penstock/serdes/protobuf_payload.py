@@ -103,7 +103,9 @@ def protobuf_decoder(
             message = kind.FromString(data[at:])
             missing = message.FindInitializationErrors()
             if missing:
-                raise MalformedPayload(f"Message {name} lacks the required fields {', '.join(missing)[:300]}.")
+                raise MalformedPayload(
+                    f"Message {name} lacks the required fields {', '.join(missing)[:300]}.", path=f"{name}.{missing[0]}"
+                )
             if reader is not None:
                 _check_dropped(message, name)
             if messages:
