@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from penstock.errors import InvalidInput
 from penstock.registry.cache import WeightedCache
 from penstock.registry.model import Reference, Version
 from penstock.registry.references import References
@@ -61,6 +62,17 @@ class Definitions:
                 text = version.definition
             self._alone.put(key, text, len(text) + len(version.definition) + sum(len(item.text) for item in texts))
         return text
+
+    def is_standalone_of(self, parsed: ParsedSchema, version: Version) -> bool:
+        """Whether a definition is the text of ``version`` that has all in it that the version builds on."""
+        text = self.standalone(version)
+        if text == version.definition:
+            return False
+        try:
+            return self._parse(version.data_format, text, ()).canonical == parsed.canonical
+        except InvalidInput:
+            # With all in it, it may be larger than a definition may be.
+            return False
 
     def _parse(self, data_format: str, text: str, referenced: tuple[ReferencedText, ...]) -> ParsedSchema:
         key = (data_format, text, referenced)

@@ -241,6 +241,9 @@ class Versions:
         if live or contract is not None or not inherits or schema.latest is None:
             return known, contract
         latest = self._store.get_version_numbered(schema.key, schema.latest)
+        if latest is not None and self._definitions.is_standalone_of(parsed, latest):
+            # Glue's callers read it as one text, and register what they read.
+            return latest, latest.contract
         if latest is None or latest.contract is None:
             return known, None
         return self._store.find_version(schema.key, fingerprint_with(parsed.fingerprint, latest.contract)), latest.contract

@@ -343,5 +343,11 @@ def test_the_other_formats_build_on_references_too(service, data_format, base, n
     person = create(service, "person", user, data_format=data_format, tags=tags)
     assert person.references == (refer(name, "address"),)
     assert service.versions.find(SchemaKey("r", "person"), user) == person
+    # Whoever reads it as one text finds it by that, and registers nothing new.
+    alone = service.standalone_text(person)
+    assert alone != user
+    for references in (None, ()):
+        assert service.versions.find(SchemaKey("r", "person"), alone, references=references) == person
+        assert service.versions.register(SchemaKey("r", "person"), alone, references=references) == person
     with pytest.raises(VersionReferenced):
         service.schemas.delete(SchemaKey("r", "address"))
