@@ -243,6 +243,14 @@ def test_a_registered_schema_keeps_all_it_says() -> None:
     assert list(json.loads(grown)) == ["type", "name", "doc", "aliases", "fields", "owner"]
 
 
+def test_a_type_without_a_namespace_inside_one_that_has_one() -> None:
+    bare = {"type": "record", "name": "Bare", "namespace": "", "fields": [{"name": "x", "type": ["null", "long"]}]}
+    known = {"type": "record", "name": "n.Top", "fields": [{"name": "a", "type": bare}]}
+    grown = extended(known, {"a": {"x": 1, "y": {"z": 1}}})
+    assert sorted(AVRO.parse(grown).tree.names) == ["Bare", "Bare_y", "n.Top"]
+    assert {change.path for change in compare(AVRO.parse(json.dumps(known)), AVRO.parse(grown)).changes} == {"/a/y"}
+
+
 def test_several_records_in_a_union() -> None:
     def two(*names: str) -> dict[str, Any]:
         return schema(x=[{"type": "record", "name": name, "fields": [{"name": name, "type": "long"}]} for name in names])

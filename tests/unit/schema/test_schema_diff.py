@@ -110,6 +110,12 @@ def test_unions_and_what_is_in_them() -> None:
     assert [change[1:3] for change in told(made_optional)] == [("type", "/gate"), ("field", "/gate/hall")]
 
 
+def test_order_alone() -> None:
+    found = difference(flight({"name": "a", "type": ["null", "int"]}), flight({"name": "a", "type": ["int", "null"]}))
+    assert told(found) == [("changed", "order of branches", "/a", "null, int", "int, null")]
+    assert found.breaks == ()
+
+
 def test_json_keywords() -> None:
     old = {
         "type": "object",
@@ -170,6 +176,14 @@ def test_protobuf_fields_are_known_by_number() -> None:
         ("/Flight/b", "field"): [("BACKWARD", "ONEOF_FIELD_REMOVED")],
         ("/Desk/Find", "method"): [("BACKWARD", "RPC_SIGNATURE_CHANGED"), ("FORWARD", "RPC_SIGNATURE_CHANGED")],
     }
+
+
+def test_a_rule_may_speak_of_a_field_by_its_old_name() -> None:
+    texts = [f'syntax = "proto3"; message F {{ {field}; }}' for field in ("int32 gate = 1", "string door = 1")]
+    found = difference(*texts, "PROTOBUF")
+    kind = "FIELD_SCALAR_KIND_CHANGED"
+    assert charges(found) == {("/F/door", "field"): [("BACKWARD", kind), ("FORWARD", kind)]}
+    assert [item.incompatibility.path for item in found.breaks] == ["/F/door", "/F/gate"]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda claim: f"{claim.data_format}-{claim.line}-{claim.face}")

@@ -212,6 +212,23 @@ def test_two_that_extend_at_once_end_in_one_schema(registry: FullRegistry) -> No
     assert registry.calls == []
 
 
+def test_what_another_has_united_already_is_taken(registry: FullRegistry) -> None:
+    one, two, three = deriving(registry), deriving(registry), deriving(registry)
+    one({"id": "1"}, "r", "s")
+    listed = registry.versions
+
+    def late(*place: str) -> list[SchemaVersion]:
+        registry.versions = listed  # type: ignore[method-assign]
+        three({"z": 1, "b": 1, "a": 1}, "r", "s")
+        return listed(*place)
+
+    registry.meanwhile = [lambda: two({"id": "1", "b": 2}, "r", "s")]
+    registry.versions = late  # type: ignore[method-assign]
+    definition = one({"id": "1", "a": 1}, "r", "s")
+    assert registry.fields()[2:] == [["id", "a"], ["id", "a", "b", "z"]]
+    assert definition == registry.latest("r", "s").definition
+
+
 def test_the_same_at_once_is_one_version(registry: FullRegistry) -> None:
     one, two = deriving(registry), deriving(registry)
     one({"id": "1"}, "r", "s")
