@@ -222,10 +222,10 @@ def test_what_another_has_united_already_is_taken(registry: FullRegistry) -> Non
         three({"z": 1, "b": 1, "a": 1}, "r", "s")
         return listed(*place)
 
-    registry.meanwhile = [lambda: two({"id": "1", "b": 2}, "r", "s")]
+    registry.meanwhile = [lambda: two({"id": "1", "a": 2}, "r", "s")]
     registry.versions = late  # type: ignore[method-assign]
-    definition = one({"id": "1", "a": 1}, "r", "s")
-    assert registry.fields()[2:] == [["id", "a"], ["id", "a", "b", "z"]]
+    definition = one({"id": "1", "b": 1}, "r", "s")
+    assert registry.fields()[2:] == [["id", "b"], ["id", "b", "a", "z"]]
     assert definition == registry.latest("r", "s").definition
 
 
