@@ -10,6 +10,7 @@ import pytest
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import format_of
+from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.jsonschema.engine import Comparison
 from penstock.schema.jsonschema.library import matches
 from penstock.schema.rules import GLUE_RULES
@@ -257,3 +258,64 @@ def test_numbers_of_any_size():
     assert compared({"minLength": 1e300}, {"type": "string", "minLength": 10**299})
     with pytest.raises(InvalidSchema):
         JSON.parse('{"minimum": 1' + "0" * 5_000 + "}")
+
+
+def _resources(number, refers):
+    """Definitions with URIs of their own, each of which refers to some of the others."""
+    parts = {
+        f"r{n}": {"$id": f"r{n}", "properties": {f"p{other}": {"$ref": f"r{other}"} for other in refers(n)}}
+        for n in range(number)
+    }
+    return json.dumps({"definitions": parts, "$ref": f"r{number - 1}"})
+
+
+def _in_pairs(levels):
+    """Definitions beside each other, each referring to the two before it."""
+    texts = [
+        ReferencedText(
+            name=f"r{n}.json", text=f'{{"items":[{{"$ref":"r{max(0, n - 1)}.json"}},{{"$ref":"r{max(0, n - 2)}.json"}}]}}'
+        )
+        for n in range(levels)
+    ]
+    return f'{{"$ref":"r{levels - 1}.json"}}', texts
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(lambda: (_resources(60, lambda n: {max(0, n - 1), max(0, n - 2)}), ()), id="two before each"),
+        pytest.param(lambda: (_resources(20, range), ()), id="all before each"),
+        pytest.param(lambda: (_resources(12, lambda n: set(range(12)) - {n}), ()), id="all others, in rings"),
+        pytest.param(lambda: _in_pairs(60), id="in texts of their own"),
+    ],
+)
+def test_no_validator_is_made_where_ways_double_with_each_reference(document, monkeypatch):
+    monkeypatch.setattr("penstock.schema.jsonschema.document.check_by_library", None)
+    read = read_document(*document())
+    with pytest.raises(InvalidSchema, match=r"More than 20\d\d\d ways lead through references"):
+        validator_of(read)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(lambda: (_resources(10, range), ()), id="all before each"),
+        pytest.param(lambda: (_resources(6, lambda n: set(range(6)) - {n}), ()), id="all others, in rings"),
+        pytest.param(lambda: (_resources(2_000, lambda n: {max(0, n - 1)} if n < 30 else {0}), ()), id="many"),
+        pytest.param(lambda: _in_pairs(14), id="in texts of their own"),
+    ],
+)
+def test_a_validator_is_made_where_there_are_few_ways(document):
+    assert validator_of(read_document(*document())).is_valid({})
+
+
+def test_ways_inside_one_text_do_not_count():
+    parts = {f"d{n}": {"properties": {name: {"$ref": f"#/definitions/d{n + 1}"} for name in "ab"}} for n in range(150)}
+    text = json.dumps({"definitions": {**parts, "d150": {"type": "string"}}, "$ref": "#/definitions/d0"})
+    assert not validator_of(read_document(text)).is_valid(_nested_value(150, 5))
+
+
+def _nested_value(levels, value):
+    for _ in range(levels):
+        value = {"a": value}
+    return value

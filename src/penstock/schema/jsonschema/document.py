@@ -21,6 +21,7 @@ BASE = "http://penstock.invalid/schema.json"
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
 _MAX_PATTERNS = 1_000
 _MAX_PATTERN_CHARS = 50_000
+_MAX_WAYS = 20_000
 _LOOKUP_REMEDY = (
     "Put the schema into this definition, under definitions or $defs, or register it and name it among the references."
 )
@@ -200,8 +201,10 @@ def _check_patterns(patterns: Mapping[str, str]) -> None:
 def validator_of(document: Document) -> Any:
     """The jsonschema-rs validator of a definition, for documents. It looks nothing up, and its patterns stop backtracking.
 
-    :class:`InvalidSchema` where a pattern is so large that it is not compiled.
+    :class:`InvalidSchema` where a pattern is so large that it is not compiled, and where too many ways lead to schemas with
+    URIs of their own.
     """
+    _check_ways(document)
     others = {uri: for_library(schema, exact=True) for uri, (_, schema, _) in _others(document).items()}
     return check_by_library(for_library(document.root, exact=True), document.draft, BASE, others)
 
@@ -215,6 +218,53 @@ def _others(document: Document) -> dict[str, tuple[str, Any, Draft]]:
         if schema is not document.root and (place is None or place.path.endswith("#")):
             others[uri] = (place.path if place else "", schema, place.draft if place else document.draft)
     return others
+
+
+def _check_ways(document: Document) -> None:
+    """Refuse definitions in which the ways that lead to schemas double with each reference.
+
+    The library makes a validator once for each way by which a schema with a URI of its own is reached, and only those are
+    one that are open already; within one URI it makes each once. This walks as it does, and counts.
+    """
+    start = document.places.get(id(document.root))
+    if start is None:
+        return
+    limit = _MAX_WAYS + len(document.places)
+    left = limit
+    open_ids = {id(start.schema)}
+    stack: list[tuple[Iterator[tuple[Place, bool]], set[int], int | None]] = [(_leads(document, start), set(), None)]
+    while stack:
+        following, seen, entered = stack[-1]
+        step = next(following, None)
+        if step is None:
+            stack.pop()
+            open_ids.discard(entered or 0)
+            continue
+        place, anew = step
+        key = id(place.schema)
+        if key in (open_ids if anew else seen):
+            continue
+        (open_ids if anew else seen).add(key)
+        left -= 1
+        if left < 0:
+            raise InvalidSchema(
+                f"More than {limit} ways lead through references to schemas with URIs of their own, and each is followed.",
+                path=place.path,
+                remedy="Refer by pointers, as in #/definitions/NAME, instead of by $id, or let fewer definitions refer to "
+                "each other.",
+            )
+        stack.append((_leads(document, place), set() if anew else seen, key if anew else None))
+
+
+def _leads(document: Document, place: Place) -> Iterator[tuple[Place, bool]]:
+    """The schemas that ``place`` uses, and whether each is one of another URI that it refers to."""
+    for target in document.targets.get(id(place.schema), ()):
+        if isinstance(target, dict):
+            other = document.places[id(target)]
+            yield other, other.base != place.base
+    for tokens, inner in subschemas(place.schema, place.draft):
+        if isinstance(inner, dict) and tokens[0] not in {"definitions", "$defs"}:
+            yield document.places[id(inner)], False
 
 
 def _check_cycles(document: Document) -> None:
