@@ -252,12 +252,25 @@ class KafkaPoller:
                 self._commits.pop(result.partition, None)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        wanted = self._starts(consumer, partitions) if partitions else []
+        wanted = self._starts_after_all(consumer, partitions) if partitions else []
         for each in wanted:
             name = partition_name(self._topic, each.partition)
             self._progress[name] = Progress()
             self._partitions[name] = each.partition
         consumer.incremental_assign(wanted)
+
+    def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
+        while True:
+            try:
+                return self._starts(consumer, partitions)
+            except KafkaException as error:
+                if self._stop.wait(1.0):
+                    return []
+                problem = broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
+                if error.args[0].code() in FINAL:
+                    raise problem from error
+                self._say(f"{problem} It is asked again for the offsets.")
 
     def _starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Where to begin each partition: what the group has committed, else what the mapping says.

@@ -16,7 +16,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from penstock.client.connection import calls, open_client
-from penstock.errors import PenstockError
+from penstock.errors import EnvironmentProblem, LimitExceeded, PenstockError
 from penstock.functions.account import Account
 from penstock.functions.checkpoints import Checkpoint, Checkpoints
 from penstock.functions.crew import Crew
@@ -91,8 +91,8 @@ class ShardReader:
 
     @property
     def caught_up(self) -> bool:
-        """Whether all that the shard had is read and done with."""
-        return self.behind_ms == 0 and len(self._progress) == 0
+        """Whether all that an open shard has is read and done with; a closed one is when its checkpoint says so."""
+        return self.behind_ms == 0 and not self._exhausted and len(self._progress) == 0
 
     def stop(self) -> None:
         """Ask :meth:`run` to end after the invocations in hand."""
@@ -159,7 +159,6 @@ class ShardReader:
         self._iterator = answer.get("NextShardIterator")
         if not self._iterator:
             self._exhausted = True
-            self.behind_ms = 0
         elif answer["Records"]:
             # There may be more: five reads a second are what a shard allows.
             self._pause = 0.2
@@ -172,10 +171,10 @@ class ShardReader:
             last = self._last
             self._iterator = self._begin({"after": last} if last else self._checkpoints.known()[self._shard])
             return
-        if code not in _THROTTLED:
+        if code not in _THROTTLED and not isinstance(error, EnvironmentProblem):
             raise error
         self._pause = random.uniform(1.0, 3.0)  # noqa: S311 -- spreads readers, decides nothing
-        self._say(f"{self._mapping.source.title}, {self._shard}: {error.message}")
+        self._say(f"{error} Shard {self._shard} is read again.")
 
     def _offer(self, each: Mapping[str, Any]) -> None:
         record = kinesis_record(
@@ -236,16 +235,13 @@ class KinesisMapping:
                 self._begin_stream(client, checkpoints)
             while True:
                 crew.check()
-                known = checkpoints.known()
-                ended = [shard for shard in readers if _ended(known, shard)]
+                ended = [shard for shard in readers if _ended(checkpoints.known(), shard)]
+                for shard in ended:
+                    del readers[shard]
                 if ended or time.monotonic() - looked >= _LIST_SECONDS:
                     looked = time.monotonic()
-                    for shard in ended:
-                        del readers[shard]
-                    for shard in ready_shards(self._shards(client), known):
-                        if shard not in readers:
-                            readers[shard] = self._reader(client, shard, checkpoints)
-                            crew.start(readers[shard])
+                    for reader in self._new_readers(client, checkpoints, readers):
+                        crew.start(reader)
                 if self._once and all(reader.caught_up for reader in readers.values()):
                     return
                 if stop.wait(0.1):
@@ -254,6 +250,19 @@ class KinesisMapping:
             crew.stop()
             checkpoints.close()
             crew.check()
+
+    def _new_readers(self, client: Any, checkpoints: Checkpoints, readers: dict[str, ShardReader]) -> list[ShardReader]:
+        """Readers for shards that may be read now and have none in ``readers``, which gets them."""
+        try:
+            ready = ready_shards(self._shards(client), checkpoints.known())
+        except (EnvironmentProblem, LimitExceeded) as error:
+            if not readers:
+                raise
+            self._say(f"{error} The stream's shards are asked for again.")
+            return []
+        fresh = [shard for shard in ready if shard not in readers]
+        readers.update({shard: self._reader(client, shard, checkpoints) for shard in fresh})
+        return [readers[shard] for shard in fresh]
 
     def _begin_stream(self, client: Any, checkpoints: Checkpoints) -> None:
         """Keep where a mapping's first run begins, so that one that is stopped before its first batch skips nothing."""

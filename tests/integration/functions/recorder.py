@@ -35,6 +35,7 @@ def handler(event, context):
         if value == os.environ.get("KILLER") and not (OUT / "killed").exists():
             (OUT / "killed").touch()
             os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(float(os.environ.get("SLOW", "0")))
     deadline = time.monotonic() + 60
     while (OUT / "hold").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
