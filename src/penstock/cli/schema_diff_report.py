@@ -91,7 +91,7 @@ def _beside(old: DiffSide, new: DiffSide, width: int, context: int | None) -> It
 
 def _rows(old: list[str], new: list[str], context: int | None) -> Iterator[tuple[str, str, str]]:
     """Mark and both lines: ``<`` is on the left only, ``>`` on the right only, ``|`` on both and not the same."""
-    for tag, from_old, to_old, from_new, to_new in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, from_old, to_old, from_new, to_new in SequenceMatcher(None, old, new).get_opcodes():
         left, right = old[from_old:to_old], new[from_new:to_new]
         if tag == "equal":
             yield from _equal(left, right, context, first=from_old == 0, last=to_old == len(old))
