@@ -6,6 +6,7 @@ from typing import Any
 __all__ = ["locate"]
 
 _MAX_BYTES = 1 << 20  # of a payload that is walked in Python for the sake of a message
+_MAX_VALUES = 50_000  # of all kinds: values without bytes are as many as a count of five bytes claims
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
@@ -18,10 +19,15 @@ class _Stop(Exception):
         self.why = why
 
 
+class _TooMany(Exception):
+    """More values than a message is worth."""
+
+
 def locate(schema: Any, named: Mapping[str, Any], data: bytes, start: int, root: str) -> tuple[str, str] | None:
     """The path, from ``root``, of the first part of the payload that cannot be read, and why not.
 
-    The reason is empty where the payload ends there; ``None`` where nothing is found, or the payload is too large to walk.
+    The reason is empty where the payload ends there; ``None`` where nothing is found, or the payload has too many bytes or
+    values to walk.
     """
     if len(data) - start > _MAX_BYTES:
         return None
@@ -29,7 +35,7 @@ def locate(schema: Any, named: Mapping[str, Any], data: bytes, start: int, root:
         _Walk(named, data, start).value(schema, root)
     except _Stop as found:
         return found.path, found.why
-    except RecursionError:
+    except (RecursionError, _TooMany):
         pass
     return None
 
@@ -39,8 +45,12 @@ class _Walk:
         self._named = named
         self._data = data
         self._at = at
+        self._left = _MAX_VALUES
 
     def value(self, schema: Any, path: str) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise _TooMany
         if isinstance(schema, str) and schema in self._named:
             schema = self._named[schema]
         if isinstance(schema, list):

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.serdes.avro import AvroSchema, decoder, encoder
 from penstock.serdes.errors import PayloadTooLarge, UnreadableSchema
+from penstock.serdes.locate import locate
 from penstock.serdes.shape import Limits
 
 LIST = {
@@ -131,3 +132,24 @@ def test_only_schemas_that_need_it_are_walked() -> None:
     assert not AvroSchema(json.dumps(again)).walk_first
     for needy in (LIST, TREE, MAPS, {"type": "array", "items": "null"}):
         assert AvroSchema(json.dumps(needy)).walk_first
+
+
+def test_a_fault_behind_more_values_than_a_message_is_worth_is_not_located() -> None:
+    nulls = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "n", "type": {"type": "array", "items": "null"}}, {"name": "s", "type": "string"}],
+    }
+    schema = AvroSchema(json.dumps(nulls))
+
+    def located(count: int) -> Any:
+        # A block of so many items, the end of the array, and a text that is longer than what is left.
+        payload = bytearray()
+        number = count << 1
+        while number > 0x7F:
+            payload.append(number & 0x7F | 0x80)
+            number >>= 7
+        return locate(schema.parsed, schema.named, bytes([*payload, number, 0, 0x7E]), 0, "r")
+
+    assert located(1_000) == ("r.s", "")
+    assert located(900_000) is None
