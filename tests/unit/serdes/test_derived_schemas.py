@@ -1,5 +1,6 @@
 """Schemas derived while writing: what is registered, what is asked, and what happens where several do it at once."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -8,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from confluent_kafka.serialization import MessageField, SerializationContext
 from fake_registry import FakeRegistry
 
 from penstock.errors import EnvironmentProblem, NotFound
@@ -18,6 +20,8 @@ from penstock.schema.infer.shape import shape_of
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.derived import DerivedSchemas, UnderivableSchema
 from penstock.serdes.errors import IncompatibleValue, MissingField, SerdeError, UnreadableSchema
+from penstock.serdes.kafka_asyncio import AsyncGlueSerializer
+from penstock.serdes.kinesis import KinesisSerializer
 from penstock.serdes.writing import RegisteredWriter
 
 AVRO = format_of("AVRO")
@@ -293,13 +297,11 @@ def test_another_format_and_a_registry_that_is_gone(registry: FullRegistry) -> N
         derive({"a": 2, "b": 1}, "r", "s")
 
 
+SETTINGS = {"registry.name": "r", "schemaName": "s", "schemaAutoRegistrationEnabled": "true"}
+
+
 def test_a_serialiser_takes_it_for_its_schema(registry: FullRegistry) -> None:
-    writer = RegisteredWriter(
-        {"registry.name": "r", "schemaName": "s", "schemaAutoRegistrationEnabled": "true"},
-        schema=deriving(registry),
-        source=registry,
-        ignore_unknown_fields=True,
-    )
+    writer = RegisteredWriter(SETTINGS, schema=deriving(registry), source=registry, ignore_unknown_fields=True)
     first = writer.write({"id": "1", "empty": [], "gone": None}, "topic")
     second = writer.write({"id": "1", "t": 30}, "topic")
     assert first is not None
@@ -310,3 +312,17 @@ def test_a_serialiser_takes_it_for_its_schema(registry: FullRegistry) -> None:
         writer.write({"t": "x"}, "topic")
     with pytest.raises(NotFound):
         registry.latest("r", "topic")
+
+
+def test_so_do_those_of_asyncio_and_of_kinesis(registry: FullRegistry) -> None:
+    derive = deriving(registry)
+    kinesis = KinesisSerializer(SETTINGS, schema=derive, source=registry, ignore_unknown_fields=True)
+    kafka = AsyncGlueSerializer(SETTINGS, schema=derive, source=registry, ignore_unknown_fields=True)
+    at_once = SerializationContext("topic", MessageField.VALUE, headers=[])
+
+    async def several() -> list[bytes | None]:
+        return await asyncio.gather(*(kafka({"id": "1", f"f{number % 2}": number}, at_once) for number in range(8)))
+
+    assert kinesis.write({"id": "1"}, "stream") is not None
+    assert len(asyncio.run(several())) == 8
+    assert [sorted(names) for names in registry.fields()][::2] == [["id"], ["f0", "f1", "id"]]
