@@ -1,0 +1,175 @@
+"""Documents: what they mean, that their bounds are the service model's, and what is said of a mistake."""
+
+import json
+from pathlib import Path
+
+import botocore.session
+import pytest
+
+from penstock.errors import InvalidInput
+from penstock.functions.document import KAFKA_RETRIES, Declaration, parse_function
+from penstock.functions.model import KafkaSource, KinesisSource
+
+KAFKA = """\
+FunctionName: consumer
+Handler: consumer.handler
+Timeout: 30
+MemorySize: 256
+Environment:
+  Variables:
+    TABLE: ${TABLE}
+EventSourceMappings:
+  - SelfManagedEventSource:
+      Endpoints:
+        KAFKA_BOOTSTRAP_SERVERS: [one:9092, two:9092]
+    Topics: [sensor]
+    StartingPosition: AT_TIMESTAMP
+    StartingPositionTimestamp: 2026-01-31T12:00:00Z
+    SourceAccessConfigurations:
+      - {Type: SASL_SCRAM_512_AUTH, URI: AmazonMSK_x}
+      - {Type: VPC_SUBNET, URI: "subnet:a"}
+      - {Type: VPC_SUBNET, URI: "subnet:b"}
+    BatchSize: 500
+    MaximumBatchingWindowInSeconds: 5
+    FunctionResponseTypes: [ReportBatchItemFailures]
+    BisectBatchOnFunctionError: true
+    MaximumRecordAgeInSeconds: 3600
+    ProvisionedPollerConfig: {MinimumPollers: 2, MaximumPollers: 5}
+    SelfManagedKafkaEventSourceConfig:
+      ConsumerGroupId: mine
+      SchemaRegistryConfig:
+        SchemaRegistryURI: arn:aws:glue:us-east-1:123456789012:registry/r
+        EventRecordFormat: SOURCE
+        SchemaValidationConfigs: [{Attribute: KEY}, {Attribute: VALUE}]
+    DestinationConfig: {OnFailure: {Destination: "kafka://sensor-failed"}}
+"""
+KINESIS = {
+    "FunctionName": "f",
+    "Handler": "m.h",
+    "EventSourceMappings": [
+        {
+            "EventSourceArn": "arn:aws:kinesis:eu-west-1:123456789012:stream/s",
+            "StartingPosition": "LATEST",
+            "ParallelizationFactor": 10,
+        }
+    ],
+}
+
+
+def parse(text: str, folder: Path | None = None, **environment: str) -> Declaration:
+    return parse_function(text, origin="f.yaml", environment=environment, folder=folder)
+
+
+def test_a_kafka_mapping_means_what_it_says(tmp_path: Path) -> None:
+    declared = parse(KAFKA, tmp_path, TABLE="t", AWS_REGION="eu-west-1")
+    function, (mapping,) = declared.function, declared.mappings
+    assert (function.timeout, function.memory, function.code) == (30, 256, tmp_path)
+    assert function.variables == {"TABLE": "t"}
+    assert function.arn == "arn:aws:lambda:eu-west-1:000000000000:function:consumer"
+    source = mapping.source
+    assert isinstance(source, KafkaSource)
+    assert (source.topic, source.brokers, source.pollers) == ("sensor", "one:9092,two:9092", (2, 5))
+    assert (source.access.login, source.access.mechanism) == ("AmazonMSK_x", "SCRAM-SHA-512")
+    assert source.schema_registry is not None
+    assert source.schema_registry.is_glue
+    assert source.schema_registry.attributes == {"KEY", "VALUE"}
+    assert (mapping.group, mapping.batch_size, mapping.window, mapping.report_failures) == ("mine", 500, 5.0, True)
+    assert mapping.start_at == 1_769_860_800_000
+    # Lambda's own limit where there is a destination and no other.
+    assert mapping.policy.retries == KAFKA_RETRIES == 10
+    assert (mapping.policy.age, mapping.policy.bisect) == (3600, True)
+
+
+def test_a_stream_is_retried_without_limit_and_waits_for_nothing() -> None:
+    (mapping,) = parse(json.dumps(KINESIS)).mappings
+    assert isinstance(mapping.source, KinesisSource)
+    assert (mapping.source.lanes, mapping.window, mapping.policy.retries) == (10, 0.0, -1)
+
+
+def test_the_id_of_a_mapping_stays_where_brokers_move() -> None:
+    first = parse(KAFKA, TABLE="t").mappings[0].uuid
+    assert parse(KAFKA.replace("one:9092", "three:9092"), TABLE="t").mappings[0].uuid == first
+    assert parse(KAFKA.replace("[sensor]", "[other]"), TABLE="t").mappings[0].uuid != first
+
+
+SHAPES = botocore.session.get_session().get_service_model("lambda").shape_for("CreateEventSourceMappingRequest").members
+
+
+@pytest.mark.parametrize(
+    ("name", "kafka"),
+    [
+        ("BatchSize", True),
+        ("MaximumBatchingWindowInSeconds", True),
+        ("MaximumRetryAttempts", True),
+        ("MaximumRecordAgeInSeconds", True),
+        ("ParallelizationFactor", False),
+    ],
+)
+def test_bounds_are_those_of_the_service_model(name: str, kafka: bool) -> None:
+    bounds = SHAPES[name].metadata
+
+    def given(value: int) -> Declaration:
+        if kafka:
+            lines = [line for line in KAFKA.splitlines() if name not in line]
+            at = lines.index("    Topics: [sensor]")
+            return parse("\n".join([*lines[:at], f"    {name}: {value}", *lines[at:]]), TABLE="t")
+        mapping = {**KINESIS["EventSourceMappings"][0], name: value}  # type: ignore[dict-item]
+        return parse(json.dumps({**KINESIS, "EventSourceMappings": [mapping]}))
+
+    for good in (bounds["min"], bounds["max"]):
+        given(good)
+    for bad in (bounds["min"] - 1, bounds["max"] + 1):
+        with pytest.raises(InvalidInput, match=name):
+            given(bad)
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) -> None:
+    for mapping in (
+        KINESIS["EventSourceMappings"][0],
+        {"EventSourceArn": "arn:aws:kafka:us-east-1:123456789012:cluster/c/1"},
+    ):
+        text = json.dumps({**KINESIS, "EventSourceMappings": [{"Topics": ["t1"], **mapping, name: {}}]})  # type: ignore[dict-item]
+        said = ""
+        try:
+            parse(text)
+        except InvalidInput as error:
+            said = str(error)
+        if "KafkaEventSourceConfig" not in name:
+            assert "is not known here" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("FunctionName: consumer", "FunctionName: no spaces", r"f.yaml:1: 'no spaces' is no function name"),
+        ("consumer.handler", "consumer", r"f.yaml:2: 'consumer' is no handler"),
+        ("Timeout: 30", "Timeout: 5000", r"f.yaml:3: 'Timeout' is '5000', not a whole number from 1 to 900"),
+        ("MemorySize", "MemorySise", r"f.yaml:4: 'MemorySise' is not known here. Did you mean 'MemorySize'"),
+        ("${TABLE}", "${TABEL}", r"f.yaml:7: .* uses \${TABEL}, which is not set"),
+        ("[sensor]", "[a, b]", r"f.yaml:12: 'Topics' has to name one topic"),
+        ("AT_TIMESTAMP", "TRIM_HORIZON", r"f.yaml:13: AT_TIMESTAMP and StartingPositionTimestamp go together"),
+        ("2026-01-31T12:00:00Z", "yesterday", r"f.yaml:14: 'yesterday' is no point in time"),
+        ("SASL_SCRAM_512_AUTH", "OAUTH", r"f.yaml:16: access by OAUTH is not served"),
+        ("ReportBatchItemFailures", "Nothing", r"f.yaml:21: 'Nothing' is no response type"),
+        ("3600", "30", r"f.yaml:23: 'MaximumRecordAgeInSeconds' is 30"),
+        ("MaximumPollers: 5", "MaximumPollers: 1", r"f.yaml:24: MaximumPollers \(1\) is less than"),
+        ("EventRecordFormat: SOURCE", "EventRecordFormat: XML", r"f.yaml:29: .* it can be JSON, SOURCE"),
+        ("kafka://sensor-failed", "kafka://sensor", r"f.yaml:31: topic sensor is source and destination"),
+        ("kafka://sensor-failed", "ftp://x", r"f.yaml:31: 'ftp://x' is no destination"),
+        ("BatchSize: 500", "Queues: [q]", r"f.yaml:19: 'Queues' belongs to Amazon MQ"),
+        ("BatchSize: 500", "FilterCriteria: {Filters: [{Pattern: '{\"a\": 1}'}]}", r"f.yaml:19: .*'a' is 1"),
+        ("BatchSize: 500", "ParallelizationFactor: 2", r"f.yaml:19: 'ParallelizationFactor' belongs to Kinesis"),
+        ("BatchSize: 500", "EventSourceArn: arn:aws:sqs:us-east-1:123456789012:q", r"f.yaml:19: sqs is no source"),
+    ],
+)
+def test_a_mistake_is_said_with_its_line_and_remedy(old: str, new: str, words: str) -> None:
+    assert old in KAFKA
+    with pytest.raises(InvalidInput, match=words):
+        parse(KAFKA.replace(old, new, 1), TABLE="t")
+
+
+def test_two_mappings_of_one_source_need_ids() -> None:
+    both = {**KINESIS, "EventSourceMappings": KINESIS["EventSourceMappings"] * 2}  # type: ignore[operator]
+    with pytest.raises(InvalidInput, match="same source and id"):
+        parse(json.dumps(both))

@@ -1,0 +1,185 @@
+"""Execution environments: real child processes that run small handlers, and what becomes of those that misbehave."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from penstock.functions.environment import ExecutionEnvironment, Result
+from penstock.functions.model import Function
+
+CODE = """\
+import os, time
+STARTED = os.getpid()
+calls = 0
+
+def handler(event, context):
+    global calls
+    calls += 1
+    print("handling", event)
+    return {"calls": calls, "pid": os.getpid(), **{name: getattr(context, name) for name in (
+        "function_name", "function_version", "invoked_function_arn", "memory_limit_in_mb", "aws_request_id",
+        "log_group_name", "log_stream_name")}, "left": context.get_remaining_time_in_millis(),
+        "greeting": os.environ["GREETING"], "root": os.environ["LAMBDA_TASK_ROOT"]}
+
+def fails(event, context):
+    raise KeyError("deviceId")
+
+def exits(event, context):
+    raise SystemExit("no more")
+
+def dies(event, context):
+    os._exit(3)
+
+def sleeps(event, context):
+    time.sleep(60)
+
+def grows(event, context):
+    kept = []
+    while True:
+        kept.append(b"x" * 10_000_000)
+        time.sleep(0.01)
+
+def jumps(event, context):
+    return len(bytearray(6_000_000_000))
+
+def talks(event, context):
+    return {1, 2}
+
+def huge(event, context):
+    return "x" * (6 * 1024 * 1024 + 1)
+
+def forks(event, context):
+    import subprocess
+    child = subprocess.Popen(["sleep", "60"])
+    print("child", child.pid)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., ExecutionEnvironment]]:
+    """Makes environments for a handler of the code above."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "app.py").write_text(CODE)
+    (tmp_path / "code" / "broken.py").write_text("def handler(:\n")
+    (tmp_path / "code" / "needs.py").write_text("import nothing_of_this_name\n")
+    environments = []
+    log = (tmp_path / "log").open("ab")
+
+    def make(handler: str, **limits: Any) -> ExecutionEnvironment:
+        function = Function(
+            name="app", handler=handler, code=tmp_path / "code", variables={"GREETING": "hello"}, **{"timeout": 5, **limits}
+        )
+        environments.append(ExecutionEnvironment(function, log))
+        return environments[-1]
+
+    yield make
+    for environment in environments:
+        environment.close()
+    log.close()
+
+
+def call(environment: ExecutionEnvironment, event: Any = None) -> Result:
+    return environment.run(json.dumps(event or {}).encode())
+
+
+def error_of(result: Result) -> tuple[str, str]:
+    assert result.error is not None
+    assert result.answer is None
+    return result.error["errorType"], result.error["errorMessage"]
+
+
+def test_a_handler_has_lambdas_context_and_stays_warm(made: Any, tmp_path: Path) -> None:
+    environment = made("app.handler", memory=256)
+    first, second = call(environment, {"temperature": 30}), call(environment)
+    assert first.error is None
+    answer = first.answer
+    assert (answer["calls"], second.answer["calls"]) == (1, 2)
+    assert answer["pid"] == second.answer["pid"] != os.getpid()
+    assert answer["function_name"] == "app"
+    assert answer["function_version"] == "$LATEST"
+    assert answer["invoked_function_arn"] == "arn:aws:lambda:us-east-1:000000000000:function:app"
+    assert answer["memory_limit_in_mb"] == "256"
+    assert answer["aws_request_id"] == first.request_id != second.answer["aws_request_id"]
+    assert answer["log_group_name"] == "/aws/lambda/app"
+    assert "[$LATEST]" in answer["log_stream_name"]
+    assert 0 < answer["left"] <= 5000
+    assert (answer["greeting"], answer["root"]) == ("hello", str(tmp_path / "code"))
+    log = (tmp_path / "log").read_text()
+    assert log.startswith(f"START RequestId: {first.request_id} Version: $LATEST\n")
+    assert "handling {'temperature': 30}" in log
+    assert f"END RequestId: {first.request_id}\nREPORT RequestId: {first.request_id}\tDuration: " in log
+    assert log.count("Init Duration") == 1
+
+
+@pytest.mark.parametrize(
+    ("handler", "kind", "words"),
+    [
+        ("app.fails", "KeyError", "'deviceId'"),
+        ("app.exits", "SystemExit", "no more"),
+        ("app.dies", "Runtime.ExitError", "exited with error: exit status 3"),
+        ("app.jumps", "MemoryError", ""),
+        ("app.talks", "Runtime.MarshalError", "not JSON serializable"),
+        ("app.huge", "Function.ResponseSizeTooLarge", "6291456 bytes"),
+        ("app.nothing", "Runtime.HandlerNotFound", "'nothing' missing on module 'app'"),
+        ("absent.handler", "Runtime.ImportModuleError", "Unable to import module 'absent'"),
+        ("needs.handler", "Runtime.ImportModuleError", "nothing_of_this_name"),
+        ("broken.handler", "Runtime.UserCodeSyntaxError", "Syntax error in module 'broken'"),
+    ],
+)
+def test_failures_have_lambdas_names(made: Any, handler: str, kind: str, words: str) -> None:
+    environment = made(handler, memory=512)
+    for _ in range(2):  # the next invocation starts anew where it has to
+        found, message = error_of(call(environment))
+        assert found == kind
+        assert words in message
+
+
+def test_the_stack_shows_the_functions_own_lines(made: Any) -> None:
+    error = call(made("app.fails")).error
+    assert len(error["stackTrace"]) == 1
+    assert "in fails" in error["stackTrace"][0]
+
+
+def test_a_function_that_takes_too_long_is_killed_with_its_children(made: Any, tmp_path: Path) -> None:
+    environment = made("app.forks", timeout=1)
+    kind, message = error_of(call(environment))
+    assert kind == "Sandbox.Timedout"
+    assert "Task timed out after 1.00 seconds" in message
+    child = int((tmp_path / "log").read_text().split("child ")[1].split()[0])
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert environment.pid is None
+
+
+def test_a_function_that_takes_too_much_memory_is_killed(made: Any) -> None:
+    environment = made("app.grows", timeout=30)
+    kind, message = error_of(call(environment))
+    assert kind == "Runtime.OutOfMemory"
+    assert "signal: killed" in message
+
+
+def test_an_invocation_is_begun_and_asked_after(made: Any) -> None:
+    environment = made("app.sleeps")
+    assert environment.poll() is None
+    environment.begin(b"{}")
+    assert environment.busy
+    assert environment.poll(0.05) is None
+    pid = environment.pid
+    environment.close()
+    assert not psutil.pid_exists(pid)
+    assert not environment.busy
+
+
+def test_an_event_of_six_megabytes_goes_both_ways(made: Any, tmp_path: Path) -> None:
+    (tmp_path / "code" / "echo.py").write_text("def handler(event, context):\n    return event\n")
+    event = {"data": "x" * (6 * 1024 * 1024 - 20)}
+    assert call(made("echo.handler", memory=512), event).answer == event

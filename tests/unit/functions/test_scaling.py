@@ -1,0 +1,64 @@
+"""How many pollers a lag asks for, which shards may be read, and which lane a key goes to."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.functions.kafka_mapping import wanted_pollers
+from penstock.functions.kinesis_mapping import lane_of, ready_shards
+
+
+@pytest.mark.parametrize(
+    ("lag", "now", "partitions", "calm", "wanted"),
+    [
+        (0, 1, 6, 0, 1),
+        (1000, 1, 6, 0, 1),
+        (1001, 1, 6, 0, 2),
+        (100_000, 1, 6, 0, 4),
+        (100_000, 1, 2, 0, 2),
+        (0, 4, 6, 2, 4),
+        (0, 4, 6, 3, 3),
+        (2500, 3, 6, 9, 3),
+        (0, 1, 6, 99, 1),
+        (0, 4, 2, 0, 3),
+    ],
+)
+def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, calm: int, wanted: int) -> None:
+    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, calm=calm) == wanted
+
+
+@given(
+    lag=st.integers(0, 10**9),
+    now=st.integers(1, 20),
+    least=st.integers(1, 5),
+    more=st.integers(0, 10),
+    partitions=st.integers(0, 30),
+    calm=st.integers(0, 5),
+)
+def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, more: int, partitions: int, calm: int) -> None:
+    wanted = wanted_pollers(lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, calm=calm)
+    assert wanted >= min(least, now) or wanted >= least
+    assert wanted <= max(now, least, min(least + more, partitions))
+
+
+def test_children_wait_for_their_parents() -> None:
+    shards = [
+        {"ShardId": "a"},
+        {"ShardId": "b"},
+        {"ShardId": "c", "ParentShardId": "a"},
+        {"ShardId": "d", "ParentShardId": "a", "AdjacentParentShardId": "b"},
+        {"ShardId": "e", "ParentShardId": "gone"},
+    ]
+    assert ready_shards(shards, {}) == ["a", "b", "e"]
+    assert ready_shards(shards, {"a": {"ended": True}}) == ["b", "c", "e"]
+    assert ready_shards(shards, {"a": {"ended": True}, "b": {"ended": True}, "e": {"after": "5"}}) == ["c", "d", "e"]
+
+
+@given(key=st.binary(max_size=20), lanes=st.integers(1, 10))
+def test_a_key_has_one_lane(key: bytes, lanes: int) -> None:
+    assert 0 <= lane_of(key, lanes) < lanes
+    assert lane_of(key, lanes) == lane_of(bytes(key), lanes)
+
+
+def test_keys_spread_over_the_lanes() -> None:
+    assert {lane_of(str(number).encode(), 10) for number in range(200)} == set(range(10))
