@@ -120,7 +120,8 @@ class _Merger:
 
     def _import(self) -> None:
         """Google's files that hold what is used, and no others: a reader may lack those that only options need."""
-        homes = {f".{name}": item.file.name for name, item in (*self._tree.messages.items(), *self._tree.enums.items())}
+        homes = {f".{name}": item.file.name for name, item in self._tree.messages.items()}
+        homes |= {f".{name}": item.file.name for name, item in self._tree.enums.items()}
         used = {homes.get(reference, "") for reference in _references(self._file)}
         for name in ("dependency", "public_dependency", "weak_dependency", "option_dependency"):
             if name in self._file.DESCRIPTOR.fields_by_name:
