@@ -155,11 +155,11 @@ def test_who_changed_what_is_shown(server: RunningServer) -> None:
     lines = run("registry", "audit", "--home", server.home, "--resource", "schema/r/s", "--json").output.splitlines()
     newest = json.loads(lines[0])
     assert newest["operation"] == "RegisterVersion"
-    assert newest["principal"] == "arn:aws:iam::000000000000:user/penstock"
+    assert newest["principal"] == "arn:aws:iam::000000000000:root"
     assert newest["client"] == "127.0.0.1"
     assert newest["outcome"].startswith("version 3 AVAILABLE, id ")
     assert "CreateRegistry" in run("registry", "audit", "--home", server.home).output
     wanted = [{"AttributeKey": "ResourceName", "AttributeValue": "schema/r/s"}]
     event = server.client("cloudtrail").lookup_events(LookupAttributes=wanted)["Events"][0]
-    assert (event["EventName"], event["Username"]) == ("RegisterSchemaVersion", "penstock")
+    assert (event["EventName"], event["Username"]) == ("RegisterSchemaVersion", "root")
     assert json.loads(event["CloudTrailEvent"])["responseElements"]["outcome"] == newest["outcome"]
