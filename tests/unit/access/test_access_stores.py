@@ -7,8 +7,22 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
+from penstock.access.entities import (
+    Account,
+    AccountExists,
+    DeleteConflict,
+    Entity,
+    EntityExists,
+    EntityKind,
+    ManagedPolicy,
+    NoSuchEntity,
+    PolicyVersion,
+    Role,
+    User,
+)
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, AccessStore
-from penstock.errors import DataProblem
+from penstock.errors import DataProblem, LimitExceeded
+from penstock.registry.audit import Actor, acting
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
@@ -69,6 +83,126 @@ def test_lists_an_account_by_id(store: AccessStore) -> None:
     for key in [*keys, replace(KEY, access_key_id="AKIA0", account="444455556666")]:
         store.add(key)
     assert [key.access_key_id for key in store.list(KEY.account)] == ["AKIA1", "AKIA2", "AKIA3"]
+
+
+def test_switches_a_key_off_and_on(store: AccessStore) -> None:
+    store.add(replace(KEY, owner_id="AIDAANA"))
+    store.set_active(KEY.access_key_id, False)
+    assert store.get(KEY.access_key_id) == replace(KEY, owner_id="AIDAANA", active=False)
+    store.set_active(KEY.access_key_id, True)
+    assert store.list(KEY.account) == [replace(KEY, owner_id="AIDAANA")]
+    with pytest.raises(AccessKeyNotFound, match="AKIANOBODY"):
+        store.set_active("AKIANOBODY", True)
+
+
+CREATED = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
+USER = User(
+    account=KEY.account,
+    name="Ana",
+    id="AIDAANA",
+    created=CREATED,
+    path="/team/",
+    tags={"team": "Zürich"},
+    inline={"one": '{"Version": "2012-10-17"}'},
+    attached=("arn:aws:iam::aws:policy/AdministratorAccess",),
+)
+ROLE = Role(account=KEY.account, name="Ana", id="AROAANA", created=CREATED, trust="{}", description="a", max_session=7200)
+POLICY = ManagedPolicy(
+    account=KEY.account,
+    name="read",
+    id="ANPAREAD",
+    created=CREATED,
+    updated=CREATED,
+    versions=(PolicyVersion(number=1, document="{}", created=CREATED),),
+    default=1,
+    next_number=2,
+)
+
+
+def add(store: AccessStore, *entities: Entity) -> None:
+    for entity in entities:
+        store.add_entity(entity, "Create", limit=100)
+
+
+def test_gives_back_users_roles_and_policies_as_they_were(store: AccessStore) -> None:
+    add(store, USER, ROLE, POLICY)
+    assert store.get_entity(EntityKind.USER, KEY.account, "ANA") == USER
+    assert store.get_entity(EntityKind.ROLE, KEY.account, "Ana") == ROLE
+    assert store.get_entity(EntityKind.POLICY, KEY.account, "read") == POLICY
+    assert store.get_entity(EntityKind.USER, "444455556666", "Ana") is None
+    assert store.get_entity(EntityKind.POLICY, KEY.account, "Ana") is None
+
+
+def test_a_name_is_taken_in_any_spelling(store: AccessStore) -> None:
+    add(store, USER, replace(USER, account="444455556666"))
+    with pytest.raises(EntityExists, match="User with name ANA already exists"):
+        add(store, replace(USER, name="ANA", id="AIDAOTHER"))
+    assert store.get_entity(EntityKind.USER, KEY.account, "ana") == USER
+
+
+def test_an_account_holds_so_many_of_a_kind(store: AccessStore) -> None:
+    add(store, ROLE)
+    for number in range(2):
+        store.add_entity(replace(USER, name=f"user-{number}"), "Create", limit=2)
+    with pytest.raises(LimitExceeded, match="has 2 of its kind"):
+        store.add_entity(replace(USER, name="user-3"), "Create", limit=2)
+
+
+def test_lists_one_kind_of_one_account_by_name(store: AccessStore) -> None:
+    users = [replace(USER, name=name, id=name) for name in ("b", "A", "c")]
+    add(store, *users, ROLE, replace(USER, account="444455556666"))
+    assert [user.name for user in store.list_entities(EntityKind.USER, KEY.account)] == ["A", "b", "c"]
+
+
+def test_changes_in_one_step_or_not_at_all(store: AccessStore) -> None:
+    add(store, USER)
+    store.change_entity(EntityKind.USER, KEY.account, "ana", "Tag", lambda user: replace(user, tags={"x": "y"}))
+    assert store.get_entity(EntityKind.USER, KEY.account, "Ana") == replace(USER, tags={"x": "y"})
+
+    def refuse(_: Entity) -> Entity | None:
+        raise DeleteConflict("no")
+
+    with pytest.raises(DeleteConflict):
+        store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", refuse)
+    assert store.get_entity(EntityKind.USER, KEY.account, "Ana") is not None
+    store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None)
+    assert store.get_entity(EntityKind.USER, KEY.account, "Ana") is None
+    with pytest.raises(NoSuchEntity, match="The user with name ana cannot be found"):
+        store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None)
+
+
+def test_keeps_accounts(store: AccessStore) -> None:
+    two, one = (Account(id=number * 12, name="n", email="e@example.com", created=CREATED) for number in ("2", "1"))
+    store.add_account(two)
+    store.add_account(one)
+    assert store.list_accounts() == [one, two]
+    assert store.get_account("2" * 12) == two
+    assert store.get_account("3" * 12) is None
+    with pytest.raises(AccountExists):
+        store.add_account(replace(one, name="again"))
+
+
+def test_records_who_changed_what(database: Database) -> None:
+    store = SqlAccessStore(database, Sealer(bytes(32)))
+    with acting(Actor(principal="arn:aws:iam::111122223333:user/eve", client="10.0.0.7")):
+        add(store, ROLE)
+        store.add(KEY)
+        store.set_active(KEY.access_key_id, False)
+        store.note("AssumeRole", ROLE.arn, "by somebody")
+        store.change_entity(EntityKind.ROLE, KEY.account, "ana", "DeleteRole", lambda _: None)
+        store.remove(KEY.access_key_id)
+    with database.read() as connection:
+        rows = connection.execute(text("SELECT operation, resource, principal, client FROM audit ORDER BY id")).all()
+    assert [row.operation for row in rows] == [
+        "Create",
+        "CreateAccessKey",
+        "UpdateAccessKey",
+        "AssumeRole",
+        "DeleteRole",
+        "DeleteAccessKey",
+    ]
+    assert {row.principal for row in rows} == {"arn:aws:iam::111122223333:user/eve"}
+    assert {row.resource for row in rows} == {ROLE.arn, KEY.principal}
 
 
 def test_no_secret_lies_in_the_database_in_clear(database: Database) -> None:

@@ -1,0 +1,131 @@
+"""Every served operation is judged on resources that somebody chose."""
+
+import pytest
+from confluent_face import Face
+
+from penstock.api.aws.actions import EVERYTHING, Place, named_account, resources_of
+from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
+from penstock.registry.model import SchemaKey
+from penstock.server.wiring import offline_coverage
+
+A, B = "111122223333", "444455556666"
+# AWS has no resource types for these, or has them for what Penstock does not keep.
+WITHOUT = {
+    "athena": {"ListDataCatalogs", "ListWorkGroups"},
+    "cloudtrail": {"LookupEvents"},
+    "glue": {"CheckSchemaVersionValidity"},
+    "iam": {"ListPolicies"},
+    "organizations": {"CreateAccount", "DescribeAccount", "DescribeCreateAccountStatus", "ListAccounts"},
+    "secretsmanager": {"ListSecrets"},
+    "sts": {"AssumeRole", "GetCallerIdentity", "GetSessionToken"},
+}
+
+
+class Nothing:
+    def schema_of_version(self, version_id: str) -> SchemaKey | None:
+        return SchemaKey("streams", "sensor") if version_id == "known" else None
+
+    def secret_arn(self, secret_id: str) -> str | None:
+        return f"arn:aws:secretsmanager:us-east-1:{A}:secret:{secret_id}-AbCdEf"
+
+    def entity_arn(self, kind: str, name: str) -> str | None:
+        return f"arn:aws:iam::{A}:{kind}/team/{name}" if name == "ana" else None
+
+
+PLACE = Place("us-east-1", A, Nothing())
+SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
+SAMPLE = {
+    "Name": "n",
+    "DatabaseName": "d",
+    "RegistryName": "r",
+    "SchemaName": "s",
+    "PolicyName": "p",
+    "PolicyArn": "arn:p",
+    "SecretId": "x",
+}
+
+
+@pytest.mark.parametrize(("service", "operation"), SERVED)
+def test_each_operation_has_its_resources(service: str, operation: str) -> None:
+    found = resources_of(service, operation, SAMPLE, PLACE)
+    assert (found == EVERYTHING) == (operation in WITHOUT[service])
+    assert found
+
+
+def test_each_route_of_confluents_interface_has_its_needs() -> None:
+    routes = {
+        route.name
+        for patterns in Face().app._faces["000000000000"].router._by_length.values()
+        for _, methods in patterns
+        for route in methods.values()
+    }
+    assert routes == FREE | _BY_ID | set(_NEEDS)
+
+
+def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[str]:
+    return [f"arn:aws:glue:{region}:{account}:{resource}" for resource in resources]
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "expected"),
+    [
+        ("GetSchema", {"SchemaId": {"SchemaName": "s", "RegistryName": "r"}}, glue("registry/r", "schema/r/s")),
+        (
+            "GetSchema",
+            {"SchemaId": {"SchemaArn": f"arn:aws-cn:glue:eu-west-1:{B}:schema/r/s"}},
+            glue("registry/r", "schema/r/s", region="eu-west-1", account=B),
+        ),
+        ("GetSchemaVersion", {"SchemaVersionId": "known"}, glue("registry/streams", "schema/streams/sensor")),
+        ("GetSchemaVersion", {"SchemaVersionId": "unknown"}, glue("schema/*")),
+        ("CreateSchema", {"SchemaName": "s"}, glue("registry/default-registry", "schema/default-registry/s")),
+        (
+            "CreateSchema",
+            {"SchemaName": "s", "RegistryId": {"RegistryArn": f"arn:aws:glue:us-east-1:{B}:registry/r"}},
+            glue("registry/r", "schema/r/s", account=B),
+        ),
+        ("ListSchemas", {}, glue("registry/*")),
+        ("ListSchemas", {"RegistryId": {"RegistryName": "r"}}, glue("registry/r")),
+        ("GetResourcePolicy", {}, glue("catalog")),
+        ("GetTable", {"DatabaseName": "Sales", "Name": "Orders"}, glue("catalog", "database/sales", "table/sales/orders")),
+        ("GetTables", {"DatabaseName": "sales"}, glue("catalog", "database/sales", "table/sales/*")),
+        (
+            "BatchDeleteTable",
+            {"DatabaseName": "d", "TablesToDelete": ["a", "b"]},
+            glue("catalog", "database/d", "table/d/a", "table/d/b"),
+        ),
+        (
+            "UpdateTable",
+            {"DatabaseName": "d", "Name": "a", "TableInput": {"Name": "b"}},
+            glue("catalog", "database/d", "table/d/a", "table/d/b"),
+        ),
+        ("CreateDatabase", {"DatabaseInput": {"Name": "D"}}, glue("catalog", "database/d")),
+        ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
+    ],
+)
+def test_resources_of_glue(operation: str, request_: dict[str, object], expected: list[str]) -> None:
+    assert list(resources_of("glue", operation, request_, PLACE)) == expected
+
+
+def test_resources_of_other_services() -> None:
+    assert resources_of("iam", "GetUser", {"UserName": "ana"}, PLACE) == (f"arn:aws:iam::{A}:user/team/ana",)
+    new = {"UserName": "ben", "Path": "/x/"}
+    assert resources_of("iam", "CreateUser", new, PLACE) == (f"arn:aws:iam::{A}:user/x/ben",)
+    secret = resources_of("secretsmanager", "GetSecretValue", {"SecretId": "broker"}, PLACE)
+    assert secret == (f"arn:aws:secretsmanager:us-east-1:{A}:secret:broker-AbCdEf",)
+
+
+@pytest.mark.parametrize(
+    ("service", "request_", "expected"),
+    [
+        ("glue", {}, None),
+        ("glue", {"SchemaId": {"SchemaArn": f"arn:aws:glue:us-east-1:{B}:schema/r/s"}}, B),
+        ("glue", {"RegistryId": {"RegistryArn": f"arn:aws:glue:us-east-1:{B}:registry/r"}}, B),
+        ("glue", {"ResourceArn": f"arn:aws:glue:us-east-1:{B}:registry/r"}, B),
+        ("glue", {"CatalogId": B}, B),
+        ("glue", {"SchemaId": {"SchemaArn": "not an arn"}}, None),
+        ("secretsmanager", {"SecretId": f"arn:aws:secretsmanager:us-east-1:{B}:secret:x"}, B),
+        ("athena", {"CatalogId": B}, None),
+    ],
+)
+def test_the_account_that_a_request_names(service: str, request_: dict[str, object], expected: str | None) -> None:
+    assert named_account(service, request_) == expected
