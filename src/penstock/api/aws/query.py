@@ -135,10 +135,19 @@ def _value(model: ServiceModel, name: str, tree: _Tree, path: str) -> Any:
 def _structure(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
     found = {}
     for name, member in shape["members"].items():
-        node = tree.get(member.get("locationName", name))
+        node = tree.get(_tag(model, member, name))
         if node is not None:
             found[name] = _value(model, member["shape"], node, f"{path}.{name}" if path else name)
     return found
+
+
+def _tag(model: ServiceModel, member: Mapping[str, Any], name: str) -> str:
+    """What a member is called over the wire: a list without an element around it, as its entries are."""
+    tag: str = member.get("locationName", name)
+    shape = model.shapes[member["shape"]]
+    if shape.get("flattened") and shape["type"] == "list":
+        tag = shape["member"].get("locationName", tag)
+    return tag
 
 
 def _list(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> list[Any]:
@@ -216,10 +225,8 @@ def _scalar_text(kind: str, value: Any) -> str:
 
 
 def _member(model: ServiceModel, member: Mapping[str, Any], name: str, value: Any) -> str:
-    tag = member.get("locationName", name)
-    shape = model.shapes[member["shape"]]
+    tag, shape = _tag(model, member, name), model.shapes[member["shape"]]
     if shape.get("flattened") and shape["type"] == "list":
-        tag = shape["member"].get("locationName", tag)
         return "".join(f"<{tag}>{_element_content(model, shape['member']['shape'], each)}</{tag}>" for each in value)
     if shape.get("flattened") and shape["type"] == "map":
         return "".join(f"<{tag}>{_entry(model, shape, key, each)}</{tag}>" for key, each in value.items())
