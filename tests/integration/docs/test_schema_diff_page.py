@@ -16,7 +16,7 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
     said = done.stdout
     shown = PAGE.read_text().split("```\n2 changes")[1].split("```")[0].splitlines()
     for line in shown:
-        assert line.removesuffix("...") in said
+        assert line.removesuffix("...") in said, done.stdout + done.stderr
     assert '      "type": "int"                              |       "type": "string"' in said
     assert "default-registry/sensor version 1 and sensor.avsc are the same AVRO schema." in said
     assert "changed /level int long ['FORWARD', 'FORWARD_ALL', 'FULL', 'FULL_ALL']" in said
