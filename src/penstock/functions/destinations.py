@@ -139,7 +139,7 @@ class _Folder:
             path.parent.mkdir(parents=True, exist_ok=True)
             scratch = path.with_suffix(".tmp")
             with scratch.open("w", encoding="utf-8") as file:
-                file.write(self._about.whole(discard))
+                file.write(self._about.whole(discard) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
             scratch.replace(path)
