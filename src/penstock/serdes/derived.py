@@ -104,6 +104,9 @@ class DerivedSchemas:
     registered. ``description``, ``tags`` and ``metadata`` go to what is registered.
     """
 
+    covers_values = True
+    """For serialisers: what a value has beyond its definition has no type yet, and may be left out."""
+
     def __init__(
         self,
         registrar: DerivingRegistrar,

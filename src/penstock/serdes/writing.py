@@ -218,7 +218,9 @@ class RegisteredWriter:
         else:
             text, number, place = SchemaText(definition=definition, data_format=config.data_format), None, ""
         # Made first: what is no schema is not registered.
-        encoder_of = payload_encoder(text, message=self._message, ignore_unknown=config.ignore_unknown_fields)
+        # What a definition that was derived from the value has no field for has no type, and is nothing to be lost.
+        ignore_unknown = config.ignore_unknown_fields or getattr(self._derive, "covers_values", False)
+        encoder_of = payload_encoder(text, message=self._message, ignore_unknown=ignore_unknown)
         if definition is not None:
             version_id = self._registered(topic, name, definition)
             place = f"{config.registry}/{name}"

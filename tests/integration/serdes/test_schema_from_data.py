@@ -62,7 +62,6 @@ def sensor(registry: str) -> Callable[[dict[str, Any]], bytes]:
         },
         schema=DerivedSchemas(client),
         source=client,
-        ignore_unknown_fields=True,
     )
 
     def handler(event: dict[str, Any]) -> bytes:

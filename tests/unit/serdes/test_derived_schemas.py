@@ -301,7 +301,7 @@ SETTINGS = {"registry.name": "r", "schemaName": "s", "schemaAutoRegistrationEnab
 
 
 def test_a_serialiser_takes_it_for_its_schema(registry: FullRegistry) -> None:
-    writer = RegisteredWriter(SETTINGS, schema=deriving(registry), source=registry, ignore_unknown_fields=True)
+    writer = RegisteredWriter(SETTINGS, schema=deriving(registry), source=registry)
     first = writer.write({"id": "1", "empty": [], "gone": None}, "topic")
     second = writer.write({"id": "1", "t": 30}, "topic")
     assert first is not None
@@ -316,8 +316,8 @@ def test_a_serialiser_takes_it_for_its_schema(registry: FullRegistry) -> None:
 
 def test_so_do_those_of_asyncio_and_of_kinesis(registry: FullRegistry) -> None:
     derive = deriving(registry)
-    kinesis = KinesisSerializer(SETTINGS, schema=derive, source=registry, ignore_unknown_fields=True)
-    kafka = AsyncGlueSerializer(SETTINGS, schema=derive, source=registry, ignore_unknown_fields=True)
+    kinesis = KinesisSerializer(SETTINGS, schema=derive, source=registry)
+    kafka = AsyncGlueSerializer(SETTINGS, schema=derive, source=registry)
     at_once = SerializationContext("topic", MessageField.VALUE, headers=[])
 
     async def several() -> list[bytes | None]:
