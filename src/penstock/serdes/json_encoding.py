@@ -5,17 +5,17 @@ on AWS's serde 1.1.27: ``1e10`` is written ``1.0E10``, ``0.00001`` is ``1.0E-5``
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.diagnosis import too_deep
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField, UnreadableSchema
-from penstock.serdes.json_payload import value_path
+from penstock.serdes.json_payload import json_library, value_path
 from penstock.serdes.shape import Limits
 
 __all__ = ["as_jackson", "json_encoder"]
@@ -23,9 +23,7 @@ __all__ = ["as_jackson", "json_encoder"]
 _LIMITS = Limits()
 _UNWRITABLE = (ValueError, TypeError, OverflowError)
 
-# What Java writes in another way than others: control characters, and floats from 10**7 up or below 10**-3.
-_ODD = re.compile(rb"\\u00|\d{8}\.\d|(?<!\d)0\.000|\d[eE]")
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)')
 _CONTROL = re.compile(rb"\\u00([01][0-9a-f])|\\[^u]")
 
 
@@ -35,7 +33,7 @@ def json_encoder(schema: SchemaText, *, prefix: bytes = b"") -> Callable[[Any], 
     It raises :class:`IncompatibleValue` or a subclass with the path of what does not obey the schema, and
     :class:`PayloadTooLarge`. Making it raises :class:`UnreadableSchema`.
     """
-    dumps = _dumps()
+    dumps = json_library().dumps
     try:
         validator = validator_of(read_document(schema.definition, schema.references))
     except InvalidSchema as error:
@@ -47,12 +45,10 @@ def json_encoder(schema: SchemaText, *, prefix: bytes = b"") -> Callable[[Any], 
             if not is_valid(value):
                 raise _misfit(validator, value)
             text = dumps(value)
-            # A NaN reads as null to both libraries.
-            if b"null" in text:
-                text = _strict(value)
+            odd = _has_odd_number(value)
         except _UNWRITABLE as error:
-            text = _second_try(value, error)
-        return prefix + (as_jackson(text) if _ODD.search(text) else text)
+            text, odd = _second_try(value, error), True
+        return prefix + (as_jackson(text) if odd or b"\\u00" in text else text)
 
     return encode
 
@@ -62,23 +58,34 @@ def as_jackson(text: bytes) -> bytes:
     return _TOKEN.sub(_respell, text)
 
 
-def _dumps() -> Callable[[Any], bytes]:
-    try:
-        import orjson  # noqa: PLC0415 - an extra's library
-    except ImportError:
-        raise EnvironmentProblem("JSON needs the package orjson.", remedy="pip install 'penstock[json]'") from None
-    return orjson.dumps
-
-
 def _strict(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def _has_odd_number(value: Any) -> bool:
+    """Whether a value has a float that Java writes in another way: from 10**7 up, or below 10**-3.
+
+    Raises ``ValueError`` for a NaN or an infinity, which both libraries take for null. The value was written already, so
+    that its depth is bounded.
+    """
+    odd = False
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,):
+        kind = item.__class__
+        if kind is float:
+            if not (0.001 <= item < 1e7 or -1e7 < item <= -0.001 or item == 0.0):
+                if item - item != 0.0:
+                    raise ValueError("NaN and Infinity are no numbers of JSON")
+                odd = True
+        elif kind is not str and kind is not int and isinstance(item, dict | list | tuple):
+            odd = _has_odd_number(item) or odd
+    return odd
 
 
 def _second_try(value: Any, error: Exception) -> bytes:
     """The JSON of what the fast writer refuses and is JSON, integers beyond 64 bits, or the error that says why not."""
     if too_deep(value, _LIMITS.depth):
         raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.") from None
-    _check_keys(value)
+    _check_parts(value)
     try:
         if "64-bit" in str(error):
             return _strict(value)
@@ -87,15 +94,19 @@ def _second_try(value: Any, error: Exception) -> bytes:
     raise IncompatibleValue(f"value cannot be written as JSON: {' '.join(str(error).split())[:300]}", path="value") from None
 
 
-def _check_keys(value: Any, path: str = "value") -> None:
+def _check_parts(value: Any, path: str = "value") -> None:
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise IncompatibleValue(f"{path} has the key {key!r}; keys of JSON's objects are texts.", path=path)
-            _check_keys(item, f"{path}.{key}")
+            _check_parts(item, f"{path}.{key}")
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            _check_keys(item, f"{path}[{index}]")
+            _check_parts(item, f"{path}[{index}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise IncompatibleValue(f"{path} is {value}, which cannot be written as JSON.", path=path)
+    elif value is not None and not isinstance(value, str | int | float):
+        raise IncompatibleValue(f"{path} is a {type(value).__name__}, which cannot be written as JSON.", path=path)
 
 
 def _misfit(validator: Any, value: Any) -> IncompatibleValue:
@@ -120,8 +131,6 @@ def _respell(match: "re.Match[bytes]") -> bytes:
     token = match[0]
     if token[:1] == b'"':
         return _CONTROL.sub(lambda found: b"\\u00" + found[1].upper() if found[1] else found[0], token)
-    if token.lstrip(b"-").isdigit():
-        return token
     return _java_double(float(token)).encode()
 
 

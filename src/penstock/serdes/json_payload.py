@@ -1,16 +1,18 @@
-"""JSON payloads: text read with bounds, held against its schema by jsonschema-rs."""
+"""JSON payloads: text read with bounds by orjson, held against its schema by jsonschema-rs."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, UnreadableSchema
 from penstock.serdes.shape import Limits, tree_depth
 
-__all__ = ["json_decoder", "value_path"]
+__all__ = ["json_decoder", "json_library", "value_path"]
 
 
 def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[[bytes], Any]:
@@ -19,6 +21,7 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
     It raises :class:`MalformedPayload` for what is no JSON or no value of the schema, and :class:`PayloadTooLarge` for what
     nests too deep. As Java's readers do, it lets the last of two equal keys win. Making it raises :class:`UnreadableSchema`.
     """
+    loads = json_library().loads
     try:
         validator = validator_of(read_document(schema.definition, schema.references))
     except InvalidSchema as error:
@@ -26,7 +29,7 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
 
     def decode(data: bytes) -> Any:
         size = len(data) - start
-        value = _value(data[start:], limits)
+        value = _value(data[start:], limits, loads)
         try:
             if validator.is_valid(value):
                 return value
@@ -42,25 +45,46 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
     return decode
 
 
+def json_library() -> Any:
+    """The fast reader and writer of JSON; :class:`EnvironmentProblem` where it is not installed."""
+    try:
+        import orjson  # noqa: PLC0415 - an extra's library
+    except ImportError:
+        raise EnvironmentProblem("JSON needs the package orjson.", remedy="pip install 'penstock[json]'") from None
+    return orjson
+
+
 def value_path(steps: Iterable[str | int]) -> str:
     """The path of a part of a value, as errors of all formats write it: ``value.legs[3].carrier``."""
     return "value" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
-def _value(payload: bytes, limits: Limits) -> Any:
+def _value(payload: bytes, limits: Limits, loads: Callable[[bytes], Any]) -> Any:
     if len(payload) > limits.payload:
         raise PayloadTooLarge(f"Payload has {len(payload)} bytes; {limits.payload} are allowed.")
     try:
-        value = json.loads(payload.decode(), parse_constant=_no_constant)
-    except RecursionError:
-        raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.") from None
-    except ValueError as error:
-        raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
+        # The fast reader makes floats of integers beyond 64 bits, and refuses some of what JSON allows: half of a pair.
+        value = _STDLIB.decode(payload.decode()) if _LONG.search(payload) else loads(payload)
+    except (ValueError, RecursionError):
+        value = _second_try(payload, limits)
     # Brackets open each level, so that most payloads need not be walked.
     if payload.count(b"[") + payload.count(b"{") > limits.depth and tree_depth(value) > limits.depth:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.")
     return value
 
 
+def _second_try(payload: bytes, limits: Limits) -> Any:
+    try:
+        return _STDLIB.decode(payload.decode())
+    except RecursionError:
+        raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.") from None
+    except ValueError as error:
+        raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
+
+
+_STDLIB = json.JSONDecoder(parse_constant=_no_constant)
+_LONG = re.compile(rb"\d{19}")

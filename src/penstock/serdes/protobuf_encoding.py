@@ -62,17 +62,13 @@ def protobuf_encoder(
     heads: dict[Any, bytes] = {kind.DESCRIPTOR: head}
 
     def encode(value: Any) -> bytes:
-        if isinstance(value, Mapping):
-            front, made = head, build(value)
-        elif is_message(value):
-            front, made = heads.get(value.DESCRIPTOR) or learn(value.DESCRIPTOR), value
-        else:
-            raise IncompatibleValue(
-                f"{name} is a {type(value).__name__}, expected a message or a mapping of its fields.", path=name
-            )
+        made, front = value, heads.get(getattr(value, "DESCRIPTOR", None))
+        if front is None:
+            front, made = (head, build(value)) if isinstance(value, Mapping) else (learn(value), value)
         try:
             # Maps in the order of their keys: equal values become equal bytes.
-            return front + bytes(made.SerializeToString(deterministic=True))
+            data: bytes = made.SerializeToString(deterministic=True)
+            return front + data
         except EncodeError as error:
             raise _unfinished(made, name, error) from None
         except RecursionError:
@@ -89,7 +85,12 @@ def protobuf_encoder(
         except (json_format.Error, *_REFUSALS, RecursionError) as error:
             raise _misfit(name, error) from None
 
-    def learn(descriptor: Any) -> bytes:
+    def learn(value: Any) -> bytes:
+        if not is_message(value):
+            raise IncompatibleValue(
+                f"{name} is a {type(value).__name__}, expected a message or a mapping of its fields.", path=name
+            )
+        descriptor = value.DESCRIPTOR
         _check_known(schema, descriptor)
         heads[descriptor] = prefix + schema.index(descriptor.full_name)
         return heads[descriptor]

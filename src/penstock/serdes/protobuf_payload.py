@@ -82,40 +82,60 @@ def protobuf_decoder(
 
     Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` says whose index it is; ``in_header``
     holds it where the payload is bare. ``messages`` makes messages instead: true for classes made for the schema, or a
-    class, as which every payload is read. With ``reader`` the bytes are read as that definition's message of the same name,
-    and a field that both know but write differently is an error, since Protobuf would drop it without a word. It raises
-    :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
+    class, which every payload has to be of. With ``reader`` the bytes are read as that definition's message of the same
+    name, and a field that both know but write differently is an error, since Protobuf would drop it without a word. It
+    raises :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
     """
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra's library
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     target = reader or writer
+    as_dict: dict[str, Any] = {"preserving_proto_field_name": True, "descriptor_pool": target.pool}
+    # By what is in front of the message: the byte of its index.
+    known: dict[bytes, tuple[str, Any]] = {}
 
-    def decode(data: bytes) -> Any:
-        if len(data) - start > limits.payload:
-            raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
+    def learn(data: bytes) -> tuple[str, Any, int]:
         if in_header is not None:
             name, at = _confluent_name(writer, in_header, 0)[0], start
         else:
             name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
-        kind = target.message(name) if messages is True or not messages else messages
+        kind = _kind(target, name, messages)
+        if at - start == 1:
+            known[data[start:at]] = name, kind
+        return name, kind, at
+
+    def decode(data: bytes) -> Any:
+        if len(data) - start > limits.payload:
+            raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
+        found = known.get(data[start : start + 1])
+        name, kind, at = (*found, start + 1) if found is not None else learn(data)
         try:
             message = kind.FromString(data[at:])
-            missing = message.FindInitializationErrors()
-            if missing:
-                raise MalformedPayload(
-                    f"Message {name} lacks the required fields {', '.join(missing)[:300]}.", path=f"{name}.{missing[0]}"
-                )
+            if not message.IsInitialized():
+                raise _unfinished(message, name)
             if reader is not None:
                 _check_dropped(message, name)
-            if messages:
-                return message
-            return MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=target.pool)
+            return message if messages else MessageToDict(message, **as_dict)
         except (DecodeError, ValueError, TypeError, KeyError, RecursionError) as error:
             text = " ".join(str(error).split())[:300]
             raise MalformedPayload(f"Payload of {len(data) - start} bytes is no message {name}: {text}") from None
 
     return decode
+
+
+def _kind(target: ProtobufSchema, name: str, messages: Any) -> Any:
+    if messages is True or not messages:
+        return target.message(name)
+    if messages.DESCRIPTOR.full_name != name:
+        raise UnreadableSchema(f"The payload is a message {name}, and this reads {messages.DESCRIPTOR.full_name}.")
+    return messages
+
+
+def _unfinished(message: Any, name: str) -> MalformedPayload:
+    missing = message.FindInitializationErrors()
+    return MalformedPayload(
+        f"Message {name} lacks the required fields {', '.join(missing)[:300]}.", path=f"{name}.{missing[0]}"
+    )
 
 
 def _pool(tree: ProtoTree) -> Any:

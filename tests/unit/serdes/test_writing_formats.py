@@ -72,7 +72,7 @@ def test_json_is_what_jackson_writes(value: Any, text: str) -> None:
         ({"id": 1, "gate": "B"}, UnknownField, "value.gate"),
         ({"id": 1, "delay": float("nan")}, IncompatibleValue, "value.delay"),
         ({"id": 1, 2: 3}, IncompatibleValue, "value"),
-        ({"id": object()}, IncompatibleValue, "value"),
+        ({"id": object()}, IncompatibleValue, "value.id"),
     ],
 )
 def test_json_that_does_not_fit(value: Any, kind: type[SerdeError], path: str) -> None:
