@@ -178,7 +178,10 @@ def _by_age(records: list[Record], policy: Policy, now: float) -> tuple[list[Rec
     if policy.age < 0:
         return records, []
     limit = (now - policy.age) * 1000
-    return [each for each in records if each.timestamp_ms >= limit], [each for each in records if each.timestamp_ms < limit]
+    # A negative time is that of a record without one, which has no age.
+    old = [each for each in records if 0 <= each.timestamp_ms < limit]
+    gone = {id(each) for each in old}
+    return [each for each in records if id(each) not in gone], old
 
 
 def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[list[Record], list[Record]]:

@@ -86,6 +86,7 @@ class KafkaPoller:
                     "max.poll.interval.ms": max(300_000, (timeout + 60) * 1000),
                     "topic.metadata.refresh.interval.ms": 3_000,
                     "allow.auto.create.topics": False,
+                    "enable.partition.eof": True,
                     "error_cb": self._on_error,
                     "log_level": 0,
                 }
@@ -174,7 +175,9 @@ class KafkaPoller:
                 self._say(f"Topic {self._topic} does not exist at {self._brokers} yet; waiting for it.")
         elif error.code() in FINAL:
             raise broker_problem(error, self._brokers, self._topic, doing=_DOING)
-        elif error.code() != KafkaError._PARTITION_EOF:
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._inbox.append(message)
+        else:
             self._say(f"Topic {self._topic}: {error.str()}")
 
     def _take_inbox(self) -> None:
@@ -186,6 +189,10 @@ class KafkaPoller:
             if progress is None:
                 # Read before the partition left.
                 self._inbox.popleft()
+                continue
+            if message.error() is not None:
+                self._inbox.popleft()
+                self._reach_end(name, progress, (message.offset() or 0) - 1)
                 continue
             try:
                 record, problem = self._record(message)
@@ -199,6 +206,17 @@ class KafkaPoller:
             self._inbox.popleft()
             progress.begin(record.position)
             self._lane.offer(record, problem)
+
+    def _reach_end(self, name: str, progress: Progress, position: int) -> None:
+        """Note that a partition holds nothing up to ``position``: behind its last record there may be ends of transactions.
+
+        Without that the group would seem to be behind for ever.
+        """
+        if position >= 0 and (progress.last is None or position > progress.last):
+            progress.begin(position)
+            reached = progress.finish([position])
+            if reached is not None:
+                self._commits[self._partitions[name]] = reached + 1
 
     def _record(self, message: Message) -> tuple[Record, tuple[str, str] | None]:
         stamp: tuple[int, int] = message.timestamp()
@@ -283,25 +301,32 @@ class KafkaPoller:
         committed = {each.partition: each.offset for each in everything if each.offset >= 0}
         starts, fresh = [], []
         for each in partitions:
+            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, each.partition), timeout=_CALL)
             offset = committed.get(each.partition)
             if offset is None:
-                offset = self._first(consumer, each.partition, known=bool(committed))
+                offset = self._first(consumer, each.partition, (low, high), known=bool(committed))
                 fresh.append(TopicPartition(self._topic, each.partition, offset))
+            elif offset < low:
+                self._say(
+                    f"Topic {self._topic}, partition {each.partition}: the offsets {offset:,} to {low - 1:,} were removed "
+                    "by the topic's retention before they were read."
+                )
+                offset = low
             starts.append(TopicPartition(self._topic, each.partition, offset))
         if fresh:
             consumer.commit(offsets=fresh, asynchronous=False)
         return starts
 
-    def _first(self, consumer: Consumer, number: int, *, known: bool) -> int:
-        low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), timeout=_CALL)
+    def _first(self, consumer: Consumer, number: int, bounds: tuple[int, int], *, known: bool) -> int:
+        low, high = bounds
         if known or self._mapping.start == "TRIM_HORIZON":
-            return int(low)
+            return low
         if self._mapping.start == "LATEST":
-            return int(high)
+            return high
         (found,) = consumer.offsets_for_times(
             [TopicPartition(self._topic, number, self._mapping.start_at or 0)], timeout=_CALL
         )
-        return int(found.offset) if found.offset >= 0 else int(high)
+        return int(found.offset) if found.offset >= 0 else high
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._let_go(partitions)

@@ -161,6 +161,7 @@ class Lane:
     def _start(self) -> bool:
         """Begin with the next discard or batch; whether there is one."""
         if self._stopping:
+            self._abandon()
             return False
         if self._rejects:
             self._begin(_only(self._rejects.popleft()))

@@ -31,6 +31,8 @@ class Progress:
     def __init__(self) -> None:
         self._open: deque[int] = deque()
         self._done: set[int] = set()
+        self.last: int | None = None
+        """The last position that was begun."""
 
     def __len__(self) -> int:
         """How many records were begun and not committed."""
@@ -39,6 +41,7 @@ class Progress:
     def begin(self, position: int) -> None:
         """Note a record as it is read; positions grow."""
         self._open.append(position)
+        self.last = position
 
     def finish(self, positions: Iterable[int]) -> int | None:
         """Note records as done; the last position up to which all are, where that is news, else None."""

