@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from penstock.access.entities import Account, AccountExists, EntityKind
@@ -68,7 +69,9 @@ class Accounts:
         """Store the server's own account where it is not there."""
         if self._store.get_account(self._first) is None:
             created = self._now().replace(microsecond=0)
-            self._store.add_account(Account(id=self._first, name="penstock", email="root@localhost", created=created))
+            # Servers that start at once on one store find that another one was faster.
+            with suppress(AccountExists):
+                self._store.add_account(Account(id=self._first, name="penstock", email="root@localhost", created=created))
 
     def get(self, account: str) -> Account:
         """The account; :class:`AccountNotFound`."""

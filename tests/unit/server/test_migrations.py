@@ -109,6 +109,26 @@ def test_versions_of_an_older_store_get_serials_in_the_order_they_were_made(tmp_
     database.close()
 
 
+def test_keys_of_an_older_store_become_the_roots(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    config = Config()
+    config.set_main_option("script_location", str(migrations.MIGRATIONS))
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        connection.execute(
+            text(
+                "INSERT INTO access_keys VALUES ('AKIA1', x'00', '111122223333',"
+                " 'arn:aws:iam::111122223333:user/penstock', '2026-11-21 10:00:00')"
+            )
+        )
+    migrate(database)
+    with database.read() as connection:
+        row = connection.execute(text("SELECT principal, active, owner_id FROM access_keys")).one()
+    assert tuple(row) == ("arn:aws:iam::111122223333:root", 1, "")
+    database.close()
+
+
 def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
     migrate(database)

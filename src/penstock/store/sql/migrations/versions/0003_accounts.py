@@ -32,9 +32,18 @@ def upgrade() -> None:
     )
     op.add_column("access_keys", sa.Column("active", sa.Integer(), nullable=False, server_default="1"))
     op.add_column("access_keys", sa.Column("owner_id", sa.String(length=128), nullable=False, server_default=""))
+    # The one kind of key there was: what the server was started with, which is the root's from now on.
+    op.get_bind().exec_driver_sql(
+        "UPDATE access_keys SET principal = 'arn:aws:iam::' || account || ':root'"
+        " WHERE principal = 'arn:aws:iam::' || account || ':user/penstock'"
+    )
 
 
 def downgrade() -> None:
+    op.get_bind().exec_driver_sql(
+        "UPDATE access_keys SET principal = 'arn:aws:iam::' || account || ':user/penstock'"
+        " WHERE principal = 'arn:aws:iam::' || account || ':root'"
+    )
     op.drop_column("access_keys", "owner_id")
     op.drop_column("access_keys", "active")
     op.drop_table("iam_entities")
