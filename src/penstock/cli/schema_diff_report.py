@@ -53,9 +53,9 @@ def diff_text(sides: Sequence[DiffSide], found: SchemaDiff, *, context: int | No
     count = len(found.changes)
     lines.append(f"{count} change{'' if count == 1 else 's'} from {old.name} to {new.name}. {_verdict(found)}")
     for change in found.changes:
-        lines.extend(_change(change))
+        lines.extend(map(_shown, _change(change)))
     for item in found.elsewhere:
-        lines.append(f"  {item.direction}, by several changes together: {item.incompatibility}")
+        lines.append(_shown(f"  {item.direction}, by several changes together: {item.incompatibility}"))
     return "\n".join(lines)
 
 
@@ -128,3 +128,8 @@ def _fit(text: str, width: int) -> str:
 def _cut(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + "…"
+
+
+def _shown(line: str) -> str:
+    """A line without what a terminal would obey, or break: documentation may hold anything."""
+    return line if line.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

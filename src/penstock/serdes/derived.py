@@ -96,7 +96,7 @@ class _Known:
 
 
 class DerivedSchemas:
-    """The definitions for values of any number of schemas; safe for threads.
+    """The definitions for values of any number of schemas; safe for threads. It registers whatever a serialiser is set to.
 
     ``compatibility`` is the mode of schemas that have to be created; FULL is what derived schemas are made for. At
     ``max_versions`` derivation ends with an error, since data that keep changing their fields have keys that are data. The

@@ -145,6 +145,13 @@ def test_two_files_of_each_format(ending: str, old: str, new: str, says: str) ->
     assert diff("./1", "-", "--data-format", {"a": "AVRO", "j": "JSON", "p": "PROTOBUF"}[ending[1]], text=new).exit_code == 0
 
 
+def test_documentation_cannot_steer_the_terminal() -> None:
+    Path("own.avsc").write_text(json.dumps({**json.loads(FIRST), "doc": "two\nlines \x1b[2J"}))
+    found = diff("1", "own.avsc", *NAMED).stdout
+    assert "+ added doc at /: two\\nlines \\x1b[2J\n" in found
+    assert "\x1b" not in found
+
+
 def test_rules_of_the_face() -> None:
     Path("leg.avsc").write_text(FIRST.replace('"F"', '"Leg"'))
     assert json.loads(diff("1", "leg.avsc", *NAMED, "--format", "json").stdout)["broken_modes"] == []
