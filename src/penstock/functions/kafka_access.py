@@ -17,6 +17,8 @@ from penstock.names import parse_arn
 
 __all__ = ["reach"]
 
+_TLS = "BootstrapBrokerStringTls"
+
 
 def reach(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
     """librdkafka's settings for the source's cluster, and what events say of it.
@@ -24,7 +26,7 @@ def reach(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
     Raises what the client of Secrets Manager raises, and :class:`InvalidInput` for a secret that holds something else.
     """
     access = source.access
-    brokers = source.brokers or _managed_brokers(source)
+    brokers, managed = (source.brokers, None) if source.brokers else _managed_brokers(source)
     settings: dict[str, Any] = {}
     if access.ca:
         settings["ssl.ca.pem"] = _member(_secret(access.ca), "certificate", access.ca)
@@ -35,7 +37,7 @@ def reach(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
         if pair.get("privateKeyPassword"):
             settings["ssl.key.password"] = str(pair["privateKeyPassword"])
     security = access.security
-    if security is None and settings:
+    if security is None and (settings or managed == _TLS):
         security = "SASL_SSL" if access.login else "SSL"
     config = BrokerSettings(
         brokers=brokers,
@@ -47,14 +49,15 @@ def reach(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
     return config, KafkaOrigin(bootstrap_servers=brokers, arn=source.arn)
 
 
-def _managed_brokers(source: KafkaSource) -> str:
+def _managed_brokers(source: KafkaSource) -> tuple[str, str]:
+    """The cluster's brokers for the way to log in, and the name that MSK's API has for those."""
     assert source.arn is not None
     client = open_client("kafka", region=parse_arn(source.arn).region)
     with calls(client, f"the brokers of {source.arn}"):
         found = client.get_bootstrap_brokers(ClusterArn=source.arn)
     for name in _preferred(source.access):
         if found.get(name):
-            return str(found[name])
+            return str(found[name]), name
     raise InvalidInput(
         f"Cluster {source.arn} has no brokers for this way to log in.",
         remedy="Give SourceAccessConfigurations that the cluster allows, or BootstrapServers.",
@@ -65,8 +68,8 @@ def _preferred(access: KafkaAccess) -> tuple[str, ...]:
     if access.login:
         return ("BootstrapBrokerStringSaslScram",)
     if access.certificate or access.ca:
-        return ("BootstrapBrokerStringTls",)
-    return ("BootstrapBrokerString", "BootstrapBrokerStringTls")
+        return (_TLS,)
+    return ("BootstrapBrokerString", _TLS)
 
 
 def _secret(secret_id: str) -> dict[str, Any]:

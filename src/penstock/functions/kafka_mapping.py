@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
 
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import EnvironmentProblem
@@ -52,12 +52,24 @@ class GroupWatch:
     def partitions(self) -> list[int]:
         """The topic's partitions; none where it does not exist yet."""
         with self._explained():
-            about = self._consumer.list_topics(self._topic, timeout=_CALL).topics[self._topic]
+            about = self._metadata()
             if about.error is None:
                 return sorted(about.partitions)
             if about.error.code() in NO_TOPIC:
                 return []
             raise KafkaException(about.error)
+
+    def _metadata(self) -> TopicMetadata:
+        """What the broker says of the topic; asked in short calls, since a refused login is only seen between them."""
+        deadline = time.monotonic() + _CALL
+        while True:
+            try:
+                about: TopicMetadata = self._consumer.list_topics(self._topic, timeout=1.0).topics[self._topic]
+                return about
+            except KafkaException:
+                self._consumer.poll(0)
+                if self._refusal is not None or time.monotonic() > deadline:
+                    raise
 
     def ends(self) -> dict[int, int]:
         """The offset behind the last record of each partition."""

@@ -46,6 +46,7 @@ def test_ends_of_transactions_are_no_lag_and_aborted_records_are_not_delivered(
     for value, keep in (("a", True), ("b", False), ("c", True), ("d", False)):
         producer.begin_transaction()
         producer.produce("fn-transactions", value)
+        assert producer.flush(30) == 0
         (producer.commit_transaction if keep else producer.abort_transaction)(30)
     function.source(**_source(access, "fn-transactions", "fn-transactions"))
     function.start("--once")
