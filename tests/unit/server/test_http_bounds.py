@@ -1,0 +1,262 @@
+"""Requests that are none, too large or never whole: each is answered in JSON and closed, and others are served."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from penstock.server import http
+from penstock.server.http import MAX_HEAD_BYTES, BoundedProtocol, Waiting
+
+GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
+
+
+class Server:
+    """An application behind the protocol, on a free port of the loop under test."""
+
+    def __init__(self, state, port):
+        self.state, self.port, self.bodies = state, port, []
+        self.gone = self.received = 0
+        self.writers, self.hold = [], None
+
+    async def app(self, scope, receive, send):
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.gone += 1
+                return
+            body += message["body"]
+            if not message["more_body"]:
+                break
+        self.bodies.append(len(body))
+        if self.hold:
+            await self.hold.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def connect(self, *parts):
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.writers.append(writer)
+        with contextlib.suppress(ConnectionError):
+            for part in parts:
+                writer.write(part)
+                await writer.drain()
+        return reader, writer
+
+    async def ask(self, *parts):
+        """Status and body of what is answered before the connection is closed."""
+        reader, writer = await self.connect(*parts)
+        try:
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        finally:
+            writer.close()
+        return int(head.split()[1]), json.loads(body), head.decode().lower()
+
+    async def good(self):
+        reader, writer = await self.connect(GOOD)
+        line = await reader.readline()
+        writer.close()
+        return line
+
+
+class Counted(BoundedProtocol):
+    """Tells the server of the test what came in."""
+
+    def data_received(self, data):
+        super().data_received(data)
+        self.app.__self__.received += len(data)
+
+
+def serving(work, monkeypatch, limit=100):
+    """Run ``work`` with a server whose process may have ``limit`` connections."""
+
+    async def run():
+        waiting = Waiting(limit)
+        monkeypatch.setattr(http, "waiting", waiting)
+        server = Server(ServerState(), 0)
+        config = uvicorn.Config(
+            server.app, http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
+        )
+        config.load()
+        loop = asyncio.get_running_loop()
+        listener = await loop.create_server(
+            lambda: Counted(config=config, server_state=server.state, app_state={}), "127.0.0.1", 0
+        )
+        server.port = listener.sockets[0].getsockname()[1]
+        server.waiting = waiting
+        try:
+            await work(server)
+            assert b"200" in await server.good()
+        finally:
+            for writer in server.writers:
+                writer.close()
+                with contextlib.suppress(ConnectionError):
+                    await writer.wait_closed()
+            listener.close()
+            await until(lambda: not server.state.connections)
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((b"\x16\x03\x01\x02\x00\x01\x00\x01",), id="TLS"),
+        pytest.param((b"NONSENSE\r\n\r\n",), id="no request line"),
+        pytest.param((b"GET / HTTP/9.9\r\n\r\n",), id="no such version"),
+        pytest.param((b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n",), id="a negative length"),
+        pytest.param((b"POST / HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",), id="two lengths"),
+        pytest.param((b"POST / HTTP/1.1\r\ncontent-length: " + b"9" * 30 + b"\r\n\r\n",), id="a length that is none"),
+        pytest.param((b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",), id="chunks of no size"),
+        pytest.param((b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n",), id="a path that is none"),
+        pytest.param((b"GET / HTTP/1.1\r\nbad header\r\n\r\n",), id="a header that is none"),
+    ],
+)
+def test_what_is_no_http_is_answered_in_json_that_both_faces_clients_read(parts, monkeypatch):
+    async def work(server):
+        status, body, head = await server.ask(*parts)
+        assert (status, body["__type"], body["error_code"]) == (400, "SerializationException", 400)
+        assert body["message"]
+        assert "content-type: application/json" in head
+        assert "x-amzn-errortype: serializationexception" in head
+
+    serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param([b"GET / HTTP/1.1\r\nx: ", *[b"a" * 10_000] * 40], id="a header without end"),
+        pytest.param([b"GET /", *[b"a" * 10_000] * 40], id="a path without end"),
+        pytest.param([b"GET / HTTP/1.1\r\nx: " + b"a" * 400_000], id="at once"),
+        pytest.param([b"GET / HTTP/1.1\r\n", *[b"x%d: y\r\n" % n for n in range(100_000)]], id="headers without end"),
+        pytest.param([b"GET / HTTP/1.1\r\n" + b"".join(b"x%d: y\r\n" % n for n in range(201)) + b"\r\n"], id="201 headers"),
+        pytest.param([b"\r\n" * 60_000], id="empty lines without end"),
+    ],
+)
+def test_a_head_without_end_is_refused(parts, monkeypatch):
+    async def work(server):
+        # A client that is still sending may see its connection reset before the answer.
+        with contextlib.suppress(ConnectionError, IndexError):
+            status, body, _ = await server.ask(*parts)
+            assert (status, body["__type"], body["error_code"]) == (431, "RequestHeadersTooLargeException", 431)
+        await until(lambda: not server.state.connections)
+        assert server.bodies == []
+
+    serving(work, monkeypatch)
+
+
+def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch):
+    async def work(server):
+        head = b"POST / HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x%d: %s\r\n" % (n, b"y" * 300) for n in range(190))
+        body = b"z" * 3_000_000
+        reader, writer = await server.connect(head + b"content-length: %d\r\n\r\n" % len(body), body)
+        for _ in range(3):
+            assert b"200" in await reader.readline()
+            await reader.readuntil(b"ok")
+            writer.write(head + b"content-length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+        await reader.readuntil(b"ok")
+        assert server.bodies == [len(body)] * 4
+        writer.close()
+
+    serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize("before", [b"", GOOD], ids=["at first", "behind another"])
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [
+        (b"\r\n", 10),
+        (b"POST / HT", 10),
+        (b"POST / HTTP/1.1\r\nx: y\r\n", 10),
+        (b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n{", 60),
+    ],
+)
+def test_a_request_that_does_not_arrive_is_given_up(before, sent, seconds, monkeypatch):
+    async def work(server):
+        reader, writer = await server.connect(before)
+        if before:
+            await reader.readuntil(b"ok")
+        writer.write(sent)
+        await until(lambda: server.received == len(before + sent))
+        now = asyncio.get_running_loop().time()
+        server.waiting.sweep(now + seconds - 1)
+        assert len(server.state.connections) == 1
+        server.waiting.sweep(now + seconds + 1)
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(body)["__type"] == "RequestTimeoutException"
+        await until(lambda: not server.state.connections)
+        assert not server.waiting.since
+        assert server.gone == sent.endswith(b"{")
+
+    serving(work, monkeypatch)
+
+
+def test_a_connection_without_any_request_is_given_up(monkeypatch):
+    async def work(server):
+        reader, _ = await server.connect()
+        await until(lambda: server.waiting.since)
+        server.waiting.sweep(asyncio.get_running_loop().time() + 11)
+        assert (await reader.read()).startswith(b"HTTP/1.1 408 ")
+
+    serving(work, monkeypatch)
+
+
+def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch):
+    async def work(server):
+        server.hold = asyncio.Event()
+        reader, _ = await server.connect(GOOD)
+        await until(lambda: server.bodies)
+        server.waiting.sweep(asyncio.get_running_loop().time() + 1_000)
+        server.hold.set()
+        assert b"200" in await reader.readline()
+
+    serving(work, monkeypatch)
+
+
+def test_one_that_waits_makes_room_for_one_that_comes(monkeypatch):
+    async def work(server):
+        slow = [await server.connect(b"POST / HTTP/1.1\r\n") for _ in range(5)]
+        await until(lambda: len(server.state.connections) == 5)
+        assert b"200" in await server.good()
+        head, _, body = (await slow[0][0].read()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ")
+        assert json.loads(body)["error_code"] == 503
+        slow[1][1].write(b"host: x\r\ncontent-length: 0\r\n\r\n")
+        assert b"200" in await slow[1][0].readline()
+        for _, writer in slow:
+            writer.close()
+
+    serving(work, monkeypatch, limit=5)
+
+
+def test_connections_are_swept_by_themselves(monkeypatch):
+    monkeypatch.setattr(http, "_SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(http, "HEAD_SECONDS", 0.002)
+
+    async def work(server):
+        status, _, _ = await server.ask(b"POST / HT")
+        assert status == 408
+        await until(lambda: not server.state.connections)
+        monkeypatch.setattr(http, "HEAD_SECONDS", 10.0)
+
+    serving(work, monkeypatch)
+
+
+def test_the_limit_leaves_files_for_others(monkeypatch):
+    monkeypatch.setattr(http.resource, "getrlimit", lambda which: (1_024, 4_096))
+    assert http._connection_limit() == 768
+    monkeypatch.setattr(http.resource, "getrlimit", lambda which: (http.resource.RLIM_INFINITY, 0))
+    assert http._connection_limit() == 8_192
+    assert MAX_HEAD_BYTES == 65_536
