@@ -1,11 +1,14 @@
 """``penstock restore``: a backup in place of what the store holds, in one transaction."""
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from penstock.cli.stores import opened_store, store_options
 from penstock.store.sql.backup import restore
+from penstock.store.sql.database import Database
+from penstock.store.sql.tenancy import account_ids, beside, of_account
 
 __all__ = ["command"]
 
@@ -17,9 +20,18 @@ __all__ = ["command"]
 def command(file: Path, replace: bool, home: Path | None, store_url: str | None) -> None:
     """Put what FILE holds into the store, while servers go on.
 
-    The change is one transaction: whoever reads sees all of it or nothing. Access keys of the backup replace those of the
+    The change is one transaction a file: whoever reads sees all of it or nothing. The files of further accounts are looked
+    for beside FILE, by the names that 'penstock backup' gives them. Access keys of the backup replace those of the
     store; the server's bootstrap key comes back when it starts again.
     """
     with opened_store(home, store_url, existing=False) as database:
-        rows = restore(file, database, replace=replace)
+        _restore(file, database, replace=replace)
+        for account in account_ids(database):
+            if beside(file, account).exists():
+                with closing(of_account(database, account)) as own:
+                    _restore(beside(file, account), own, replace=replace)
+
+
+def _restore(file: Path, database: Database, *, replace: bool) -> None:
+    rows = restore(file, database, replace=replace)
     click.echo(f"{database.name}: {sum(rows.values()):,} rows from {file}.")

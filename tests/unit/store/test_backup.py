@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
+from penstock.access.entities import Account
 from penstock.cli.main import cli
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.registry.errors import SchemaNotFound
@@ -16,6 +17,7 @@ from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
+from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
@@ -23,6 +25,7 @@ from penstock.store.sql.registry import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.tables import metadata
+from penstock.store.sql.tenancy import of_account, with_database
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 SECRET = Secret(
@@ -149,3 +152,28 @@ def test_the_commands(tmp_path):
         run.invoke(cli, ["restore", str(tmp_path / "b"), "--store-url", target], catch_exceptions=False)
     with pytest.raises(EnvironmentProblem, match="no store"):
         run.invoke(cli, ["backup", str(tmp_path / "c"), "--home", str(tmp_path / "x")], catch_exceptions=False)
+
+
+def test_further_accounts_are_backed_up_and_restored_each_in_its_own_file(tmp_path):
+    home = tmp_path / "home"
+    (home / "store").mkdir(parents=True)
+    first = sqlite_store(home / "store" / "penstock.db")
+    access = SqlAccessStore(first, Sealer(bytes(32)))
+    for account in ("111122223333", "444455556666", "777788889999"):
+        access.add_account(Account(id=account, name="n", email="n@example.com", created=NOW))
+    # The first account has no database of its own, and nobody asked for the last one yet.
+    own = of_account(first, "444455556666")
+    migrate(own)
+    fill(own)
+    expected = rows(own)
+    own.close()
+    assert with_database(first) == ["444455556666"]
+    first.close()
+    run = CliRunner()
+    done = run.invoke(cli, ["backup", str(tmp_path / "b.db"), "--home", str(home)], catch_exceptions=False)
+    assert done.output.count(" rows, ") == 2
+    assert sorted(file.name for file in tmp_path.glob("b*")) == ["b-444455556666.db", "b.db"]
+    target = tmp_path / "new" / "store.db"
+    run.invoke(cli, ["restore", str(tmp_path / "b.db"), "--store-url", f"sqlite:///{target}"], catch_exceptions=False)
+    with closing(Database(f"sqlite:///{tmp_path / 'new' / 'store-444455556666.db'}")) as restored:
+        assert rows(restored) == expected

@@ -1,14 +1,18 @@
 """A database for each account: what one account stores, no statement of another account's can reach.
 
 SQLite: a file beside the first one, ``penstock-111122223333.db`` beside ``penstock.db``. PostgreSQL: a schema of the same
-database, ``account_111122223333``, which is the whole search path of its connections. See docs/adr/0014.
+database, ``account_111122223333``, which is the whole search path of its connections. See docs/adr/0011.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from sqlalchemy import select, text
+
+from penstock.store.sql.access import accounts
 from penstock.store.sql.database import Database
 
-__all__ = ["of_account"]
+__all__ = ["account_ids", "beside", "of_account", "with_database"]
 
 
 def of_account(first: Database, account: str) -> Database:
@@ -17,13 +21,42 @@ def of_account(first: Database, account: str) -> Database:
     One in memory where ``first`` is in memory.
     """
     if not first.is_sqlite:
-        name = f"account_{account}"
+        name = _schema(account)
         with first.write() as connection:
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{name}"')
         return Database(first.url.render_as_string(hide_password=False), schema=name)
-    file = first.url.database
-    if file in (None, "", ":memory:"):
+    file = _file(first)
+    if file is None:
         return Database("sqlite://")
-    path = Path(str(file))
-    beside = path.with_name(f"{path.stem}-{account}{path.suffix}")
-    return Database(first.url.set(database=str(beside)).render_as_string(hide_password=False))
+    return Database(first.url.set(database=str(beside(file, account))).render_as_string(hide_password=False))
+
+
+def account_ids(first: Database) -> Sequence[str]:
+    """All accounts, whose names are in the first one's database."""
+    with first.read() as connection:
+        return list(connection.execute(select(accounts.c.id).order_by(accounts.c.id)).scalars())
+
+
+def with_database(first: Database) -> Sequence[str]:
+    """The accounts that have a database of their own already: the first one has not, and one that nobody asked for."""
+    known = account_ids(first)
+    if not first.is_sqlite:
+        with first.read() as connection:
+            schemas = set(connection.execute(text("SELECT nspname FROM pg_namespace")).scalars())
+        return [account for account in known if _schema(account) in schemas]
+    file = _file(first)
+    return [] if file is None else [account for account in known if beside(file, account).exists()]
+
+
+def beside(file: Path, account: str) -> Path:
+    """The file of ``account`` that goes with ``file``: ``penstock-111122223333.db`` with ``penstock.db``."""
+    return file.with_name(f"{file.stem}-{account}{file.suffix}")
+
+
+def _file(first: Database) -> Path | None:
+    name = first.url.database
+    return None if name in (None, "", ":memory:") else Path(str(name))
+
+
+def _schema(account: str) -> str:
+    return f"account_{account}"
