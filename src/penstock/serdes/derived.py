@@ -8,6 +8,7 @@ The registry has no registration under a condition, so two producers may extend 
 other's field. Whoever finds versions between the one it extended and its own registers one that has the fields of all.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.errors import NotFound
-from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, unite_avro
+from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, turned_avro, unite_avro
 from penstock.schema.infer.errors import CannotDerive
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import Shape, shape_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DerivedSchemas", "DerivingRegistrar", "UnderivableSchema"]
 
+_LOG = logging.getLogger("penstock.serdes")
 _ROUNDS = 10  # of uniting with others' versions; each ends at once unless yet another producer came between
 # Logical types of which fastavro writes values of other kinds without a word, some so that nobody can read them.
 _LENIENT = ("date", "time-millis", "time-micros", "uuid")
@@ -212,9 +214,10 @@ class DerivedSchemas:
         return definition
 
     def _register(self, extended: SchemaVersion | None, definition: str, wanted: _Wanted) -> SchemaVersion:
-        base, seen = (extended.definition, extended.number) if extended is not None else (None, 0)
-        place = (wanted.registry, wanted.schema)
-        for _ in range(_ROUNDS):
+        base, first = (extended.definition, extended.number) if extended is not None else (None, 0)
+        place, seen = (wanted.registry, wanted.schema), first
+        made: SchemaVersion | None = None
+        for turn in range(_ROUNDS):
             try:
                 made = self._registered(definition, *place)
             except UnreadableSchema:
@@ -225,21 +228,28 @@ class DerivedSchemas:
                 again = self._definition(latest, wanted)
                 if again is None:
                     return latest
-                base, seen, definition = latest.definition, latest.number, again
+                base, definition = latest.definition, again
+                first = seen = latest.number
                 continue
-            if made.number <= seen + 1:
+            if made.number == seen + 1 or (made.number <= seen and turn == 0):
                 return made
             known = self._registrar.versions(*place)
-            latest, between = known[-1], [version.definition for version in known if version.number > seen]
-            united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:])
-            if united is None or unite_avro(latest.definition, [united]) is None:
+            latest, between = known[-1], [version.definition for version in known if version.number > first]
+            united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:]) or between[0]
+            missing = unite_avro(latest.definition, [united]) if united is not None else None
+            if united is None or missing is None:
                 return latest
-            definition, seen = united, latest.number
-        raise UnderivableSchema(
-            f"Schema {'/'.join(place)} did not come to rest: others registered a version between each two of {_ROUNDS}.",
-            path="/",
-            remedy="Write again; the fields that are registered by then need no version.",
-        )
+            # What is registered already cannot become the latest again.
+            definition = united if made.number > seen else turned_avro(missing, turn)
+            seen = latest.number
+        if made is None:
+            raise UnderivableSchema(
+                f"Schema {'/'.join(place)} got another version before each of {_ROUNDS} tries to add to it.",
+                path="/",
+                remedy="Write again.",
+            )
+        _LOG.warning("Others registered versions of %s/%s all the while; writing with version %d.", *place, made.number)
+        return made
 
     def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
         wanted = Registration(

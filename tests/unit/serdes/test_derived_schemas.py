@@ -233,6 +233,32 @@ def test_what_another_has_united_already_is_taken(registry: FullRegistry) -> Non
     assert definition == registry.latest("r", "s").definition
 
 
+def test_what_comes_late_and_has_less_does_not_stay_the_latest(registry: FullRegistry) -> None:
+    one, two = deriving(registry), deriving(registry)
+    one({"id": "1"}, "r", "s")
+    registry.meanwhile = [lambda: two({"id": "1", "a": 1, "b": 2}, "r", "s")]
+    definition = one({"id": "1", "a": 1}, "r", "s")
+    # All together is the second version, which cannot be registered again.
+    assert registry.fields() == [["id"], ["id", "a", "b"], ["id", "a"], ["a", "b", "id"]]
+    assert definition == registry.latest("r", "s").definition
+
+
+def test_no_loser_fails_where_others_never_rest(registry: FullRegistry, caplog: pytest.LogCaptureFixture) -> None:
+    one = deriving(registry)
+    one({"id": "1"}, "r", "s")
+    others = [deriving(registry) for _ in range(30)]
+
+    def restless() -> None:
+        registry.meanwhile = []
+        number = len(registry.fields())
+        others[number]({f"f{number}": 1}, "r", "s")
+        registry.meanwhile = [restless]
+
+    registry.meanwhile = [restless]
+    assert '"a"' in one({"id": "1", "a": 1}, "r", "s")
+    assert "Others registered versions of r/s all the while; writing with version" in caplog.text
+
+
 def test_the_same_at_once_is_one_version(registry: FullRegistry) -> None:
     one, two = deriving(registry), deriving(registry)
     one({"id": "1"}, "r", "s")

@@ -37,7 +37,7 @@ from penstock.schema.infer.errors import CannotDerive, TooManyFields, TypeConfli
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import NOTHING, Shape, kinds, merge
 
-__all__ = ["derive_avro", "extend_avro", "record_name", "room_in_avro", "unite_avro"]
+__all__ = ["derive_avro", "extend_avro", "record_name", "room_in_avro", "turned_avro", "unite_avro"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NULL = PrimitiveType(name="null")
@@ -99,6 +99,19 @@ def unite_avro(base: str, others: Sequence[str]) -> str | None:
         draft.unite(_Draft.of(other, _RULES))
     draft.sort_added()
     return draft.text() if draft.added else None
+
+
+def turned_avro(definition: str, places: int) -> str:
+    """The same schema with the fields of its outermost record turned by ``places``.
+
+    Another text for what was registered before: a registry takes each text once, and it cannot become the latest again.
+    """
+    draft = _Draft.of(definition, _RULES)
+    for branch in draft._branches(draft.root):
+        if isinstance(branch, RecordType):
+            first = places % max(1, len(branch.fields))
+            draft.names[branch.name] = replace(branch, fields=(*branch.fields[first:], *branch.fields[:first]))
+    return draft.text()
 
 
 def record_name(schema: str) -> str:
