@@ -231,3 +231,47 @@ def test_wrong_settings(registry: FakeRegistry) -> None:
         GlueAvroSerializer(schema=SCHEMA, version_id=uuid4(), source=registry)
     with pytest.raises(InvalidInput, match="No schema name"):
         GlueAvroSerializer(schema=SCHEMA, source=registry)({"a": 1})
+
+
+# The names in AWSSchemaRegistryConstants of AWS's jar 1.1.27, with values as Java programs set them.
+JAVA = {
+    "proxyUrl": "http://127.0.0.1:3128",
+    "endpoint": "http://127.0.0.1:1",
+    "region": "us-east-1",
+    "compression": "ZLIB",
+    "schemaName": "s",
+    "schemaNameGenerationClass": "com.amazonaws.services.schemaregistry.common.AWSSchemaNamingStrategyDefaultImpl",
+    "dataFormat": "PROTOBUF",
+    "timeToLiveMillis": "86400000",
+    "cacheSize": "200",
+    "avroRecordType": "SPECIFIC_RECORD",
+    "protobufMessageType": "DYNAMIC_MESSAGE",
+    "registry.name": "r",
+    "compatibility": "BACKWARD",
+    "description": "d",
+    "secondaryDeserializer": "org.apache.kafka.common.serialization.StringDeserializer",
+    "schemaAutoRegistrationEnabled": "true",
+    "tags": {"team": "a"},
+    "metadata": {"k": "v"},
+    "jacksonSerializationFeatures": ["INDENT_OUTPUT"],
+    "jacksonDeserializationFeatures": ["EAGER_DESERIALIZER_FETCH"],
+    "userAgentApp": "app",
+    "assumeRoleArn": "arn:aws:iam::000000000000:role/r",
+    "assumeRoleSessionName": "session",
+}
+
+
+def test_every_name_of_the_java_serde_is_taken(registry: FakeRegistry) -> None:
+    config = SerdeConfig.from_properties(JAVA)
+    assert (config.data_format, config.message_type) == ("PROTOBUF", "DYNAMIC_MESSAGE")
+    assert (config.assume_role_arn, config.assume_role_session, config.proxy_url) == (
+        "arn:aws:iam::000000000000:role/r",
+        "session",
+        "http://127.0.0.1:3128",
+    )
+    GlueAvroSerializer({**JAVA, "dataFormat": "AVRO"}, schema=SCHEMA, source=registry)
+    assert GlueAvroDeserializer({**JAVA, "dataFormat": "AVRO"}, source=registry)(b"plain") == "plain"
+    with pytest.raises(InvalidInput, match="avroRecordType"):
+        SerdeConfig.from_properties({"avroRecordType": "RECORD"})
+    with pytest.raises(InvalidInput, match="POJO needs a class"):
+        GlueAvroDeserializer({"protobufMessageType": "POJO"}, source=registry)
