@@ -102,8 +102,11 @@ class Decoder:
         except SerdeError as error:
             raise Undecodable(DESERIALIZATION_ERROR, error.message) from error
         seen = plain(value)
+        if self._config.format == "SOURCE":
+            return Decoded(data=payload, seen=seen, schema=schema)
+        # AWS's own consumer library takes the format for that of the data as they are delivered.
         shown = json.dumps(seen, separators=(",", ":"), ensure_ascii=False).encode()
-        return Decoded(data=shown if self._config.format == "JSON" else payload, seen=seen, schema=schema)
+        return Decoded(data=shown, seen=seen, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
 
     def _origin(self, data: bytes, headers: Sequence[tuple[str, bytes]], *, key: bool) -> tuple[Schema, bytes]:
         """The schema that a message names, and the payload behind its frame."""
