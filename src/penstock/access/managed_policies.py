@@ -92,6 +92,7 @@ class ManagedPolicies:
 
     def delete(self, account: str, arn: str) -> None:
         """Delete a policy; :class:`DeleteConflict` while it is attached or has other versions, :class:`NoSuchEntity`."""
+        self._check_own(account, arn)
         if self.holders(account, arn):
             raise DeleteConflict("Cannot delete a policy attached to entities.")
 
@@ -148,6 +149,10 @@ class ManagedPolicies:
 
         self._change(account, arn, "DeletePolicyVersion", change)
 
+    def _check_own(self, account: str, arn: str) -> None:
+        if self.get(account, arn).account != account:
+            raise NoSuchEntity(f"Policy {arn} is AWS's own and cannot be changed.")
+
     def _change(
         self, account: str, arn: str, operation: str, change: Callable[[ManagedPolicy], ManagedPolicy | None]
     ) -> None:
@@ -156,8 +161,7 @@ class ManagedPolicies:
                 raise _no_policy(arn)
             return change(entity)
 
-        if self.get(account, arn).account != account:
-            raise NoSuchEntity(f"Policy {arn} is AWS's own and cannot be changed.")
+        self._check_own(account, arn)
         self._store.change_entity(EntityKind.POLICY, account, arn.rpartition("/")[2], operation, checked)
         self._authorizer.forget()
 

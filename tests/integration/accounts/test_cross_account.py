@@ -140,7 +140,8 @@ def test_accounts_have_registries_of_their_own(world: World) -> None:
         == "EntityNotFoundException"
     )
     glue.create_database(DatabaseInput={"Name": "own"})
-    assert [database["Name"] for database in world.producer.client("glue").get_databases()["DatabaseList"]] == []
+    theirs = world.producer.client("glue").get_databases()["DatabaseList"]
+    assert "own" not in [database["Name"] for database in theirs]
     world.consumer.client("secretsmanager").create_secret(Name="broker", SecretString="s")
     code = refusal(world.producer.client("secretsmanager").get_secret_value, SecretId="broker")[0]
     assert code == "ResourceNotFoundException"
@@ -284,6 +285,20 @@ def test_a_reference_does_not_read_what_its_author_may_not(world: World) -> None
     glue.create_schema(**wanted)
     tagged = {"ResourceArn": world.arn("schema/streams/mine"), "TagsToAdd": declared}
     assert refusal(glue.tag_resource, **tagged)[0] == "AccessDeniedException"
+
+
+def test_a_table_shows_no_columns_of_a_schema_that_its_author_may_not_read(world: World) -> None:
+    catalog = allow("glue:*", [world.arn("catalog"), world.arn("database/*"), world.arn("table/*")])
+    world.producer.client("glue").create_database(DatabaseInput={"Name": "tables"})
+    glue = world.new_user("tabulator", policy(catalog)).client("glue")
+    for named in (
+        {"SchemaId": {"RegistryName": "private", "SchemaName": "sensor"}, "SchemaVersionNumber": 1},
+        {"SchemaVersionId": version_id(world, "private", "sensor")},
+    ):
+        table = {"Name": "t", "StorageDescriptor": {"SchemaReference": named}}
+        code, message, _ = refusal(glue.create_table, DatabaseName="tables", TableInput=table)
+        assert (code, "glue:GetSchemaVersion on resource" in message) == ("AccessDeniedException", True)
+    glue.create_table(DatabaseName="tables", TableInput={"Name": "t", "StorageDescriptor": {"Columns": []}})
 
 
 def test_switching_a_key_off_and_deleting_a_role_end_what_they_gave(world: World) -> None:

@@ -34,11 +34,12 @@ class Lookup(Protocol):
 
 
 class Place:
-    """The account and region that a request is for, and what is stored there."""
+    """The account and region that a request is for, what is stored there, and the caller's name where it is a user."""
 
-    __slots__ = ("account", "lookup", "region")
+    __slots__ = ("account", "lookup", "region", "user")
 
-    def __init__(self, region: str, account: str, lookup: Lookup) -> None:
+    def __init__(self, region: str, account: str, lookup: Lookup, *, user: str | None = None) -> None:
+        self.user = user
         self.region = region
         self.account = account
         self.lookup = lookup
@@ -80,19 +81,30 @@ def resources_of(service: str, operation: str, request: Request, place: Place) -
 def also_needed(service: str, operation: str, request: Request, place: Place) -> Sequence[tuple[str, Sequence[str]]]:
     """Further actions that a request comes to, each with its resources.
 
-    A schema whose tags declare what its definitions build on gives that back within its own: who declares it has to be one
-    who may read it.
+    A table that refers to a schema gives back its columns, and a schema whose tags declare what its definitions build on
+    gives that back within its own: who says so has to be one who may read it.
     """
-    member = _DECLARING.get((service, operation))
-    tags = request.get(member) if member is not None else None
-    if not tags:
+    if service != "glue":
         return ()
-    registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
-    declared = declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY)
-    return [("glue:GetSchemaVersion", _schema_arns(reference.key, place)) for reference in declared]
+    needed = [_version(reference, place) for reference in _schema_references(request)]
+    member = _DECLARING.get(operation)
+    tags = request.get(member) if member is not None else None
+    if tags:
+        registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
+        declared = declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY)
+        needed += [_schema_arns(reference.key, place) for reference in declared]
+    return [("glue:GetSchemaVersion", resources) for resources in needed]
 
 
-_DECLARING = {("glue", "CreateSchema"): "Tags", ("glue", "TagResource"): "TagsToAdd"}
+def _schema_references(value: Any) -> Sequence[Request]:
+    """Every SchemaReference within a request, wherever its tables and partitions have it."""
+    if isinstance(value, Mapping):
+        own = [value["SchemaReference"]] if value.get("SchemaReference") else []
+        return [*own, *(found for item in value.values() for found in _schema_references(item))]
+    return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
+
+
+_DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 
 
 def _canonical(text: str) -> str:
@@ -236,6 +248,10 @@ def _user(request: Request, place: Place) -> Sequence[str]:
     return (_entity("user", request.get("UserName"), request, place),)
 
 
+def _user_or_caller(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("user", request.get("UserName") or place.user, request, place),)
+
+
 def _role(request: Request, place: Place) -> Sequence[str]:
     return (_entity("role", request.get("RoleName"), request, place),)
 
@@ -297,8 +313,8 @@ _ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPo
 _ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePolicy", "AttachRolePolicy")
 _IAM: dict[str, Builder] = {
     **_each(_user, *_ON_USERS, "DetachUserPolicy", "ListAttachedUserPolicies", "TagUser", "UntagUser", "ListUserTags"),
-    **_each(_user, "CreateUser", "GetUser", "ListUsers", "DeleteUser"),
-    **_each(_user, "CreateAccessKey", "ListAccessKeys", "UpdateAccessKey", "DeleteAccessKey"),
+    **_each(_user, "CreateUser", "ListUsers", "DeleteUser"),
+    **_each(_user_or_caller, "GetUser", "CreateAccessKey", "ListAccessKeys", "UpdateAccessKey", "DeleteAccessKey"),
     **_each(_role, *_ON_ROLES, "DetachRolePolicy", "ListAttachedRolePolicies", "TagRole", "UntagRole", "ListRoleTags"),
     **_each(_role, "CreateRole", "GetRole", "ListRoles", "UpdateRole", "UpdateAssumeRolePolicy", "DeleteRole"),
     "CreatePolicy": _new_policy,

@@ -147,7 +147,7 @@ class PolicyGate:
         if service == "iam" and caller.session is not None and caller.session.role is None:
             raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         origin = origin_of(context)
-        place = Place(self._region, owner, _Lookup(owner, realm, self._store))
+        place = Place(self._region, owner, _Lookup(owner, realm, self._store), user=caller.user_name)
         resources = resources_of(service, operation, request, place)
         extra = {"iam:policyarn": request["PolicyArn"]} if service == "iam" and "PolicyArn" in request else None
         self._warden.check(caller, f"{service}:{operation}", resources, origin, owner=owner, realm=realm, extra=extra)

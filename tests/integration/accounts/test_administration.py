@@ -1,0 +1,220 @@
+"""IAM's operations through boto3: what they give back, page, refuse and bound, as AWS's do."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from accounts_world import allow, policy
+from botocore.exceptions import ClientError
+
+from penstock.testing.server import RunningServer, running_server
+
+READ = policy(allow("glue:Get*", "*"))
+ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RunningServer]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def iam(server: RunningServer) -> Any:
+    return server.client("iam")
+
+
+def refused(code: str, status: int, call: Any, **arguments: Any) -> str:
+    with pytest.raises(ClientError) as caught:
+        call(**arguments)
+    response = caught.value.response
+    assert (response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]) == (code, status)
+    return str(response["Error"]["Message"])
+
+
+def test_users_and_their_keys(iam: Any, server: RunningServer) -> None:
+    made = iam.create_user(UserName="ana", Path="/team/", Tags=[{"Key": "team", "Value": "data"}])["User"]
+    assert made["Arn"] == f"arn:aws:iam::{server.account}:user/team/ana"
+    assert made["UserId"].startswith("AIDA")
+    assert iam.get_user(UserName="ANA")["User"] == made
+    assert "already exists" in refused("EntityAlreadyExists", 409, iam.create_user, UserName="Ana")
+    assert "cannot be found" in refused("NoSuchEntity", 404, iam.get_user, UserName="nobody")
+    first, second = (iam.create_access_key(UserName="ana")["AccessKey"] for _ in range(2))
+    assert "AccessKeysPerUser: 2" in refused("LimitExceeded", 409, iam.create_access_key, UserName="ana")
+    iam.update_access_key(UserName="ana", AccessKeyId=second["AccessKeyId"], Status="Inactive")
+    listed = iam.list_access_keys(UserName="ana")["AccessKeyMetadata"]
+    assert {key["AccessKeyId"]: key["Status"] for key in listed} == {
+        first["AccessKeyId"]: "Active",
+        second["AccessKeyId"]: "Inactive",
+    }
+    assert all("SecretAccessKey" not in key for key in listed)
+    own = server.client("iam", aws_access_key_id=first["AccessKeyId"], aws_secret_access_key=first["SecretAccessKey"])
+    assert "because no identity-based policy allows the iam:GetUser action" in refused("AccessDenied", 403, own.get_user)
+    iam.put_user_policy(
+        UserName="ana",
+        PolicyName="self",
+        PolicyDocument=policy(allow("iam:GetUser", f"arn:aws:iam::{server.account}:user/team/${{aws:username}}")),
+    )
+    assert own.get_user()["User"]["UserName"] == "ana"
+    assert "must delete access keys first" in refused("DeleteConflict", 409, iam.delete_user, UserName="ana")
+    for key in (first, second):
+        iam.delete_access_key(UserName="ana", AccessKeyId=key["AccessKeyId"])
+    refused("NoSuchEntity", 404, iam.delete_access_key, UserName="ana", AccessKeyId=first["AccessKeyId"])
+    assert "must delete policies first" in refused("DeleteConflict", 409, iam.delete_user, UserName="ana")
+    iam.delete_user_policy(UserName="ana", PolicyName="self")
+    iam.delete_user(UserName="ana")
+    refused("InvalidClientTokenId", 403, own.get_user)
+
+
+def test_a_user_takes_only_keys_of_its_own(iam: Any) -> None:
+    iam.create_user(UserName="one")
+    iam.create_user(UserName="two")
+    key = iam.create_access_key(UserName="two")["AccessKey"]
+    refused("NoSuchEntity", 404, iam.update_access_key, UserName="one", AccessKeyId=key["AccessKeyId"], Status="Inactive")
+    refused("NoSuchEntity", 404, iam.delete_access_key, UserName="one", AccessKeyId=key["AccessKeyId"])
+
+
+def test_a_user_made_anew_has_none_of_the_old_ones_rights_and_keys(iam: Any, server: RunningServer) -> None:
+    iam.create_user(UserName="again")
+    iam.attach_user_policy(UserName="again", PolicyArn=ADMINISTRATOR)
+    key = iam.create_access_key(UserName="again")["AccessKey"]
+    glue = server.client("glue", aws_access_key_id=key["AccessKeyId"], aws_secret_access_key=key["SecretAccessKey"])
+    glue.list_registries()
+    given = server.client(
+        "sts", aws_access_key_id=key["AccessKeyId"], aws_secret_access_key=key["SecretAccessKey"]
+    ).get_session_token()["Credentials"]
+    session = {
+        "aws_access_key_id": given["AccessKeyId"],
+        "aws_secret_access_key": given["SecretAccessKey"],
+        "aws_session_token": given["SessionToken"],
+    }
+    server.client("glue", **session).list_registries()
+    refused("InvalidClientTokenId", 403, server.client("iam", **session).list_users)
+    iam.delete_access_key(UserName="again", AccessKeyId=key["AccessKeyId"])
+    iam.detach_user_policy(UserName="again", PolicyArn=ADMINISTRATOR)
+    iam.delete_user(UserName="again")
+    iam.create_user(UserName="again")
+    iam.attach_user_policy(UserName="again", PolicyArn=ADMINISTRATOR)
+    refused("UnrecognizedClientException", 400, server.client("glue", **session).list_registries)
+    assert iam.list_access_keys(UserName="again")["AccessKeyMetadata"] == []
+
+
+def test_roles(iam: Any, server: RunningServer) -> None:
+    trust = {"Effect": "Allow", "Principal": {"AWS": server.account}, "Action": "sts:AssumeRole"}
+    made = iam.create_role(
+        RoleName="reader", AssumeRolePolicyDocument=policy(trust), Description="d", MaxSessionDuration=7200
+    )["Role"]
+    assert made["AssumeRolePolicyDocument"] == json.loads(policy(trust))
+    assert (made["Description"], made["MaxSessionDuration"]) == ("d", 7200)
+    message = refused(
+        "MalformedPolicyDocument", 400, iam.create_role, RoleName="x", AssumeRolePolicyDocument=policy(allow("a:b", "*"))
+    )
+    assert "Statement[0] has the member 'Resource'" in message
+    iam.update_role(RoleName="reader", MaxSessionDuration=3600)
+    trust["Principal"] = {"AWS": "111122223333"}
+    iam.update_assume_role_policy(RoleName="reader", PolicyDocument=policy(trust))
+    found = iam.get_role(RoleName="reader")["Role"]
+    assert (found["MaxSessionDuration"], found["Description"]) == (3600, "d")
+    assert found["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": "111122223333"}
+    iam.put_role_policy(RoleName="reader", PolicyName="read", PolicyDocument=READ)
+    assert iam.get_role_policy(RoleName="reader", PolicyName="read")["PolicyDocument"] == json.loads(READ)
+    assert iam.list_role_policies(RoleName="reader")["PolicyNames"] == ["read"]
+    refused("DeleteConflict", 409, iam.delete_role, RoleName="reader")
+    iam.delete_role_policy(RoleName="reader", PolicyName="read")
+    refused("NoSuchEntity", 404, iam.get_role_policy, RoleName="reader", PolicyName="read")
+    iam.tag_role(RoleName="reader", Tags=[{"Key": "a", "Value": "b"}])
+    assert iam.list_role_tags(RoleName="reader")["Tags"] == [{"Key": "a", "Value": "b"}]
+    iam.untag_role(RoleName="reader", TagKeys=["a"])
+    assert iam.list_role_tags(RoleName="reader")["Tags"] == []
+    iam.delete_role(RoleName="reader")
+
+
+def test_managed_policies_and_their_versions(iam: Any, server: RunningServer) -> None:
+    made = iam.create_policy(PolicyName="read", Path="/x/", PolicyDocument=READ)["Policy"]
+    arn = made["Arn"]
+    assert (arn, made["DefaultVersionId"]) == (f"arn:aws:iam::{server.account}:policy/x/read", "v1")
+    write = policy(allow("glue:*", "*"))
+    assert iam.create_policy_version(PolicyArn=arn, PolicyDocument=write)["PolicyVersion"]["IsDefaultVersion"] is False
+    assert iam.get_policy_version(PolicyArn=arn, VersionId="v2")["PolicyVersion"]["Document"] == json.loads(write)
+    iam.set_default_policy_version(PolicyArn=arn, VersionId="v2")
+    for _ in range(3):
+        iam.create_policy_version(PolicyArn=arn, PolicyDocument=write, SetAsDefault=True)
+    assert "up to 5 versions" in refused(
+        "LimitExceeded", 409, iam.create_policy_version, PolicyArn=arn, PolicyDocument=write
+    )
+    refused("DeleteConflict", 409, iam.delete_policy_version, PolicyArn=arn, VersionId="v5")
+    listed = iam.list_policy_versions(PolicyArn=arn)["Versions"]
+    assert [(each["VersionId"], each["IsDefaultVersion"]) for each in listed][:2] == [("v5", True), ("v4", False)]
+    iam.create_user(UserName="held")
+    iam.attach_user_policy(UserName="held", PolicyArn=arn)
+    assert iam.get_policy(PolicyArn=arn)["Policy"]["AttachmentCount"] == 1
+    assert [user["UserName"] for user in iam.list_entities_for_policy(PolicyArn=arn)["PolicyUsers"]] == ["held"]
+    assert iam.list_attached_user_policies(UserName="held")["AttachedPolicies"] == [{"PolicyName": "read", "PolicyArn": arn}]
+    assert "attached to entities" in refused("DeleteConflict", 409, iam.delete_policy, PolicyArn=arn)
+    iam.detach_user_policy(UserName="held", PolicyArn=arn)
+    assert "more than one version" in refused("DeleteConflict", 409, iam.delete_policy, PolicyArn=arn)
+    for number in range(1, 5):
+        iam.delete_policy_version(PolicyArn=arn, VersionId=f"v{number}")
+    iam.delete_policy(PolicyArn=arn)
+    refused("NoSuchEntity", 404, iam.get_policy, PolicyArn=arn)
+    refused("NoSuchEntity", 404, iam.attach_user_policy, UserName="held", PolicyArn=arn)
+    refused("NoSuchEntity", 404, iam.delete_policy, PolicyArn=ADMINISTRATOR)
+
+
+def test_lists_come_in_pages(iam: Any) -> None:
+    for number in range(5):
+        iam.create_user(UserName=f"page-{number}", Path="/paged/")
+    pages = list(iam.get_paginator("list_users").paginate(PathPrefix="/paged/", PaginationConfig={"PageSize": 2}))
+    assert [[user["UserName"] for user in page["Users"]] for page in pages] == [
+        ["page-0", "page-1"],
+        ["page-2", "page-3"],
+        ["page-4"],
+    ]
+    names = [each["PolicyName"] for each in iam.list_policies(Scope="AWS")["Policies"]]
+    assert "AWSGlueSchemaRegistryReadonlyAccess" in names
+
+
+def test_what_is_too_large_or_malformed_is_refused_and_changes_nothing(iam: Any) -> None:
+    iam.create_user(UserName="bounded")
+    long = policy(allow("glue:Get*", [f"arn:aws:glue:*:*:schema/{number:050}" for number in range(40)]))
+    put = {"UserName": "bounded", "PolicyName": "p"}
+    assert "Maximum policy size of 2048" in refused("LimitExceeded", 409, iam.put_user_policy, **put, PolicyDocument=long)
+    for text in ("{", "[" * 2_000, policy({"Effect": "Allow"}), policy(allow("glue", "*"))):
+        assert "malformed" in refused("MalformedPolicyDocument", 400, iam.put_user_policy, **put, PolicyDocument=text)
+    assert iam.list_user_policies(UserName="bounded")["PolicyNames"] == []
+    for _ in range(2):
+        iam.attach_user_policy(UserName="bounded", PolicyArn=ADMINISTRATOR)
+    assert len(iam.list_attached_user_policies(UserName="bounded")["AttachedPolicies"]) == 1
+
+
+def test_what_is_not_served_says_so(iam: Any, server: RunningServer) -> None:
+    assert "does not serve yet" in refused("InvalidAction", 400, iam.create_group, GroupName="g")
+    sts = server.client("sts")
+    role = f"arn:aws:iam::{server.account}:role/r"
+    message = refused(
+        "InvalidAction", 400, sts.assume_role, RoleArn=role, RoleSessionName="job", Tags=[{"Key": "a", "Value": "b"}]
+    )
+    assert "Tags of a session" in message
+    message = refused("ValidationError", 400, sts.assume_role, RoleArn="arn:aws:s3:::a-bucket", RoleSessionName="job")
+    assert "is invalid" in message
+
+
+def test_accounts_are_made_by_the_first_one_alone(server: RunningServer) -> None:
+    organizations = server.client("organizations")
+    made = organizations.create_account(AccountName="b", Email="b@example.com")["CreateAccountStatus"]
+    assert made["State"] == "SUCCEEDED"
+    found = organizations.describe_create_account_status(CreateAccountRequestId=made["Id"])["CreateAccountStatus"]
+    assert found["AccountId"] == made["AccountId"]
+    listed = organizations.list_accounts()["Accounts"]
+    assert {server.account, made["AccountId"]} <= {account["Id"] for account in listed}
+    role = f"arn:aws:iam::{made['AccountId']}:role/OrganizationAccountAccessRole"
+    given = server.client("sts").assume_role(RoleArn=role, RoleSessionName="admin")["Credentials"]
+    theirs = server.client(
+        "organizations",
+        aws_access_key_id=given["AccessKeyId"],
+        aws_secret_access_key=given["SecretAccessKey"],
+        aws_session_token=given["SessionToken"],
+    )
+    refused("AccessDeniedException", 400, theirs.create_account, AccountName="c", Email="c@example.com")
+    refused("AccessDeniedException", 400, theirs.list_accounts)
