@@ -1,7 +1,6 @@
 """JSON payloads: text read with bounds by orjson, held against its schema by jsonschema-rs."""
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -64,7 +63,7 @@ def _value(payload: bytes, limits: Limits, loads: Callable[[bytes], Any]) -> Any
         raise PayloadTooLarge(f"Payload has {len(payload)} bytes; {limits.payload} are allowed.")
     try:
         # The fast reader makes floats of integers beyond 64 bits, and refuses some of what JSON allows: half of a pair.
-        value = _STDLIB.decode(payload.decode()) if _LONG.search(payload) else loads(payload)
+        value = _STDLIB.decode(payload.decode()) if _LONG in payload.translate(_DIGITS) else loads(payload)
     except (ValueError, RecursionError):
         value = _second_try(payload, limits)
     # Brackets open each level, so that most payloads need not be walked.
@@ -87,4 +86,5 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _STDLIB = json.JSONDecoder(parse_constant=_no_constant)
-_LONG = re.compile(rb"\d{19}")
+_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+_LONG = b"0" * 19  # digits, as many as the largest integer of 64 bits has
