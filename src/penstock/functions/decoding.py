@@ -34,6 +34,7 @@ SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
 DESERIALIZATION_ERROR = "DESERIALIZATION_ERROR"
 
 _FORMATS = ("AVRO", "JSON", "PROTOBUF")
+_ATTEMPTS = 2  # a call; who decodes tries again, and must not be away from its broker for long
 _MAX_PAYLOAD = 64 << 20  # bytes after inflation
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -79,7 +80,9 @@ class Decoder:
         self._config = config
         self._confluent: ConfluentSource | None = None
         if config.is_glue:
-            self._source: SchemaSource = source or RegistryClient(region=parse_arn(config.uri).region or None)
+            self._source: SchemaSource = source or RegistryClient(
+                region=parse_arn(config.uri).region or None, attempts=_ATTEMPTS
+            )
         else:
             self._source = _Nothing()
             self._confluent = confluent_source or ConfluentClient(config.uri, user_info=_user_info(config.login))

@@ -140,7 +140,7 @@ class KafkaPoller:
             if not self._paused and now - self._full_since > _HOLD:
                 self._pause(True)
             if self._paused:
-                self._take(self._consumer.poll(0))
+                self._take(self._consumer.poll(0.0 if self._lane.busy else _IDLE))
             elif not self._lane.busy:
                 # A lane that is full and free takes its batch in the next turn; one that waits for the registry does not.
                 time.sleep(min(_IDLE, 0.02))
@@ -276,6 +276,8 @@ class KafkaPoller:
             self._progress[name] = Progress()
             self._partitions[name] = each.partition
         consumer.incremental_assign(wanted)
+        if self._paused and wanted:
+            consumer.pause(wanted)
 
     def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""

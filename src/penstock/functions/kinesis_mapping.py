@@ -27,6 +27,7 @@ from penstock.functions.records import Progress, Record
 
 __all__ = ["KinesisMapping", "ShardReader", "lane_of", "ready_shards"]
 
+_TICK = 0.02  # seconds between two looks at several lanes
 _POLL_SECONDS = 1.0  # between two reads of a shard that has nothing
 _LIST_SECONDS = 10.0  # between two looks at the stream's shards
 _LIMIT = 1000  # records a read
@@ -127,10 +128,12 @@ class ShardReader:
             self._read()
             return
         busy = [lane for lane in self._lanes if lane.busy]
-        if len(busy) == 1 and len(self._lanes) == 1:
+        if len(busy) == len(self._lanes) == 1:
             busy[0].wait()
+        elif busy or self._stop.is_set() or any(lane.idle_for is not None for lane in self._lanes):
+            time.sleep(_TICK)
         else:
-            self._stop.wait(0.02) if not self._stop.is_set() else time.sleep(0.02)
+            self._stop.wait(min(_POLL_SECONDS, max(_TICK, self._read_at + self._pause - now)))
 
     def _begin(self, checkpoint: Checkpoint) -> str | None:
         """An iterator behind the checkpoint."""

@@ -12,6 +12,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from runs import FunctionRun, committed, fill, make_topic, read_topic
 
 from penstock.local.broker import Broker
+from penstock.local.ports import free_ports
 from penstock.serdes.kafka import GlueSerializer
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer
@@ -87,6 +88,31 @@ def test_records_are_decoded_by_their_schema_before_filters_see_them(
     assert conditions[11]["requestContext"]["condition"] == "SCHEMA_NOT_FOUND"
     payload = json.loads(conditions[10]["payload"])["records"]["fn-avro-0"][0]
     assert base64.b64decode(payload["value"]) == b"no frame"
+
+
+def test_records_wait_for_a_registry_that_does_not_answer(
+    broker: Broker, access: dict[str, Any], function: FunctionRun
+) -> None:
+    make_topic(broker, "fn-waits")
+    fill(broker, "fn-waits", [(bytes([3, 0]) + bytes(16) + b"x").decode()])
+    config = {
+        "SchemaRegistryURI": "arn:aws:glue:us-east-1:000000000000:registry/r",
+        "SchemaValidationConfigs": [{"Attribute": "VALUE"}],
+    }
+    (closed,) = free_ports(1)
+    function.environment["AWS_ENDPOINT_URL_GLUE"] = f"http://127.0.0.1:{closed}"
+    function.source(
+        **_source(
+            access,
+            "fn-waits",
+            SelfManagedKafkaEventSourceConfig={"ConsumerGroupId": "fn-waits", "SchemaRegistryConfig": config},
+        )
+    )
+    function.start()
+    eventually(lambda: function.log.read_text().count("wait for it") >= 2, "the registry is asked again")
+    assert function.stop() == 0, function.log.read_text()
+    assert committed(broker, "fn-waits", "fn-waits", 1) == [0]
+    assert function.counts()["PolledEventCount"] == 0
 
 
 def test_a_broker_that_goes_away_and_comes_back_loses_nothing(
