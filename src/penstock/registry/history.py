@@ -1,9 +1,9 @@
 """A definition held against a history: one version at a time, the latest first, and within the time of one request.
 
-An ordinary version takes one to three milliseconds of the processor to be read and compared, so that ten thousand of them
-are no attack and have to be let through. Versions made to hurt take a hundred and more, and sixty of them would keep a
-processor busy for many seconds. The budget is therefore one for all, plus what an ordinary version takes for each that is
-done.
+An ordinary version takes a few milliseconds of the processor to be read and compared, and up to two microseconds a
+character more where it is a long JSON Schema, so that thousands of them are no attack and have to be let through. Versions
+made to hurt take more. The budget is therefore one for all, plus what an ordinary version of its length takes for each that
+is done, and an end to all patience.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +21,8 @@ __all__ = ["MAX_CONFLICTS", "hold"]
 MAX_CONFLICTS = 100
 _SECONDS = 0.5  # of the processor, the compiler's included
 _SECONDS_PER_VERSION = 0.005
+_SECONDS_PER_CHARACTER = 0.000_003
+_MOST_SECONDS = 20.0
 
 
 def hold(
@@ -40,9 +42,10 @@ def hold(
     if not relevant(mode, numbers):
         return CompatibilityVerdict(mode=mode)
     conflicts: list[Conflict] = []
-    started = effort.spent()
+    started, allowed = effort.spent(), _SECONDS
     for done, version in enumerate(earlier):
-        left = _SECONDS + _SECONDS_PER_VERSION * done - (effort.spent() - started)
+        left = min(allowed, _MOST_SECONDS) - (effort.spent() - started)
+        allowed += _SECONDS_PER_VERSION + _SECONDS_PER_CHARACTER * len(version.definition)
         try:
             with effort.budget(left):
                 effort.check()
@@ -57,7 +60,10 @@ def hold(
 
 
 def _too_long(number: int, done: int, every: int, seconds: float) -> TooComplex:
-    limit = f"the limit is {_SECONDS:g} seconds of the processor and {_SECONDS_PER_VERSION * 1000:g} milliseconds a version"
+    limit = (
+        f"the limit is {_SECONDS:g} seconds of the processor, {_SECONDS_PER_VERSION * 1000:g} milliseconds a version and "
+        f"{_SECONDS_PER_CHARACTER * 1_000_000:g} a thousand characters of it, up to {_MOST_SECONDS:g} seconds"
+    )
     if every == 1:
         return TooComplex(
             f"The definition takes too long to compare with version {number}: {seconds:.2f} seconds, and {limit}.",

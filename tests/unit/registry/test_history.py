@@ -42,7 +42,7 @@ def clock(monkeypatch):
     return clock
 
 
-def history(count):
+def history(count, definition=""):
     """The versions, the latest first, each made when it is asked for."""
     for number in range(count, 0, -1):
         yield Version(
@@ -53,18 +53,27 @@ def history(count):
             data_format="AVRO",
             created=datetime(2026, 1, 1, tzinfo=UTC),
             serial=number,
-            definition="",
+            definition=definition,
             fingerprint="",
         )
 
 
-def judge(count, read, mode=CompatibilityMode.BACKWARD_ALL):
-    return hold(mode, NEW, range(1, count + 1), history(count), read=read, rules=GLUE_RULES)
+def judge(count, read, mode=CompatibilityMode.BACKWARD_ALL, *, characters=0):
+    return hold(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
 
 
 def test_ten_thousand_ordinary_versions_are_judged(clock):
     assert judge(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
     assert clock.reads == 10_000
+
+
+def test_long_ordinary_versions_are_judged_and_not_for_ever(clock):
+    assert len(judge(100, clock.reading(NEW, 0.19), characters=100_000).checked) == 100
+    assert clock.now == pytest.approx(19)
+    clock.now = 0.0
+    with pytest.raises(TooComplex, match="up to 20 seconds"):
+        judge(110, clock.reading(NEW, 0.19), characters=100_000)
+    assert clock.now < 20.2
 
 
 def test_versions_made_to_hurt_are_refused_within_a_second(clock):
@@ -74,7 +83,7 @@ def test_versions_made_to_hurt_are_refused_within_a_second(clock):
     words = str(refused.value)
     assert "all 63 versions" in words
     assert "for 4 of them, version 59 being the next" in words
-    assert "the limit is 0.5 seconds of the processor and 5 milliseconds a version" in words
+    assert "the limit is 0.5 seconds of the processor, 5 milliseconds a version and 3 a thousand characters" in words
     assert "move the checkpoint" in words
 
 
