@@ -1,5 +1,6 @@
 """What the demo asks of the server, in boto3 as a user would write it: registry, catalog, crawler, SQL."""
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class Cloud:
         return answer["VersionNumber"]
 
     def register_refused(self, definition: str) -> Refusal:
-        """Try a version that has to be refused; returns why it was, as the registry says above the difference."""
+        """Try a version that has to be refused; returns why it was, as the registry says in the difference."""
         schema: Any = {"RegistryName": REGISTRY, "SchemaName": SCHEMA}
         answer = self.glue.register_schema_version(SchemaId=schema, SchemaDefinition=definition)
         if answer["Status"] != "FAILURE":
@@ -123,8 +124,9 @@ class Cloud:
             SecondSchemaVersionNumber={"VersionNumber": answer["VersionNumber"]},
             SchemaDiffType="SYNTAX_DIFF",
         )["Diff"]
-        reasons = [line.removeprefix("#").strip() for line in diff.splitlines() if line.startswith("#")]
-        return Refusal(answer["VersionNumber"], reasons)
+        # The patch's first operation says it, in a member that tools which apply patches ignore.
+        (refused,) = json.loads(diff)[0]["penstock:refused"]
+        return Refusal(answer["VersionNumber"], refused["verdict"].splitlines())
 
     def version(self, number: int) -> SchemaVersion:
         """A version of the demo's schema, for serialising by hand."""

@@ -76,7 +76,7 @@ class RegistryService:
         self.tags = Tags(store, self.identity, limits=limits)
 
     def diff(self, key: SchemaKey, first: int | None, second: int | None) -> str:
-        """The difference of two versions (None: the latest) as a unified diff, after the verdict on refused ones."""
+        """The difference of two versions (None: the latest) as a JSON Patch, with the verdict on refused ones."""
         versions = self.versions
         return syntax_diff(self._definitions, versions.get_numbered(key, first), versions.get_numbered(key, second))
 

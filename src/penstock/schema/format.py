@@ -82,6 +82,9 @@ class SchemaFormat(Protocol):
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form over many lines, for people and for diffs."""
 
+    def document(self, schema: ParsedSchema) -> Any:
+        """The canonical form as a JSON value, for comparing member by member."""
+
 
 def fingerprint(canonical: str) -> str:
     """SHA-256 of a canonical text, in hexadecimal."""

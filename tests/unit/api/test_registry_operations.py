@@ -244,6 +244,9 @@ def test_a_refused_version_says_why_in_two_places(stored):
         SecondSchemaVersionNumber={"VersionNumber": 2},
         SchemaDiffType="SYNTAX_DIFF",
     )["Diff"]
+    assert json.loads(diff)[0] | {"penstock:refused": []} == {
+        "op": "replace", "path": "/fields/0/type", "value": "string", "penstock:refused": []
+    }  # fmt: skip
     assert "TYPE_MISMATCH at /a: the reader expects string and the writer wrote int" in diff
 
 
@@ -345,8 +348,10 @@ def test_every_operation_on_versions_serves_the_other_formats(glue, data_format)
         SchemaId=schema, FirstSchemaVersionNumber={"VersionNumber": 2}, SecondSchemaVersionNumber={"VersionNumber": 3},
         SchemaDiffType="SYNTAX_DIFF",
     )["Diff"]  # fmt: skip
-    assert "# Version 3 was refused. Incompatible under BACKWARD:" in diff
-    assert any(line.startswith("+") and "int" in line for line in diff.splitlines())
+    (refused,) = json.loads(diff)[0]["penstock:refused"]
+    assert refused["version"] == 3
+    assert refused["verdict"].startswith("Incompatible under BACKWARD:\n- reading data of version 2: ")
+    assert any("int" in str(operation.get("value")) for operation in json.loads(diff))
     told = glue.query_schema_version_metadata(SchemaVersionId=third["SchemaVersionId"])["MetadataInfoMap"]
     assert "penstock:incompatibility" in told
     glue.update_schema(SchemaId=schema, SchemaVersionNumber={"VersionNumber": 2})

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from penstock.schema.avro.canonical import canonical_text
 from penstock.schema.avro.hive import columns
@@ -52,7 +53,11 @@ class AvroFormat:
 
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form, one attribute a line."""
-        return json.dumps(json.loads(schema.canonical), indent=2, ensure_ascii=False)
+        return json.dumps(self.document(schema), indent=2, ensure_ascii=False)
+
+    def document(self, schema: ParsedSchema) -> Any:
+        """The canonical form as a JSON value."""
+        return json.loads(schema.canonical)
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
         """The fields of a record at the top; none for any other type."""

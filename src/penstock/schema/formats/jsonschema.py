@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
@@ -54,7 +55,11 @@ class JsonSchemaFormat:
 
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical form, one member a line."""
-        return json.dumps(json.loads(schema.canonical), indent=2, ensure_ascii=False)
+        return json.dumps(self.document(schema), indent=2, ensure_ascii=False)
+
+    def document(self, schema: ParsedSchema) -> Any:
+        """The canonical form as a JSON value."""
+        return json.loads(schema.canonical)
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
         """The properties of an object at the top; none for any other type."""

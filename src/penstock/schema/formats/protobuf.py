@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from typing import Any
 
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.hive import HiveColumn
@@ -63,6 +64,10 @@ class ProtobufFormat:
     def pretty(self, schema: ParsedSchema) -> str:
         """The canonical text, which is one statement a line."""
         return schema.canonical
+
+    def document(self, schema: ParsedSchema) -> Any:
+        """The lines of the canonical text: Protobuf's JSON of a descriptor would leave custom options out."""
+        return schema.canonical.splitlines()
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
         """The fields of the first message; none where there is no message."""

@@ -1,0 +1,104 @@
+"""The difference of two JSON values as a JSON Patch (RFC 6902), in a time that grows with their size alone.
+
+Array elements are matched by their ``name``, where they are objects that have one, and by their whole value otherwise.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock.schema.json_text import write_json
+
+__all__ = ["json_patch"]
+
+_Path = tuple[str | int, ...]
+
+
+def json_patch(old: Any, new: Any) -> list[dict[str, Any]]:
+    """The operations (``op``, ``path``, ``value``) that make ``new`` of ``old``, to be applied in their order."""
+    return list(_changes(old, new, ()))
+
+
+def _changes(old: Any, new: Any, path: _Path) -> Iterator[dict[str, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from _of_objects(old, new, path)
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _of_arrays(old, new, path)
+    elif type(old) is not type(new) or old != new:
+        yield _operation("replace", path, new)
+
+
+def _of_objects(old: Mapping[str, Any], new: Mapping[str, Any], path: _Path) -> Iterator[dict[str, Any]]:
+    for name in old:
+        if name in new:
+            yield from _changes(old[name], new[name], (*path, name))
+        else:
+            yield _operation("remove", (*path, name))
+    for name in new:
+        if name not in old:
+            yield _operation("add", (*path, name), new[name])
+
+
+def _of_arrays(old: Sequence[Any], new: Sequence[Any], path: _Path) -> Iterator[dict[str, Any]]:
+    """From the end to the start, so that the positions of what is still to come stay those of ``old``."""
+    after_old, after_new = len(old), len(new)
+    for at_old, at_new in [*reversed(_kept(old, new)), (-1, -1)]:
+        gap_old, gap_new = old[at_old + 1 : after_old], new[at_new + 1 : after_new]
+        both = min(len(gap_old), len(gap_new))
+        for position in range(after_old - 1, at_old + both, -1):
+            yield _operation("remove", (*path, position))
+        for value in reversed(gap_new[both:]):
+            yield _operation("add", (*path, at_old + 1 + both), value)
+        for offset in range(both - 1, -1, -1):
+            place = (*path, at_old + 1 + offset)
+            if _name(gap_old[offset]) is None and _name(gap_new[offset]) is None:
+                yield from _changes(gap_old[offset], gap_new[offset], place)
+            else:
+                yield _operation("replace", place, gap_new[offset])
+        if at_old >= 0:
+            yield from _changes(old[at_old], new[at_new], (*path, at_old))
+        after_old, after_new = at_old, at_new
+
+
+def _kept(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[int, int]]:
+    """Positions of the same elements in both, ascending in both: the longest such row."""
+    places = {key: position for position, key in enumerate(_keys(new))}
+    pairs = [(position, places[key]) for position, key in enumerate(_keys(old)) if key in places]
+    ends: list[int] = []  # of the best row of each length, where in the new array it ends
+    chosen: list[int] = []  # the same as positions in pairs
+    before: list[int] = []
+    for position, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        before.append(chosen[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(place)
+            chosen.append(position)
+        else:
+            ends[length], chosen[length] = place, position
+    row: list[tuple[int, int]] = []
+    position = chosen[-1] if chosen else -1
+    while position >= 0:
+        row.append(pairs[position])
+        position = before[position]
+    return row[::-1]
+
+
+def _keys(values: Sequence[Any]) -> Iterator[tuple[object, int]]:
+    """What each element is matched by; equal ones are told apart by how many came before."""
+    seen: Counter[object] = Counter()
+    for value in values:
+        name = _name(value)
+        key: object = ("name", name) if name is not None else write_json(value)
+        seen[key] += 1
+        yield key, seen[key]
+
+
+def _name(value: Any) -> str | None:
+    name = value.get("name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _operation(op: str, path: _Path, *value: Any) -> dict[str, Any]:
+    text = "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    return {"op": op, "path": text, **({"value": value[0]} if value else {})}
