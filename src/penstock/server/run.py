@@ -20,6 +20,8 @@ from penstock.settings.server import ServerSettings
 __all__ = ["serve"]
 
 _BACKLOG = 2048
+# Longer than AWS's clients keep an idle connection (60 s in the Java SDK): they close it, not the server under a request.
+_IDLE_SECONDS = 75
 _GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
 _CLOSE_SECONDS = 10  # for crawls and statements to stop after that
 
@@ -66,6 +68,7 @@ def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
         ws="none",
         server_header=False,
         lifespan="on",
+        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     uvicorn.Server(config).run(sockets=[listener])
