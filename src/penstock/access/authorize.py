@@ -17,15 +17,20 @@ from penstock.access.sessions import UNRECOGNIZED
 __all__ = ["Authorizer", "Grants", "denial"]
 
 _MAX_KEPT = 10_000
+_MAX_DECIDED = 1_000  # answers a caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """The policies that are about a caller; ``session`` None where nothing bounds them."""
+    """The policies that are about a caller; ``session`` None where nothing bounds them.
+
+    ``decided`` are answers on action, resource and owner, kept where all of the policies are constant; None where not.
+    """
 
     identity: Sequence[Policy] = ()
     session: Sequence[Policy] | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    decided: dict[tuple[str, str, str], Decision] | None = None
 
 
 _ROOT = Grants()
@@ -88,8 +93,13 @@ class Authorizer:
         service's condition keys. Reads the store unless :meth:`fresh`.
         """
         grants = self.fetch(caller)
+        # What the policies of the resource say may hang on more.
+        kept = grants.decided if policy is None and not must_grant else None
+        decision = kept.get((action, resource, owner)) if kept is not None else None
+        if decision is not None:
+            return decision
         facts = RequestFacts(caller, origin, resource_account=owner, tags=grants.tags, extra=extra)
-        return decide(
+        decision = decide(
             Question(caller=caller, action=action, resource=resource, facts=facts),
             grants.identity,
             session=grants.session,
@@ -97,6 +107,9 @@ class Authorizer:
             own_account=owner == caller.account,
             must_grant=must_grant,
         )
+        if kept is not None and len(kept) < _MAX_DECIDED:
+            kept[action, resource, owner] = decision
+        return decision
 
     def _load(self, caller: Caller) -> Grants:
         session = caller.session
@@ -105,7 +118,9 @@ class Authorizer:
         bounds: Sequence[Policy] | None = None
         if session is not None and session.narrowed:
             bounds = _parsed([*session.policies, *self._managed(session.policy_arns)])
-        return Grants(identity=_parsed(texts), session=bounds, tags=holder.tags)
+        identity = _parsed(texts)
+        constant = all(policy.constant for policy in (*identity, *(bounds or ())))
+        return Grants(identity=identity, session=bounds, tags=holder.tags, decided={} if constant else None)
 
     def _holder(self, caller: Caller) -> Holder:
         kind, name = EntityKind.ROLE, caller.role_name

@@ -30,6 +30,11 @@ class Glob:
         self._pieces = _split(text) if variables and "${" in text else None
         self._ready = compile_with(text) if self._pieces is None else None
 
+    @property
+    def constant(self) -> bool:
+        """Whether it means the same in every request."""
+        return self._pieces is None
+
     def matches(self, value: str, lookup: Lookup) -> bool:
         """Whether the whole of ``value`` fits; a variable that ``lookup`` does not know makes it fit nothing."""
         pattern = self._ready

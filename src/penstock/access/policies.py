@@ -51,9 +51,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A whole policy."""
+    """A whole policy; a ``constant`` one says the same whatever is known of a request beside action and resource."""
 
     statements: Sequence[Statement]
+    constant: bool = False
 
 
 def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES) -> Policy:
@@ -80,7 +81,7 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES) -> Pol
     sids = [each["Sid"] for each in statements if each.get("Sid")]
     if len(sids) != len(set(sids)):
         raise MalformedPolicy("Statement", "has the same Sid twice")
-    return Policy(statements=tuple(read))
+    return Policy(statements=tuple(read), constant=all(map(_constant, read)))
 
 
 @lru_cache(maxsize=4096)
@@ -145,6 +146,10 @@ class _Reader:
     def _principals(self, place: str, members: Mapping[str, Any]) -> PrincipalElement:
         chosen = _one_of(place, members, "Principal")
         return parse_principal(f"{place}.{chosen}", members[chosen], excluded=chosen != "Principal")
+
+
+def _constant(statement: Statement) -> bool:
+    return not statement.conditions and all(glob.constant for glob in (*statement.actions, *(statement.resources or ())))
 
 
 def _json(text: str) -> Any:

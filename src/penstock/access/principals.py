@@ -87,6 +87,10 @@ class Caller:
     """
     session: SessionFacts | None = None
 
+    def __hash__(self) -> int:
+        # Asked with every request: the whole of a session would cost more than the decision.
+        return hash(self.principal)
+
     @property
     def is_root(self) -> bool:
         """Whether it is the account's root, who may do all in its own account."""

@@ -84,7 +84,7 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
     A table that refers to a schema gives back its columns, and a schema whose tags declare what its definitions build on
     gives that back within its own: who says so has to be one who may read it.
     """
-    if service != "glue":
+    if service != "glue" or not operation.startswith(_WRITING):
         return ()
     needed = [_version(reference, place) for reference in _schema_references(request)]
     member = _DECLARING.get(operation)
@@ -104,6 +104,8 @@ def _schema_references(value: Any) -> Sequence[Request]:
     return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
 
 
+# What takes a table, a partition or tags.
+_WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 
 

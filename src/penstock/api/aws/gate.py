@@ -1,5 +1,6 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -24,6 +25,8 @@ __all__ = ["PolicyGate", "Realm", "Realms", "Warden"]
 
 # Their operations work on the caller's own account, out of one store.
 _SHARED = frozenset({"iam", "organizations", "sts"})
+_KEPT_SECONDS = 5.0
+_MAX_KEPT = 10_000
 
 
 class Realm(Protocol):
@@ -104,6 +107,7 @@ class PolicyGate:
         self._store = store
         self._region = region
         self._first = realms.first.account
+        self._places: dict[str, _Lookup] = {}
 
     def admit(
         self, endpoint: Endpointed, request: Mapping[str, Any], context: RequestContext
@@ -147,35 +151,50 @@ class PolicyGate:
         if service == "iam" and caller.session is not None and caller.session.role is None:
             raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         origin = origin_of(context)
-        place = Place(self._region, owner, _Lookup(owner, realm, self._store), user=caller.user_name)
+        place = Place(self._region, owner, self._lookup(owner, realm), user=caller.user_name)
         resources = resources_of(service, operation, request, place)
         extra = {"iam:policyarn": request["PolicyArn"]} if service == "iam" and "PolicyArn" in request else None
         self._warden.check(caller, f"{service}:{operation}", resources, origin, owner=owner, realm=realm, extra=extra)
         for action, needed in also_needed(service, operation, request, place):
             self._warden.check(caller, action, needed, origin, owner=owner, realm=realm)
 
+    def _lookup(self, account: str, realm: Realm | None) -> "_Lookup":
+        known = self._places.get(account)
+        if known is None or known.realm is not realm:
+            known = _Lookup(account, realm, self._store)
+            if realm is not None:
+                self._places[account] = known
+        return known
+
 
 class _Lookup:
-    """What is stored in one account, for the ARNs of a request."""
+    """What is stored in one account, for the ARNs of requests; which schema a version is of is kept for 5 seconds."""
 
     def __init__(self, account: str, realm: Realm | None, store: AccessStore) -> None:
         self._account = account
-        self._realm = realm
+        self.realm = realm
         self._store = store
+        self._schemas: dict[str, SchemaKey] = {}
+        self._until = 0.0
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
-        if self._realm is None:
-            return None
+        now = time.monotonic()
+        if now >= self._until or len(self._schemas) > _MAX_KEPT:
+            self._schemas, self._until = {}, now + _KEPT_SECONDS
+        known = self._schemas.get(version_id)
+        if known is not None or self.realm is None:
+            return known
         try:
-            return self._realm.schemas.versions.get(version_id).key
+            known = self._schemas[version_id] = self.realm.schemas.versions.get(version_id).key
         except NotFound:
             return None
+        return known
 
     def secret_arn(self, secret_id: str) -> str | None:
-        if self._realm is None:
+        if self.realm is None:
             return None
         try:
-            return self._realm.secrets.describe(self._account, secret_id).arn
+            return self.realm.secrets.describe(self._account, secret_id).arn
         except NotFound:
             return None
 
