@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import boto3
 import pytest
+from botocore.config import Config
 
 from penstock.testing.server import RunningServer, running_server
 
 SENSOR = {"type": "record", "name": "Sensor", "fields": [{"name": "deviceId", "type": "string"}]}
 EXTERNAL_ID = "pipeline-42"
+# One for all clients: each reads AWS's models anew otherwise, which takes longer than a test.
+SESSION: Any = boto3.session.Session()
+WITHOUT_RETRIES = Config(retries={"total_max_attempts": 1})
 
 
 def policy(*statements: dict[str, Any]) -> str:
@@ -29,15 +34,15 @@ class Identity:
     credentials: dict[str, Any]
 
     def client(self, service: str, **overrides: Any) -> Any:
-        return self.server.client(
-            service,
-            **{
-                "aws_access_key_id": self.credentials["AccessKeyId"],
-                "aws_secret_access_key": self.credentials["SecretAccessKey"],
-                "aws_session_token": self.credentials.get("SessionToken"),
-            }
-            | overrides,
-        )
+        options = {
+            "aws_access_key_id": self.credentials["AccessKeyId"],
+            "aws_secret_access_key": self.credentials["SecretAccessKey"],
+            "aws_session_token": self.credentials.get("SessionToken"),
+            "endpoint_url": self.server.endpoint_url,
+            "region_name": self.server.region,
+            "config": WITHOUT_RETRIES,
+        }
+        return SESSION.client(service, **(options | overrides))
 
     def assume(self, role_arn: str, **more: Any) -> "Identity":
         wanted = {"RoleArn": role_arn, "RoleSessionName": "consumer-function", **more}
