@@ -7,8 +7,10 @@ is not asked for what is known already, and where "the latest version" has gone 
 import json
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -65,7 +67,8 @@ class RegisteredWriter:
     neither, a Protobuf message is written with its own class's definition, and everything else with the schema's latest
     AVAILABLE version, asked for again after ``timeToLiveMillis``. ``message`` names the Protobuf type of mappings, by
     default the definition's first. ``source`` replaces the client that is otherwise made from region and endpoint.
-    ``settings`` are fields of :class:`SerdeConfig`; ``sleep``, ``clock`` and ``jitter`` (from 0 to 1) are for tests.
+    ``settings`` are fields of :class:`SerdeConfig`; ``patience`` is how many seconds a value waits for a
+    newer version than the one that is known; ``sleep``, ``clock`` and ``jitter`` (from 0 to 1) are for tests.
     """
 
     __slots__ = (
@@ -76,8 +79,10 @@ class RegisteredWriter:
         "_entries",
         "_jitter",
         "_message",
+        "_patience",
         "_pinned",
         "_ready",
+        "_renewals",
         "_seconds",
         "_sleep",
         "_source",
@@ -95,6 +100,7 @@ class RegisteredWriter:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
+        patience: float = 2.0,
         **settings: Any,
     ) -> None:
         if schema is not None and version_id is not None:
@@ -113,6 +119,8 @@ class RegisteredWriter:
             self._config.cache_size, seconds=self._seconds, clock=clock
         )
         self._stale: dict[tuple[Any, ...], Ready] = {}
+        self._renewals: dict[tuple[Any, ...], Future[Ready]] = {}
+        self._patience = patience
         # What the last call used, so that one topic's values skip the cache and its lock.
         self._ready: Ready | None = None
         self._sleep, self._clock, self._jitter = sleep, clock, jitter
@@ -175,18 +183,35 @@ class RegisteredWriter:
             definition = definition_text(given) if given is not None else None
         key = (topic, is_key, definition)
         stale = self._stale.get(key)
-        if stale is not None and self._clock() < stale.expires:
-            ready = stale
+
+        def make() -> Ready:
+            return self._entries.get(key, lambda: self._make(topic, is_key, name, definition))
+
+        if stale is None:
+            ready = make()
+            self._keep(key, ready)
         else:
-            try:
-                ready = self._entries.get(key, lambda: self._make(topic, is_key, name, definition))
-            except (EnvironmentProblem, LimitExceeded) as error:
-                if stale is None:
-                    raise
-                ready = self._postponed(stale, error)
-            else:
-                self._keep(key, ready)
+            ready = stale if self._clock() < stale.expires else self._renewed(key, stale, make)
         self._ready = ready
+        return ready
+
+    def _renewed(self, key: tuple[Any, ...], stale: Ready, make: Callable[[], Ready]) -> Ready:
+        """What ``key`` is written with now; the stale version where the registry fails, or takes longer than is waited."""
+        renewal = self._renewals.get(key)
+        if renewal is None:
+            renewal = self._renewals[key] = _in_background(make)
+        try:
+            ready = renewal.result(self._patience)
+        except TimeoutError:
+            return self._postponed(stale, f"the registry gave no answer within {self._patience:g} s")
+        except (EnvironmentProblem, LimitExceeded) as error:
+            self._renewals.pop(key, None)
+            return self._postponed(stale, error)
+        except BaseException:
+            self._renewals.pop(key, None)
+            raise
+        self._renewals.pop(key, None)
+        self._keep(key, ready)
         return ready
 
     def _keep(self, key: tuple[Any, ...], ready: Ready) -> None:
@@ -199,7 +224,7 @@ class RegisteredWriter:
             self._stale.pop(next(iter(self._stale)), None)
         self._stale[key] = ready
 
-    def _postponed(self, stale: Ready, error: Exception) -> Ready:
+    def _postponed(self, stale: Ready, error: object) -> Ready:
         """The version that was the latest before the registry failed, for some time that grows with each failure."""
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(stale.tries, 10)) * (0.5 + self._jitter() / 2)
         stale.tries, stale.expires = stale.tries + 1, self._clock() + pause
@@ -255,6 +280,20 @@ class RegisteredWriter:
             metadata={**({TRANSPORT_KEY: topic} if topic else {}), **config.metadata},
         )
         return perform(wanted, self._source, auto_register=config.auto_register, sleep=self._sleep)
+
+
+def _in_background(make: Callable[[], Ready]) -> "Future[Ready]":
+    """``make`` in a thread of its own that does not hold up the end of the process."""
+    future: Future[Ready] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(make())
+        except BaseException as error:  # noqa: BLE001 -- handed to whoever waits
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="penstock-serdes-renewal", daemon=True).start()
+    return future
 
 
 class _OfMessages:

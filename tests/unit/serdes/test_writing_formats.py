@@ -265,6 +265,42 @@ def test_the_latest_version_goes_on_serving_while_the_registry_does_not(error: E
     assert message[2:18] == newer.id.bytes
 
 
+class Slow(FakeRegistry):
+    """A registry that answers only once it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may = threading.Event()
+        self.may.set()
+
+    def latest(self, registry: str, schema: str) -> Any:
+        assert self.may.wait(60)
+        return super().latest(registry, schema)
+
+
+def test_the_latest_version_goes_on_serving_while_the_registry_is_slow() -> None:
+    now, registry = [0.0], Slow()
+    registry.add('"int"', schema="flights")
+    properties = {"registry.name": "r", "timeToLiveMillis": "60000"}
+    write = GlueSerializer(properties, source=registry, clock=lambda: now[0], jitter=lambda: 1.0, patience=0.0)
+    first = GlueSerializer(properties, source=registry)(1, VALUE)
+    assert write(1, VALUE) == first
+    newer = registry.add('["null", "int"]', schema="flights")
+    registry.may.clear()
+    now[0] = 61.0
+    assert write(1, VALUE) == first
+    now[0] = 63.0
+    assert write(1, VALUE) == first
+    registry.may.set()
+    write._patience = 60.0
+    now[0] = 70.0
+    message = write(1, VALUE)
+    assert message is not None
+    assert message[2:18] == newer.id.bytes
+    # One question for all that waited, beside the two of the beginning.
+    assert registry.calls.count("latest") == 3
+
+
 def test_the_first_lookup_fails_where_the_registry_does() -> None:
     registry = Failing()
     registry.error = EnvironmentProblem("down")
