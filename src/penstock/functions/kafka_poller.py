@@ -187,7 +187,7 @@ class KafkaPoller:
             name = partition_name(self._topic, message.partition() or 0)
             progress = self._progress.get(name)
             if progress is None:
-                # Read before the partition left.
+                # Of a partition that has left meanwhile.
                 self._inbox.popleft()
                 continue
             if message.error() is not None:
@@ -343,6 +343,8 @@ class KafkaPoller:
         consumer.incremental_unassign(partitions)
 
     def _let_go(self, partitions: list[TopicPartition]) -> None:
+        gone = {each.partition for each in partitions}
+        self._inbox = deque(message for message in self._inbox if message.partition() not in gone)
         self._lane.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
 
     def _forget(self, partitions: list[TopicPartition]) -> None:

@@ -145,6 +145,22 @@ def test_at_timestamp_begins_at_the_first_record_of_that_time(
     assert function.done()[-2:] == ["b", "c"]
 
 
+def test_latest_begins_when_the_mapping_does_and_goes_on_from_there(
+    broker: Broker, access: dict[str, Any], function: FunctionRun
+) -> None:
+    make_topic(broker, "fn-latest")
+    fill(broker, "fn-latest", [f"old {number}" for number in range(5)])
+    config = {"ConsumerGroupId": "fn-latest"}
+    function.source(**_source(access, "fn-latest", StartingPosition="LATEST", SelfManagedKafkaEventSourceConfig=config))
+    function.start()
+    eventually(lambda: committed(broker, "fn-latest", "fn-latest", 1) == [5], "the start is committed")
+    assert function.stop() == 0
+    fill(broker, "fn-latest", ["new 1", "new 2"])
+    function.start("--once")
+    assert function.wait() == 0, function.log.read_text()
+    assert function.done() == ["new 1", "new 2"]
+
+
 def _refused(function: FunctionRun) -> tuple[int, str]:
     function.start("--once")
     return function.wait(), function.log.read_text()

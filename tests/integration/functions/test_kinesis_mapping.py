@@ -82,7 +82,9 @@ def test_children_of_a_split_shard_come_after_it(kinesis: KinesisStandIn, stream
 def test_latest_begins_when_the_mapping_does(kinesis: KinesisStandIn, streaming: FunctionRun) -> None:
     kinesis.create_stream("fn-latest", shards=1)
     _put(kinesis, "fn-latest", ["old"])
-    time.sleep(0.1)  # arrivals are told apart by their time
+    (old,) = kinesis.records("fn-latest")
+    arrived = old["ApproximateArrivalTimestamp"].timestamp()
+    eventually(lambda: time.time() > arrived + 0.01, "arrivals are told apart by their time")
     streaming.source(**_source("fn-latest", StartingPosition="LATEST"))
     streaming.start()
     state = streaming.folder / "state"
