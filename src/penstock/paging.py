@@ -9,11 +9,21 @@ from typing import Generic, TypeVar
 
 from penstock.errors import InvalidInput
 
-__all__ = ["Page", "decode_token", "encode_token", "page"]
+__all__ = ["InvalidToken", "Page", "decode_token", "encode_token", "page"]
 
 T = TypeVar("T")
 K = TypeVar("K", str, int)
 _MAX_TOKEN = 16_384
+
+
+class InvalidToken(InvalidInput):
+    """A token that is another listing's, or none of ours."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The NextToken is not one that this listing gave.",
+            remedy="Start again without a token, with the same arguments.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +46,7 @@ def page(
     """One page of ``listing`` (its name and arguments).
 
     ``read(after, count)`` gives up to ``count`` rows behind the key ``after`` (None: from the start); ``key`` is a row's, of
-    type ``kind``. Raises :class:`InvalidInput` as :func:`decode_token` does.
+    type ``kind``. Raises :class:`InvalidToken` as :func:`decode_token` does.
     """
     rows = read(decode_token(listing, token, kind), size + 1)
     shown = rows[:size]
@@ -49,7 +59,7 @@ def encode_token(listing: str, key: str | int) -> str:
 
 
 def decode_token(listing: str, token: str | None, kind: type[K]) -> K | None:
-    """The key in ``token``, None for no token; :class:`InvalidInput` where it is another listing's or none of ours."""
+    """The key in ``token``, None for no token; :class:`InvalidToken` where it is another listing's or none of ours."""
     if not token:
         return None
     try:
@@ -59,9 +69,6 @@ def decode_token(listing: str, token: str | None, kind: type[K]) -> K | None:
         if found != listing or type(key) is not kind:
             raise ValueError
     except (ValueError, TypeError, binascii.Error, RecursionError):
-        raise InvalidInput(
-            "The NextToken is not one that this listing gave.",
-            remedy="Start again without a token, with the same arguments.",
-        ) from None
+        raise InvalidToken from None
     result: K = key
     return result

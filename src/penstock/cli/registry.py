@@ -16,9 +16,9 @@ from penstock.errors import InvalidInput
 __all__ = ["command"]
 
 
-@click.group("registry", short_help="Move the registry's contents in and out.")
+@click.group("registry", short_help="Move the registry's contents in and out; show who changed it.")
 def command() -> None:
-    """Move the registry's contents in and out."""
+    """Move the registry's contents in and out; show who changed it."""
 
 
 @command.command("export")
@@ -38,7 +38,7 @@ def export_command(file: Path, registry: str | None, from_glue: bool, home: Path
 
 
 @command.command("audit")
-@click.option("--resource", metavar="RESOURCE", help="Changes of registry/NAME or schema/REGISTRY/NAME alone.")
+@click.option("--resource", metavar="RESOURCE", help="Changes of registry/NAME, schema/REGISTRY/NAME or version/ID alone.")
 @click.option("--count", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @store_options

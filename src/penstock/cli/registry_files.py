@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,13 +14,15 @@ from rich.console import Console
 from penstock.cli.differences import raise_differences
 from penstock.cli.stores import opened_store
 from penstock.client.glue_export import glue_records
-from penstock.errors import AlreadyExists, EnvironmentProblem
+from penstock.errors import AlreadyExists, EnvironmentProblem, InvalidInput
 from penstock.registry.service import RegistryService
 from penstock.registry.transfer import TransferReport, compared, exported, import_lines, import_records, written
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry import SqlRegistryStore
 
 __all__ = ["export_glue", "export_store", "import_file", "import_glue", "show_audit"]
+
+_RESOURCE = re.compile(r"registry/[^/]+|schema/[^/]+/[^/]+|version/[^/]+|arn:.+|catalog")
 
 
 def export_store(file: Path, registry: str | None, home: Path | None, store_url: str | None) -> None:
@@ -84,7 +87,12 @@ def _tell(report: TransferReport, *, as_json: bool) -> None:
 
 
 def show_audit(home: Path | None, store_url: str | None, *, resource: str | None, count: int, as_json: bool) -> None:
-    """Print the newest changes."""
+    """Print the newest changes; :class:`InvalidInput` for a ``resource`` that no entry can have."""
+    if resource is not None and not _RESOURCE.fullmatch(resource):
+        raise InvalidInput(
+            f"'{resource}' is not how the record names a resource.",
+            remedy="Write registry/NAME, schema/REGISTRY/NAME, version/ID or an ARN of IAM.",
+        )
     with opened_store(home, store_url) as database:
         migrate(database)
         page = RegistryService(SqlRegistryStore(database)).audit.list(resource=resource, size=count)

@@ -7,12 +7,20 @@ The first line is :data:`HEADER`, the last one counts what came between, so that
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from penstock.errors import DataProblem, InvalidInput
-from penstock.registry.errors import MetadataExists, MissingReference, RegistryExists, SchemaExists, SerialTaken
+from penstock.registry.errors import (
+    MetadataExists,
+    MissingReference,
+    RegistryExists,
+    RegistryNotFound,
+    SchemaExists,
+    SerialTaken,
+)
 from penstock.registry.identity import canonical_contract, fingerprint_with, registry_resource, schema_resource
 from penstock.registry.model import (
     GLOBAL_SCOPE,
@@ -59,9 +67,14 @@ def written(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict[str, Any]]:
-    """Records of all registries, or of one. Writers may go on: each record is as it was when it was read."""
+    """Records of all registries, or of one. Writers may go on: each record is as it was when it was read.
+
+    :class:`~penstock.registry.errors.RegistryNotFound` where there is no ``registry``.
+    """
     if registry is None:
         yield from _policy(store, GLOBAL_SCOPE)
+    elif store.get_registry(registry) is None:
+        raise RegistryNotFound(registry)
     after: str | None = None
     while registries := store.list_registries(after, _PAGE):
         for item in registries:
@@ -261,23 +274,17 @@ class _Import:
             updated=_time(record["updated"]),
         )
         if self._store.get_registry(registry.name) is None:
-            try:
+            with suppress(RegistryExists):
                 self._store.add_registry(registry, record["tags"], limit=RegistryLimits().registries)
-            except RegistryExists:
                 return
+        self._report.differences.extend(_registry_differences(self._store, record))
 
     def _take_schema(self, record: Mapping[str, Any]) -> None:
         schema = _read_schema(record)
         try:
             self._store.add_schema(schema, None, record["tags"])
         except SchemaExists:
-            stored = self._service.schemas.get(schema.key)
-            if (stored.data_format, stored.compatibility) != (schema.data_format, schema.compatibility):
-                self._report.differences.append(
-                    f"Schema {schema.key.name} in registry {schema.key.registry} is {stored.data_format} "
-                    f"{stored.compatibility or 'inherited'} here, {schema.data_format} "
-                    f"{schema.compatibility or 'inherited'} in the export."
-                )
+            self._report.differences.extend(_schema_differences(self._store, record))
 
     def _add(self, version: Version, metadata: list[Metadata]) -> None:
         try:
@@ -344,33 +351,18 @@ class _Comparison:
                 self._version(record)
             else:
                 self._end_of_schema()
-                self._registry(record) if record["kind"] == "registry" else self._schema(record)
+                if record["kind"] == "schema":
+                    self._schema(record)
+                else:
+                    self._report.differences.extend(_registry_differences(self._store, record))
         self._end_of_schema()
         return self._report
 
-    def _registry(self, record: Mapping[str, Any]) -> None:
-        name = record["name"]
-        stored = self._store.get_registry(name)
-        if stored is None:
-            self._say(f"Registry {name} is not here.")
-        elif (stored.description, self._store.get_tags(registry_resource(name))) != (record["description"], record["tags"]):
-            self._say(f"Registry {name} has another description or other tags here.")
-
     def _schema(self, record: Mapping[str, Any]) -> None:
-        wanted = _read_schema(record)
-        name = f"Schema {wanted.key.name} in registry {wanted.key.registry}"
-        stored = self._store.get_schema(wanted.key)
-        if stored is None:
-            self._say(f"{name} is not here.")
-            return
-        for what in ("data_format", "compatibility", "checkpoint", "description"):
-            here, there = getattr(stored, what), getattr(wanted, what)
-            if here != there:
-                self._say(f"{name} has {what.replace('_', ' ')} {here or 'none'} here, {there or 'none'} in the source.")
-        if self._store.get_tags(schema_resource(wanted.key)) != record["tags"]:
-            self._say(f"{name} has other tags here.")
+        self._report.differences.extend(_schema_differences(self._store, record))
+        key = _read_schema(record).key
         after: int | None = None
-        while heads := self._store.list_versions(wanted.key, after, _PAGE, deleted=True):
+        while heads := self._store.list_versions(key, after, _PAGE, deleted=True):
             self._unseen.update((head.id, head) for head in heads)
             after = heads[-1].number
 
@@ -398,6 +390,30 @@ class _Comparison:
 
     def _say(self, difference: str) -> None:
         self._report.differences.append(difference)
+
+
+def _registry_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iterator[str]:
+    name = record["name"]
+    stored = store.get_registry(name)
+    if stored is None:
+        yield f"Registry {name} is not here."
+    elif (stored.description, store.get_tags(registry_resource(name))) != (record["description"], record["tags"]):
+        yield f"Registry {name} has another description or other tags here."
+
+
+def _schema_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iterator[str]:
+    wanted = _read_schema(record)
+    name = f"Schema {wanted.key.name} in registry {wanted.key.registry}"
+    stored = store.get_schema(wanted.key)
+    if stored is None:
+        yield f"{name} is not here."
+        return
+    for what in ("data_format", "compatibility", "checkpoint", "description"):
+        here, there = getattr(stored, what), getattr(wanted, what)
+        if here != there:
+            yield f"{name} has {what.replace('_', ' ')} {here or 'none'} here, {there or 'none'} in the source."
+    if store.get_tags(schema_resource(wanted.key)) != record["tags"]:
+        yield f"{name} has other tags here."
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:

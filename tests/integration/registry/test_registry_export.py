@@ -159,6 +159,9 @@ def test_who_changed_what_is_shown(server: RunningServer) -> None:
     assert newest["client"] == "127.0.0.1"
     assert newest["outcome"].startswith("version 3 AVAILABLE, id ")
     assert "CreateRegistry" in run("registry", "audit", "--home", server.home).output
+    for name in ("r/s", "schema/s", "registry/"):
+        with pytest.raises(InvalidInput, match="is not how the record names a resource"):
+            run("registry", "audit", "--home", server.home, "--resource", name)
     wanted = [{"AttributeKey": "ResourceName", "AttributeValue": "schema/r/s"}]
     event = server.client("cloudtrail").lookup_events(LookupAttributes=wanted)["Events"][0]
     assert (event["EventName"], event["Username"]) == ("RegisterSchemaVersion", "root")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.api.aws.cloudtrail import operations
+from penstock.api.aws.cloudtrail import InvalidNextToken, operations
 from penstock.api.aws.operations import RequestContext
 from penstock.errors import InvalidInput
 from penstock.registry import audit
@@ -109,7 +109,7 @@ def test_pages_follow_one_another(lookup):
         if token is None:
             break
     assert everything == names(lookup())
-    with pytest.raises(InvalidInput, match="NextToken is not one that this listing gave"):
+    with pytest.raises(InvalidNextToken, match="NextToken is not one that this listing gave"):
         lookup(MaxResults=4, NextToken=lookup(MaxResults=4)["NextToken"], LookupAttributes=by("Username", "bo"))
 
 

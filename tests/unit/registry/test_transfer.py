@@ -6,6 +6,7 @@ import pytest
 from test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 from penstock.errors import DataProblem
+from penstock.registry.errors import RegistryNotFound
 from penstock.registry.model import Policy, SchemaKey
 from penstock.registry.service import RegistryService
 from penstock.registry.transfer import compared, exported, import_lines, import_records, written
@@ -79,6 +80,8 @@ def test_one_registry_alone(source, target):
     assert [item["kind"] for item in records] == ["header", "registry", "end"]
     assert import_lines(*target, lines_of(source[0], "r")).added == 7
     assert target[1].policies.get("") is None
+    with pytest.raises(RegistryNotFound, match="RegistryName: emtpy"):
+        lines_of(source[0], "emtpy")
 
 
 def test_an_import_that_was_cut_says_so_and_goes_on(source, target):
@@ -99,7 +102,10 @@ def test_what_the_store_has_otherwise_is_said_and_stays(source, target):
     service.policies.put(Policy(scope="", compatibility=CompatibilityMode.NONE))
     differences = "\n".join(import_lines(*target, lines_of(source[0])).differences)
     assert "The policy of scope ''" in differences
-    assert "is AVRO NONE here, AVRO BACKWARD in the export" in differences
+    assert "Registry r has another description or other tags here." in differences
+    assert "Schema s in registry r has compatibility NONE here, BACKWARD in the source." in differences
+    assert "Schema s in registry r has checkpoint 1 here, 3 in the source." in differences
+    assert "Schema s in registry r has other tags here." in differences
     assert "Version 1 of schema s in registry r: another schema has this number here" in differences
     assert service.versions.get_numbered(KEY, 1).definition == record(z="int")
 

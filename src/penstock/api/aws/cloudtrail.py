@@ -9,6 +9,7 @@ from uuid import UUID
 
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.errors import InvalidInput
+from penstock.paging import InvalidToken
 from penstock.registry.audit import AuditEntry, AuditLog
 
 __all__ = ["operations"]
@@ -41,6 +42,12 @@ class InvalidLookupAttributes(InvalidInput):
     aws_code = "InvalidLookupAttributesException"
 
 
+class InvalidNextToken(InvalidToken):
+    """A token that no page of the same search gave, by CloudTrail's own name."""
+
+    aws_code = "InvalidNextTokenException"
+
+
 def operations(log: AuditLog) -> OperationSet:
     """LookupEvents, answered from ``log``."""
 
@@ -49,14 +56,17 @@ def operations(log: AuditLog) -> OperationSet:
         if since is not None and until is not None and until < since:
             raise InvalidTimeRange("EndTime lies before StartTime.", remedy="Exchange the two.")
         attribute = _attribute(request.get("LookupAttributes", ()))
-        found = log.search(
-            lambda entry: (until is None or entry.time <= until) and _matches(entry, attribute),
-            listing=_listing(request),
-            resource=_resource(attribute[1]) if attribute is not None and attribute[0] == "ResourceName" else None,
-            since=since,
-            token=request.get("NextToken"),
-            size=request.get("MaxResults", _PAGE),
-        )
+        try:
+            found = log.search(
+                lambda entry: (until is None or entry.time <= until) and _matches(entry, attribute),
+                listing=_listing(request),
+                resource=_resource(attribute[1]) if attribute is not None and attribute[0] == "ResourceName" else None,
+                since=since,
+                token=request.get("NextToken"),
+                size=request.get("MaxResults", _PAGE),
+            )
+        except InvalidToken:
+            raise InvalidNextToken from None
         events = [_event(entry, context) for entry in found.items]
         return {"Events": events} | ({"NextToken": found.next_token} if found.next_token else {})
 
