@@ -1,0 +1,199 @@
+"""The gate on the event loop, where nothing may read a store; and how long it goes by what it read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from penstock.access.authorize import Authorizer
+from penstock.access.entities import EntityKind, User
+from penstock.access.errors import NotAuthorized
+from penstock.access.principals import Caller, root_arn
+from penstock.api.aws.gate import PolicyGate, Warden
+from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
+from penstock.registry.schemas import NewSchema
+from penstock.registry.service import RegistryService
+from penstock.secrets.service import SecretsService
+from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.memory.secrets import MemorySecretStore
+
+A, B = "111122223333", "444455556666"
+ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA")
+SCHEMA = {"SchemaId": {"RegistryName": "r", "SchemaName": "s"}}
+SECONDS = 5.0
+
+
+def allow(action: str, **more: Any) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": action, "Resource": "*"} | more})
+
+
+@dataclass(frozen=True)
+class Realm:
+    account: str
+    schemas: RegistryService
+    secrets: SecretsService
+
+
+class Realms:
+    """Two accounts, of which the second is started when it is asked for."""
+
+    def __init__(self, clock: Any) -> None:
+        self.first = realm(A, clock)
+        self._second = realm(B, clock)
+        self.started = False
+
+    def running(self, account: str) -> Realm | None:
+        return self.first if account == A else self._second if self.started and account == B else None
+
+    def get(self, account: str) -> Realm | None:
+        self.started = self.started or account == B
+        return self.running(account)
+
+    def handler(self, account: str, service: str, operation: str) -> Handler:
+        return lambda _request, _context: {"of": account}
+
+
+def realm(account: str, clock: Any) -> Realm:
+    service = RegistryService(MemoryRegistryStore(), region="us-east-1", account=account)
+    service.registries.create("r")
+    service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
+    service.resource_policies.judging._clock = clock
+    return Realm(account, service, SecretsService(MemorySecretStore(), region="us-east-1"))
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    def handler(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        return {"of": A}
+
+
+class World:
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.store = MemoryAccessStore()
+        user = User(account=A, name="ana", id="AIDAANA", created=datetime.now(UTC), inline={"p": allow("glue:GetSchema")})
+        self.store.add_entity(user, "CreateUser", limit=10)
+        self.realms = Realms(lambda: self.now)
+        self.authorizer = Authorizer(self.store, ttl=SECONDS, clock=lambda: self.now)
+        warden = Warden(self.authorizer, region="us-east-1")
+        self.gate = PolicyGate(warden, self.realms, self.store, region="us-east-1")
+
+    def ask(self, caller: Caller = ANA, request: Any = None, *, on_loop: bool = False, operation: str = "GetSchema") -> Any:
+        context = RequestContext(
+            service="glue",
+            operation=operation,
+            account=caller.account,
+            region="us-east-1",
+            principal=caller.principal,
+            request_id="1",
+            on_loop=on_loop,
+            caller=caller,
+        )
+        handler, context = self.gate.admit(Endpoint(), request or SCHEMA, context)
+        return handler(SCHEMA, context)["of"], context.account
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_on_the_loop_it_decides_by_what_it_has_read_alone(world: World) -> None:
+    with pytest.raises(RunOnThread):
+        world.ask(on_loop=True)
+    assert world.ask() == (A, A)
+    assert world.ask(on_loop=True) == (A, A)
+    with pytest.raises(NotAuthorized):
+        world.ask(operation="DeleteSchema", on_loop=True)
+    world.now = SECONDS
+    with pytest.raises(RunOnThread):
+        world.ask(on_loop=True)
+
+
+def test_the_first_accounts_root_passes_at_once(world: World) -> None:
+    root = Caller(account=A, principal=root_arn(A), user_id=A)
+    assert world.ask(root, on_loop=True) == (A, A)
+
+
+def test_another_account_is_started_on_a_thread(world: World) -> None:
+    root = Caller(account=B, principal=root_arn(B), user_id=B)
+    with pytest.raises(RunOnThread):
+        world.ask(root, on_loop=True)
+    assert world.ask(root) == (B, B)
+    assert world.ask(root, on_loop=True) == (B, B)
+
+
+def test_an_arn_leads_to_its_account_and_to_that_ones_policies(world: World) -> None:
+    named = {"SchemaId": {"SchemaArn": f"arn:aws:glue:us-east-1:{B}:schema/r/s"}}
+    with pytest.raises(NotAuthorized, match="no resource-based policy allows the glue:GetSchema action"):
+        world.ask(request=named)
+    theirs = world.realms.get(B)
+    assert theirs is not None
+    theirs.schemas.resource_policies.put(None, allow("glue:GetSchema", Principal={"AWS": A}))
+    assert world.ask(request=named) == (B, B)
+    theirs.schemas.resource_policies.delete(None)
+    with pytest.raises(NotAuthorized):
+        world.ask(request=named)
+
+
+def test_an_account_that_is_not_there_is_refused_like_a_closed_one(world: World) -> None:
+    named = {"SchemaId": {"SchemaArn": "arn:aws:glue:us-east-1:999999999999:schema/r/s"}}
+    with pytest.raises(NotAuthorized, match="no resource-based policy"):
+        world.ask(request=named)
+
+
+def test_what_another_process_changes_holds_after_five_seconds(world: World) -> None:
+    assert world.ask() == (A, A)
+    world.store.change_entity(EntityKind.USER, A, "ana", "DeleteUserPolicy", _bare)
+    world.now = SECONDS - 0.1
+    assert world.ask() == (A, A)
+    world.now = SECONDS
+    with pytest.raises(NotAuthorized):
+        world.ask()
+
+
+def test_what_this_process_changes_holds_at_once(world: World) -> None:
+    assert world.ask() == (A, A)
+    world.store.change_entity(EntityKind.USER, A, "ana", "DeleteUserPolicy", _bare)
+    world.authorizer.forget()
+    with pytest.raises(NotAuthorized):
+        world.ask()
+
+
+def test_a_decision_that_hangs_on_the_request_is_made_anew(world: World) -> None:
+    text = allow("glue:GetSchema", Condition={"StringEquals": {"aws:UserAgent": "good"}})
+    world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, text))
+    for agent, allowed in (("good", True), ("bad", False), ("good", True)):
+        context = RequestContext(
+            service="glue",
+            operation="GetSchema",
+            account=A,
+            region="us-east-1",
+            principal=ANA.principal,
+            request_id="1",
+            caller=ANA,
+            user_agent=agent,
+        )
+        if allowed:
+            world.gate.admit(Endpoint(), SCHEMA, context)
+        else:
+            with pytest.raises(NotAuthorized):
+                world.gate.admit(Endpoint(), SCHEMA, context)
+
+
+def _bare(user: Any) -> Any:
+    return _with(user, None)
+
+
+def _with(user: Any, text: str | None) -> Any:
+    return User(
+        account=user.account,
+        name=user.name,
+        id=user.id,
+        created=user.created,
+        inline={} if text is None else {"p": text},
+    )
