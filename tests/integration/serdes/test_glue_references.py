@@ -32,18 +32,18 @@ ADDRESS = {
 PERSON = {
     "$schema": "http://json-schema.org/draft-07/schema#",
     "type": "object",
-    "properties": {"home": {"$ref": "address.json"}},
+    "properties": {"house": {"$ref": "address.json"}},
 }
 COMMON = """syntax = "proto3"; package acme.common; import "google/protobuf/timestamp.proto";
 message Address { string city = 1; Kind kind = 2; map<string, Deep> deeps = 3; message Deep { repeated int32 x = 1; } }
 enum Kind { HOME = 0; WORK = 1; }
 message Stamped { google.protobuf.Timestamp at = 1; Address address = 2; }"""
 ORDER = """syntax = "proto3"; package sales; import "acme/common.proto"; option java_multiple_files = true;
-message zebra { acme.common.Address home = 1; acme.common.Stamped stamped = 2; acme.common.Address.Deep deep = 3; }
+message zebra { acme.common.Address house = 1; acme.common.Stamped stamped = 2; acme.common.Address.Deep deep = 3; }
 message Apple { repeated acme.common.Kind kinds = 1; }"""
 VALUES = {
     "sales.zebra": {
-        "home": {"city": "Rome", "kind": "WORK", "deeps": {"k": {"x": [1, 300]}}},
+        "house": {"city": "Rome", "kind": "WORK", "deeps": {"k": {"x": [1, 300]}}},
         "stamped": {"at": "2026-01-02T03:04:05Z", "address": {"city": "Pisa"}},
         "deep": {"x": [7]},
     },
@@ -88,10 +88,10 @@ def registered(server: RunningServer, data_format: str, base: str, name: str, us
 def test_json(penstock_server: RunningServer, source: RegistryClient, java: JavaFormats) -> None:
     version = registered(penstock_server, "JSON", json.dumps(ADDRESS), "address.json", json.dumps(PERSON))
     reader = MessageReader(source, formats=("JSON",))
-    good, bad = {"home": {"near": {"city": "Rome"}}}, {"home": {"near": {"city": "Roma Capitale"}}}
+    good, bad = {"house": {"near": {"city": "Rome"}}}, {"house": {"near": {"city": "Roma Capitale"}}}
     messages = [frame.encode(version, json.dumps(value).encode()) for value in (good, bad)]
     assert reader.read(messages[0]) == good
-    with pytest.raises(MalformedPayload, match="/home/near/city"):
+    with pytest.raises(MalformedPayload, match="/house/near/city"):
         reader.read(messages[1])
     (value,) = java.read("t", messages[:1])
     assert json.loads(value.data) == good
