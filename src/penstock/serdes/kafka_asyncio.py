@@ -25,7 +25,7 @@ class AsyncGlueSerializer(RegisteredWriter):
         """The message; ``None`` for ``None``. Raises :class:`SerdeError` with the topic in its text."""
         topic = ctx.topic if ctx is not None else ""
         is_key = ctx is not None and ctx.field == MessageField.KEY
-        if obj is None or self.is_ready(topic, is_key=is_key):
+        if obj is None or self.is_ready(obj, topic, is_key=is_key):
             return self.write(obj, topic, is_key=is_key)
         return await asyncio.to_thread(self.write, obj, topic, is_key=is_key)
 

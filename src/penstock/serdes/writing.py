@@ -146,8 +146,11 @@ class RegisteredWriter:
         except SerdeError as error:
             raise self._place(error, topic) from error.__cause__
 
-    def is_ready(self, topic: str, *, is_key: bool = False) -> bool:
-        """Whether the next value is written without a call to the registry, so that nothing waits."""
+    def is_ready(self, value: Any, topic: str, *, is_key: bool = False) -> bool:
+        """Whether ``value`` is written without a call to the registry, so that nothing waits."""
+        if isinstance(self._derive, _OfMessages):
+            known = self._stale.get((topic, is_key, self._derive(value, "", "")))
+            return known is not None and self._clock() < known.expires
         ready = self._ready
         return (
             self._derive is None

@@ -364,6 +364,26 @@ def test_asyncio_asks_the_registry_once_and_outside_the_loop(data_format: str) -
     assert (registry.calls.count("latest"), threading.current_thread().name in registry.threads) == (1, False)
 
 
+def test_asyncio_leaves_the_loop_for_new_classes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry, left = FakeRegistry(), []
+    plain = asyncio.to_thread
+
+    async def to_thread(*arguments: Any, **named: Any) -> Any:
+        left.append(arguments)
+        return await plain(*arguments, **named)
+
+    monkeypatch.setattr(asyncio, "to_thread", to_thread)
+
+    async def work() -> None:
+        write = AsyncGlueSerializer({"dataFormat": "PROTOBUF", "schemaAutoRegistrationEnabled": True}, source=registry)
+        for _ in range(3):
+            await write(error_details_pb2.ErrorInfo(reason="R"), VALUE)
+            await write(timestamp_pb2.Timestamp(seconds=1), KEY)
+
+    asyncio.run(work())
+    assert len(left) == 2
+
+
 def test_defaults_of_bytes_are_bytes() -> None:
     two = {"type": "fixed", "name": "Two", "size": 2}
     fields = [
