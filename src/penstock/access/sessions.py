@@ -23,6 +23,7 @@ __all__ = ["UNRECOGNIZED", "Seal", "Sessions", "TemporaryKey"]
 
 UNRECOGNIZED = "The security token included in the request is invalid."
 _EXPIRED = "The security token included in the request is expired"
+_PREFIX = "ASIA"
 _MAX_TOKEN = 16_384
 _MAX_CONTENT = 65_536
 _SECRET_BYTES = 30  # 40 characters of base64, as many as AWS's secrets have
@@ -64,7 +65,7 @@ class Sessions:
 
     def issue(self, account: str, principal: str, facts: SessionFacts, *, user_id: str) -> TemporaryKey:
         """A new credential for ``principal``; ``user_id`` is as in :class:`Caller`."""
-        access_key_id = new_id("ASIA", 16)
+        access_key_id = new_id(_PREFIX, 16)
         secret = base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
         content = {"secret": secret, "account": account, "principal": principal, "id": user_id, **asdict(facts)}
         sealed = self._seal.seal(zlib.compress(json.dumps(content).encode()), _context(access_key_id))
@@ -74,7 +75,7 @@ class Sessions:
     def open(self, access_key_id: str, token: str) -> TemporaryKey:
         """The credential of a token; :class:`UnrecognizedClient` where it is none of ours, or another key's."""
         if len(token) > _MAX_TOKEN or len(access_key_id) > 128:
-            raise _unrecognized()
+            raise _unrecognized(access_key_id)
         return self._opened(access_key_id, token)
 
     def _open(self, access_key_id: str, token: str) -> TemporaryKey:
@@ -82,7 +83,7 @@ class Sessions:
             sealed = base64.b64decode(token, validate=True)
             opened = self._seal.open(sealed, _context(access_key_id))
         except (binascii.Error, ValueError, DataProblem):
-            raise _unrecognized() from None
+            raise _unrecognized(access_key_id) from None
         content = json.loads(zlib.decompressobj().decompress(opened, _MAX_CONTENT))
         secret, account, principal = content.pop("secret"), content.pop("account"), content.pop("principal")
         user_id = content.pop("id")
@@ -102,7 +103,8 @@ def _context(access_key_id: str) -> str:
     return f"session token {access_key_id}"
 
 
-def _unrecognized() -> UnrecognizedClient:
-    return UnrecognizedClient(
-        UNRECOGNIZED, remedy="Ask for temporary credentials again, and send id, secret and token together."
-    )
+def _unrecognized(access_key_id: str) -> UnrecognizedClient:
+    remedy = "Ask for temporary credentials again, and send id, secret and token together."
+    if not access_key_id.startswith(_PREFIX):
+        remedy = "A long-term access key goes without a session token: unset AWS_SESSION_TOKEN."
+    return UnrecognizedClient(UNRECOGNIZED, remedy=remedy)

@@ -243,7 +243,7 @@ def test_logs_requests_and_no_secrets(tmp_path: Path) -> None:
         refusal(server.client("glue", aws_secret_access_key="another").get_databases)
     lines = [json.loads(line) for line in server.log.splitlines() if line.startswith("{")]
     assert [(line["operation"], line["code"], line["principal"]) for line in lines] == [
-        ("CreateSecret", "OK", "arn:aws:iam::000000000000:user/penstock"),
+        ("CreateSecret", "OK", "arn:aws:iam::000000000000:root"),
         ("unknown", "InvalidSignatureException", "-"),
     ]
     assert "hush-hush" not in server.log
