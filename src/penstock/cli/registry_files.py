@@ -22,7 +22,7 @@ from penstock.store.sql.registry import SqlRegistryStore
 
 __all__ = ["export_glue", "export_store", "import_file", "import_glue", "show_audit"]
 
-_RESOURCE = re.compile(r"registry/[^/]+|schema/[^/]+/[^/]+|version/[^/]+|arn:.+|catalog")
+_RESOURCE = re.compile(r"registry/[^/]+|schema/[^/]+/[^/]+|version/[^/]+|arn:.+|catalog|store")
 
 
 def export_store(file: Path, registry: str | None, home: Path | None, store_url: str | None) -> None:

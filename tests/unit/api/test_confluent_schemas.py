@@ -25,7 +25,8 @@ def test_reads_schemas_by_id(face):
 @pytest.mark.parametrize("rest", ["", "/schema", "/subjects", "/versions"])
 def test_says_which_ids_there_are_not(face, serial, rest):
     face.register("s", V1)
-    assert face.refused("GET", f"/schemas/ids/{serial}{rest}") == (404, 40403)
+    status, answer = face.get(f"/schemas/ids/{serial}{rest}")
+    assert (status, answer["error_code"], answer["message"]) == (404, 40403, f"Schema {serial} not found")
 
 
 def test_an_id_belongs_to_its_subjects(face):

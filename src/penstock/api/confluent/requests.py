@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from penstock.api.aws.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
 from penstock.registry.identity import canonical_contract
-from penstock.registry.subject_errors import RulesNotServed, SchemaTooLarge
+from penstock.registry.subject_errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge
 from penstock.registry.subject_names import SubjectName, SubjectPrefix, parse_subject
 from penstock.registry.subject_policies import SubjectConfig
 from penstock.registry.subjects import Listing, SubjectReference, SubjectSchema
@@ -105,9 +105,11 @@ class Request:
 
     @property
     def serial(self) -> int:
-        """The path's id; -1, which no schema has, where it is no number."""
+        """The path's id; :class:`SchemaTextNotFound` where it is no number that an id can be."""
         text = self.parts["id"]
-        return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else -1
+        if not (text.isascii() and text.isdigit() and len(text) <= 10):
+            raise SchemaTextNotFound(text)
+        return int(text)
 
 
 def listing(query: Query, *, most: int | None = None) -> Listing:
