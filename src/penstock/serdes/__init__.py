@@ -1,1 +1,1 @@
-"""Frames, Avro codecs and Kafka (de)serialisers, byte-compatible with AWS's Java serde for Glue Schema Registry."""
+"""Frames, codecs of AVRO, JSON and PROTOBUF, and (de)serialisers for Kafka and Kinesis, byte-compatible with AWS's Java serde."""

@@ -29,7 +29,7 @@ def payload_encoder(
         case "JSON":
             from penstock.serdes.json_encoding import json_encoder  # noqa: PLC0415
 
-            return lambda prefix: json_encoder(schema, prefix=prefix)
+            return json_encoder(schema)
         case _:
             from penstock.serdes.protobuf_encoding import protobuf_encoder  # noqa: PLC0415
             from penstock.serdes.protobuf_payload import ProtobufSchema  # noqa: PLC0415

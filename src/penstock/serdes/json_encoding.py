@@ -27,10 +27,10 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[
 _CONTROL = re.compile(rb"\\u00([01][0-9a-f])|\\[^u]")
 
 
-def json_encoder(schema: SchemaText, *, prefix: bytes = b"") -> Callable[[Any], bytes]:
-    """A function from a value (what :func:`json.loads` gives) to ``prefix`` and its JSON.
+def json_encoder(schema: SchemaText) -> Callable[[bytes], Callable[[Any], bytes]]:
+    """A function from a prefix to one from a value (what :func:`json.loads` gives) to that prefix and the value's JSON.
 
-    It raises :class:`IncompatibleValue` or a subclass with the path of what does not obey the schema, and
+    The latter raises :class:`IncompatibleValue` or a subclass with the path of what does not obey the schema, and
     :class:`PayloadTooLarge`. Making it raises :class:`UnreadableSchema`.
     """
     dumps = json_library().dumps
@@ -38,6 +38,10 @@ def json_encoder(schema: SchemaText, *, prefix: bytes = b"") -> Callable[[Any], 
         validator = validator_of(read_document(schema.definition, schema.references))
     except InvalidSchema as error:
         raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+    return lambda prefix: _encoder(validator, dumps, prefix)
+
+
+def _encoder(validator: Any, dumps: Callable[[Any], bytes], prefix: bytes) -> Callable[[Any], bytes]:
     is_valid = validator.is_valid
 
     def encode(value: Any) -> bytes:

@@ -364,6 +364,17 @@ def test_asyncio_asks_the_registry_once_and_outside_the_loop(data_format: str) -
     assert (registry.calls.count("latest"), threading.current_thread().name in registry.threads) == (1, False)
 
 
+@pytest.mark.parametrize(
+    ("data_format", "definition"),
+    [("AVRO", '{"type":"recrd"}'), ("JSON", '{"type":"objct"}'), ("PROTOBUF", 'syntax = "proto3"; message A { x y = 1; }')],
+)
+def test_what_is_no_schema_is_not_registered(data_format: str, definition: str) -> None:
+    registry = FakeRegistry()
+    with pytest.raises(UnreadableSchema, match="topic flights"):
+        serializer(registry, data_format, schema=definition)({}, VALUE)
+    assert registry.calls == []
+
+
 def test_asyncio_leaves_the_loop_for_new_classes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     registry, left = FakeRegistry(), []
     plain = asyncio.to_thread
