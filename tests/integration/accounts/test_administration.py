@@ -218,3 +218,15 @@ def test_accounts_are_made_by_the_first_one_alone(server: RunningServer) -> None
     )
     refused("AccessDeniedException", 400, theirs.create_account, AccountName="c", Email="c@example.com")
     refused("AccessDeniedException", 400, theirs.list_accounts)
+
+
+def test_iam_is_one_for_all_regions() -> None:
+    with running_server(arguments=["--region", "eu-west-1"]) as server:
+        # botocore signs for us-east-1 where it knows IAM's one endpoint, and for the client's region where it is given one.
+        for region in ("us-east-1", "eu-west-1"):
+            for service, call in (("iam", "list_users"), ("sts", "get_caller_identity")):
+                getattr(server.client(service, region_name=region), call)()
+            assert server.client("organizations", region_name=region).list_accounts()["Accounts"]
+        refused("SignatureDoesNotMatch", 403, server.client("iam", region_name="eu-west-2").list_users)
+        message = refused("InvalidSignatureException", 400, server.client("glue", region_name="us-east-1").list_registries)
+        assert "AWS_REGION=eu-west-1" in message
