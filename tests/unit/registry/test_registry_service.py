@@ -333,12 +333,12 @@ def test_metadata_limits(service):
 def test_the_difference_shows_the_verdict_and_no_mere_spelling(service):
     create(service, definition=record(a="int"))
     service.versions.register(KEY, record(a="string"))
-    diff = service.diff(KEY, None, 2)
-    assert diff.startswith(
-        "# Version 2 was refused. Incompatible under BACKWARD:\n# - reading data of version 1: TYPE_MISMATCH"
-    )
-    assert '-      "type": "int"\n+      "type": "string"' in diff
-    assert service.diff(KEY, 1, 1) == "--- version 1\n+++ version 1"
+    (operation,) = json.loads(service.diff(KEY, None, 2))
+    (refused,) = operation.pop("penstock:refused")
+    assert operation == {"op": "replace", "path": "/fields/0/type", "value": "string"}
+    assert refused["version"] == 2
+    assert refused["verdict"].startswith("Incompatible under BACKWARD:\n- reading data of version 1: TYPE_MISMATCH")
+    assert service.diff(KEY, 1, 1) == "[]"
 
 
 def test_tags(service):
