@@ -11,6 +11,7 @@ from typing import Any
 from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
+from penstock.serdes.protobuf_floats import has_floats, has_overflown
 from penstock.serdes.protobuf_payload import ProtobufSchema
 
 __all__ = ["definition_of", "is_message", "protobuf_encoder"]
@@ -53,13 +54,13 @@ def protobuf_encoder(
     Raises :class:`UnreadableSchema` for a name that the definition has not; the function raises
     :class:`IncompatibleValue` or a subclass with the field's path.
     """
-    from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
-    from google.protobuf.message import EncodeError  # noqa: PLC0415
+    from google.protobuf.message import EncodeError  # noqa: PLC0415 - an extra's library
 
     name = message or schema.first_name()
     kind = schema.message(name)
     head = prefix + schema.index(name)
     heads: dict[Any, bytes] = {kind.DESCRIPTOR: head}
+    build = _builder(kind, name, ignore_unknown=ignore_unknown)
 
     def encode(value: Any) -> bytes:
         made, front = value, heads.get(getattr(value, "DESCRIPTOR", None))
@@ -74,17 +75,6 @@ def protobuf_encoder(
         except RecursionError:
             raise PayloadTooLarge(f"{name} nests too deep to be written.") from None
 
-    def build(value: Mapping[str, Any]) -> Any:
-        try:
-            # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
-            return kind(**value)
-        except _REFUSALS:
-            pass
-        try:
-            return json_format.ParseDict(value, kind(), ignore_unknown_fields=ignore_unknown)
-        except (json_format.Error, *_REFUSALS, RecursionError) as error:
-            raise _misfit(name, error) from None
-
     def learn(value: Any) -> bytes:
         if not is_message(value):
             raise IncompatibleValue(
@@ -96,6 +86,27 @@ def protobuf_encoder(
         return heads[descriptor]
 
     return encode
+
+
+def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
+    from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
+
+    may_overflow = has_floats(kind.DESCRIPTOR)
+
+    def build(value: Mapping[str, Any]) -> Any:
+        try:
+            # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
+            made = kind(**value)
+            if not (may_overflow and has_overflown(made)):
+                return made
+        except _REFUSALS:
+            pass
+        try:
+            return json_format.ParseDict(value, kind(), ignore_unknown_fields=ignore_unknown)
+        except (json_format.Error, *_REFUSALS, RecursionError) as error:
+            raise _misfit(name, error) from None
+
+    return build
 
 
 def _unfinished(message: Any, name: str, error: Exception) -> IncompatibleValue:

@@ -169,6 +169,35 @@ def test_a_class_that_knows_more_than_the_version_is_refused() -> None:
     assert write(classes(PROTO)["p.a"](text="t"), VALUE) is not None
 
 
+FLOATS = """
+syntax = "proto3";
+message A {
+  float f = 1; repeated float more = 2; map<string, float> by = 3; map<string, A> as = 4; repeated A list = 5; A a = 6;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"f": 1e300},
+        {"more": [1.0, -1e39]},
+        {"by": {"x": 1e39}},
+        {"as": {"x": {"f": 1e39}}},
+        {"list": [{}, {"a": {"more": [1e39]}}]},
+    ],
+)
+def test_floats_that_32_bits_do_not_hold(value: Any) -> None:
+    with pytest.raises(IncompatibleValue, match=r"too large|too small"):
+        serializer(FakeRegistry(), "PROTOBUF", schema=FLOATS)(value, VALUE)
+
+
+def test_floats_that_32_bits_hold() -> None:
+    registry = FakeRegistry()
+    value = {"f": 0.5, "more": [1.0, "Infinity"], "by": {"x": 2.0}, "as": {"x": {"f": 4.0}}, "list": [{}, {"f": -1.5}]}
+    assert GlueDeserializer(source=registry)(serializer(registry, "PROTOBUF", schema=FLOATS)(value, VALUE)) == value
+
+
 def test_required_fields_of_proto2() -> None:
     text = 'syntax = "proto2"; message A { required int32 id = 1; optional A next = 2; }'
     with pytest.raises(MissingField, match=r"A\.next\.id is missing") as caught:
