@@ -1,1 +1,1 @@
-"""Frames, codecs of AVRO, JSON and PROTOBUF, and (de)serialisers for Kafka and Kinesis, byte-compatible with AWS's Java serde."""
+"""Frames, codecs of AVRO, JSON and PROTOBUF, (de)serialisers for Kafka and Kinesis; byte-compatible with the Java serde."""
