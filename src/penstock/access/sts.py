@@ -12,7 +12,9 @@ from penstock.access.entities import EntityKind, Role
 from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
+from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy, parsed_policy
+from penstock.access.policy_errors import MalformedPolicy
 from penstock.access.principals import Caller, SessionFacts, session_arn
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.errors import InvalidInput
@@ -100,6 +102,7 @@ class TokenService:
         seconds = self._seconds(caller, wanted, role)
         texts = () if wanted.policy is None else (wanted.policy,)
         percent = _check_session_policies(texts, wanted.policy_arns)
+        self._check_policies_exist(role.account, wanted.policy_arns)
         now = int(self._now().timestamp())
         principal = session_arn(role.account, role.name, wanted.session_name)
         facts = SessionFacts(
@@ -143,6 +146,13 @@ class TokenService:
         return self._authorizer.decide(
             caller, _ASSUME, role.arn, origin, owner=role.account, policy=trust, must_grant=True, extra=extra
         ).allowed
+
+    def _check_policies_exist(self, account: str, arns: Sequence[str]) -> None:
+        for arn in arns:
+            if arn not in AWS_MANAGED:
+                found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+                if found is None or found.arn != arn:
+                    raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is no policy of {account}")
 
     def _seconds(self, caller: Caller, wanted: WantedRole, role: Role) -> int:
         seconds = DEFAULT_SECONDS if wanted.seconds is None else wanted.seconds

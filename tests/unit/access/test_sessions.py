@@ -114,6 +114,11 @@ def test_session_policies_are_checked_and_bounded(tokens: TokenService) -> None:
     assert tokens.assume_role(ANA, wanted(policy=text), Origin()).packed_percent == 5
     with pytest.raises(MalformedPolicy):
         tokens.assume_role(ANA, wanted(policy="{}"), Origin())
+    read = "arn:aws:iam::aws:policy/AWSGlueSchemaRegistryReadonlyAccess"
+    assert tokens.assume_role(ANA, wanted(policy_arns=(read,)), Origin()).key.caller.session.policy_arns == (read,)
+    for missing in ("no arn of a policy at all", f"arn:aws:iam::{A}:policy/missing", "arn:aws:iam::aws:policy/Nothing"):
+        with pytest.raises(MalformedPolicy, match="PolicyArns names"):
+            tokens.assume_role(ANA, wanted(policy_arns=(missing,)), Origin())
     with pytest.raises(PackedPolicyTooLarge):
         tokens.assume_role(ANA, wanted(policy=text, policy_arns=("arn:" + "x" * 2_000,)), Origin())
 

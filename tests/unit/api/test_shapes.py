@@ -1,5 +1,6 @@
 """Requests checked and responses rendered from AWS's models; botocore serialises and parses the other side."""
 
+import threading
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -217,3 +218,42 @@ def test_writes_what_botocore_reads(service: str, operation: str, data: st.DataO
     parsed = create_parser("json").parse({"status_code": 200, "headers": {}, "body": body}, output)
     parsed.pop("ResponseMetadata")
     assert parsed == value
+
+
+class SlowShapes(dict[str, Any]):
+    """Shapes of which the first read waits in the middle of being compiled."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.inside, self.go_on = threading.Event(), threading.Event()
+
+    def __getitem__(self, name: str) -> Any:
+        if not self.inside.is_set():
+            self.inside.set()
+            self.go_on.wait(10)
+        return super().__getitem__(name)
+
+
+@pytest.mark.parametrize("side", ["checker", "renderer"])
+def test_a_shape_that_another_thread_is_compiling_is_waited_for(side: str) -> None:
+    shapes = SlowShapes({"Name": {"type": "string"}})
+    compiler = ShapeCompiler(shapes)
+    arguments = ("x", "", []) if side == "checker" else ("x",)
+    found: list[Any] = []
+
+    def compile_and_use() -> None:
+        try:
+            found.append(getattr(compiler, side)("Name")(*arguments))
+        except RecursionError as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=compile_and_use) for _ in range(2)]
+    threads[0].start()
+    assert shapes.inside.wait(10)
+    threads[1].start()
+    # Time enough for the second one to use what is not ready, if it does not wait.
+    threads[1].join(0.2)
+    shapes.go_on.set()
+    for thread in threads:
+        thread.join()
+    assert found == ["x", "x"]

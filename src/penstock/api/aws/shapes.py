@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
+from threading import RLock
 from typing import Any
 
 from penstock.api.aws.errors import UnreadableRequest
@@ -36,23 +37,27 @@ class ShapeCompiler:
         self._shapes = shapes
         self._checkers: dict[str, Checker] = {}
         self._renderers: dict[str, Renderer] = {}
+        # Two threads that compile one shape at once would find each other's forwarder, which leads to itself until then.
+        self._lock = RLock()
 
     def checker(self, name: str) -> Checker:
         """The function that checks a request value of shape ``name``."""
-        if name not in self._checkers:
-            # A shape that holds itself finds this forwarder while it is being compiled.
-            self._checkers[name] = lambda *arguments: self._checkers[name](*arguments)  # noqa: PLW0108
-            shape = self._shapes[name]
-            self._checkers[name] = getattr(self, f"_check_{shape['type']}", self._check_string)(shape)
-        return self._checkers[name]
+        with self._lock:
+            if name not in self._checkers:
+                # A shape that holds itself finds this forwarder while it is being compiled.
+                self._checkers[name] = lambda *arguments: self._checkers[name](*arguments)  # noqa: PLW0108
+                shape = self._shapes[name]
+                self._checkers[name] = getattr(self, f"_check_{shape['type']}", self._check_string)(shape)
+            return self._checkers[name]
 
     def renderer(self, name: str) -> Renderer:
         """The function that turns a handler's value of shape ``name`` into what JSON holds."""
-        if name not in self._renderers:
-            self._renderers[name] = lambda value: self._renderers[name](value)  # noqa: PLW0108
-            shape = self._shapes[name]
-            self._renderers[name] = getattr(self, f"_render_{shape['type']}", self._render_scalar)(shape)
-        return self._renderers[name]
+        with self._lock:
+            if name not in self._renderers:
+                self._renderers[name] = lambda value: self._renderers[name](value)  # noqa: PLW0108
+                shape = self._shapes[name]
+                self._renderers[name] = getattr(self, f"_render_{shape['type']}", self._render_scalar)(shape)
+            return self._renderers[name]
 
     def _check_structure(self, shape: Mapping[str, Any]) -> Checker:
         if shape.get("document"):
