@@ -8,21 +8,14 @@ import contextlib
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import boto3
-from botocore.config import Config
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.artefacts import class_path
-from penstock.local.child import Child, Service
+from penstock.local.child import Service
 from penstock.local.java import find_java
 from penstock.local.ports import answers, free_ports
-from penstock.names import DEFAULT_REGION
+from penstock.testing.standin import StandIn, running_service
 
 __all__ = ["DynamoDBLocal", "running_dynamodb"]
 
@@ -34,28 +27,10 @@ _LIBRARIES = {
 _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DynamoDBLocal:
+class DynamoDBLocal(StandIn):
     """A DynamoDB that answers at ``endpoint_url``, with the same tables for all credentials and regions."""
 
-    endpoint_url: str
-    region: str = DEFAULT_REGION
-
-    def client(self, **overrides: Any) -> Any:
-        """A boto3 client of DynamoDB, without retries."""
-        options: dict[str, Any] = {
-            "endpoint_url": self.endpoint_url,
-            "region_name": self.region,
-            "aws_access_key_id": "AKIATESTING",
-            "aws_secret_access_key": "testing",
-            "config": Config(retries={"total_max_attempts": 1}),
-        }
-        make_client: Any = boto3.session.Session().client
-        return make_client("dynamodb", **(options | overrides))
-
-    def environment(self) -> dict[str, str]:
-        """Variables that point DynamoDB clients of a child process here; keys and region come from elsewhere."""
-        return {"AWS_ENDPOINT_URL_DYNAMODB": self.endpoint_url}
+    service = "dynamodb"
 
 
 @contextlib.contextmanager
@@ -87,11 +62,5 @@ def running_dynamodb() -> Iterator[DynamoDBLocal]:
     service = Service(
         name="dynamodb", title="DynamoDB Local", command=lambda: command, is_ready=lambda: answers("127.0.0.1", port)
     )
-    with tempfile.TemporaryDirectory(prefix="penstock-dynamodb-") as folder:
-        child = Child(service, Path(folder) / "dynamodb.log")
-        try:
-            child.start()
-            child.wait_ready()
-            yield DynamoDBLocal(endpoint_url=f"http://127.0.0.1:{port}")
-        finally:
-            child.stop()
+    with running_service(service):
+        yield DynamoDBLocal(endpoint_url=f"http://127.0.0.1:{port}")

@@ -6,21 +6,14 @@ bound the size of a record and asks for no signature. Needs the packages ``moto`
 
 import contextlib
 import importlib.util
-import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from penstock.errors import EnvironmentProblem
-from penstock.local.child import Child, Service
-from penstock.local.ports import free_ports
-from penstock.names import DEFAULT_REGION
+from penstock.local.child import Service
+from penstock.local.ports import answers, free_ports
+from penstock.testing.standin import StandIn, running_service
 
 __all__ = ["KinesisStandIn", "running_kinesis"]
 
@@ -28,28 +21,10 @@ _PACKAGES = ("moto", "flask", "flask_cors")
 _WAIT = {"Delay": 1, "MaxAttempts": 30}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KinesisStandIn:
+class KinesisStandIn(StandIn):
     """A stand-in that answers at ``endpoint_url``, whatever the credentials."""
 
-    endpoint_url: str
-    region: str = DEFAULT_REGION
-
-    def client(self, **overrides: Any) -> Any:
-        """A boto3 client of Kinesis, without retries."""
-        options: dict[str, Any] = {
-            "endpoint_url": self.endpoint_url,
-            "region_name": self.region,
-            "aws_access_key_id": "AKIATESTING",
-            "aws_secret_access_key": "testing",
-            "config": Config(retries={"total_max_attempts": 1}),
-        }
-        make_client: Any = boto3.session.Session().client
-        return make_client("kinesis", **(options | overrides))
-
-    def environment(self) -> dict[str, str]:
-        """Variables that point Kinesis clients of a child process here; keys and region come from elsewhere."""
-        return {"AWS_ENDPOINT_URL_KINESIS": self.endpoint_url}
+    service = "kinesis"
 
     def create_stream(self, name: str, *, shards: int = 1) -> list[str]:
         """Make a stream and wait until it is ACTIVE; the ids of its shards."""
@@ -91,23 +66,11 @@ def running_kinesis() -> Iterator[KinesisStandIn]:
         name="kinesis",
         title="The Kinesis stand-in",
         command=lambda: _command(port),
-        is_ready=lambda: _listens(port),
+        is_ready=lambda: answers("127.0.0.1", port),
     )
-    with tempfile.TemporaryDirectory(prefix="penstock-kinesis-") as folder:
-        child = Child(service, Path(folder) / "kinesis.log")
-        try:
-            child.start()
-            child.wait_ready()
-            yield KinesisStandIn(endpoint_url=f"http://127.0.0.1:{port}")
-        finally:
-            child.stop()
+    with running_service(service):
+        yield KinesisStandIn(endpoint_url=f"http://127.0.0.1:{port}")
 
 
 def _command(port: int) -> Sequence[str]:
     return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-
-
-def _listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
