@@ -9,6 +9,7 @@ import click
 from penstock.cli.broker_options import broker_options
 from penstock.cli.schema_diff import diff
 from penstock.cli.schema_files import problems_end_with_two, read_definition, read_reference
+from penstock.cli.schema_options import RULES, output_options, reference_option, registry_options, rules_option
 from penstock.cli.schema_report import report_json, report_text
 from penstock.client.check import CheckedDefinition, check_definition
 from penstock.client.confluent import ConfluentClient
@@ -16,7 +17,6 @@ from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.formats import FORMATS
-from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from penstock.schema.version import SchemaText
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_RULES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 _INCOMPATIBLE = 1
 
 
@@ -35,27 +34,13 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
-@click.option("-registryName", "--registry-name", default="default-registry", show_default=True)
+@registry_options
 @click.option("--schema-name", required=True, help="The schema whose next version the definition is to be.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_options
 @click.option("--mode", type=click.Choice(list(CompatibilityMode)), help="Default: the schema's own.")
-@click.option(
-    "--rules",
-    type=click.Choice(list(_RULES)),
-    default="glue",
-    show_default=True,
-    help="Whose rules, where AWS Glue's and Confluent's differ.",
-)
+@rules_option
 @click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Needed where the schema is not registered yet.")
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A definition that FILE builds on, by the name it has there; repeatable, each behind what it builds on itself.",
-)
-@click.option("-region", "--region", help="AWS region; default as for any AWS client.")
-@click.option("--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL).")
+@reference_option("FILE builds")
 @click.option("--against-topic", metavar="TOPIC", help="Also decode the topic's last records with the definition.")
 @click.option(
     "--last",
@@ -104,7 +89,7 @@ def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Tri
         read_definition(file),
         data_format=options["data_format"],
         mode=CompatibilityMode(options["mode"]) if options["mode"] else None,
-        rules=_RULES[options["rules"]],
+        rules=RULES[options["rules"]],
         references=[read_reference(item) for item in options["references"]],
     )
     return checked, _try_topic(client, checked, options) if options["against_topic"] else None

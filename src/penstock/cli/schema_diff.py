@@ -10,6 +10,7 @@ import click
 
 from penstock.cli.schema_diff_report import DiffSide, diff_json, diff_text
 from penstock.cli.schema_files import problems_end_with_two, read_definition, read_reference
+from penstock.cli.schema_options import RULES, output_options, reference_option, registry_options, rules_option
 from penstock.client.registry import RegistryClient
 from penstock.client.versions import LATEST, find_version, names_version
 from penstock.errors import InvalidInput
@@ -17,11 +18,9 @@ from penstock.schema.diff.compare import compare
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.formats import FORMATS, format_of
-from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 
 __all__ = ["diff"]
 
-_RULES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 _ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 _DIFFERENT = 1
 
@@ -29,28 +28,14 @@ _DIFFERENT = 1
 @click.command("diff")
 @click.argument("old")
 @click.argument("new", default=LATEST)
-@click.option("-registryName", "--registry-name", default="default-registry", show_default=True)
+@registry_options
 @click.option("--schema-name", help="The schema of which OLD and NEW are versions; a version id needs none.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--rules",
-    type=click.Choice(list(_RULES)),
-    default="glue",
-    show_default=True,
-    help="Whose rules, where AWS Glue's and Confluent's differ.",
-)
+@output_options
+@rules_option
 @click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Of two files whose names do not say it.")
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A definition that the two build on, by the name it has there; repeatable, each behind what it builds on itself.",
-)
+@reference_option("the two build")
 @click.option("--context", type=click.IntRange(min=0), help="Equal lines around a change; default all of them.")
 @click.option("--width", type=click.IntRange(min=40), help="Columns of the text; default the terminal's.")
-@click.option("-region", "--region", help="AWS region; default as for any AWS client.")
-@click.option("--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL).")
 def diff(old: str, new: str, output: str, **options: Any) -> None:
     """Compare OLD with NEW side by side, and say of each change which compatibility modes it breaks.
 
@@ -92,7 +77,7 @@ def _compare(old: str, new: str, options: dict[str, Any]) -> Any:
     data_format = _format(read, options["data_format"])
     references = [read_reference(item) for item in options["references"]]
     sides = [_parsed(item, data_format, references) for item in read]
-    return sides, compare(sides[0].parsed, sides[1].parsed, _RULES[options["rules"]])
+    return sides, compare(sides[0].parsed, sides[1].parsed, RULES[options["rules"]])
 
 
 def _registered(client: RegistryClient, wanted: str, options: dict[str, Any]) -> _Definition:
