@@ -130,7 +130,7 @@ class RegistryFull(LimitExceeded):
     """A count is used up; ``what`` names it with its limit."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"The limit is reached: {what}.", remedy="Delete some, or raise the server's limit.")
+        super().__init__(f"The limit is reached: {what}.", remedy="Delete some that are no longer needed first.")
 
 
 class TooMuchContention(ConcurrentModification):

@@ -362,7 +362,7 @@ def test_tags(service):
 def test_limits_of_registries_and_versions(store):
     service = RegistryService(store, limits=RegistryLimits(registries=1, versions_per_schema=1))
     service.registries.create("r")
-    with pytest.raises(RegistryFull, match="1 registries"):
+    with pytest.raises(RegistryFull, match=r"1 registries\. Delete some that are no longer needed first\."):
         service.registries.create("q")
     create(service, "NONE", record())
     with pytest.raises(RegistryFull, match="1 versions"):

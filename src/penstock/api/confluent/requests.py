@@ -57,8 +57,9 @@ class Query:
         text = self._values.get(name)
         if text is None or text == "":
             return default
-        if len(text) > 11 or not text.removeprefix("-").isdigit() or not text.isascii():
-            raise BadRequest(f"The parameter {name} is '{text[:40]}', which is no number.")
+        digits = text.removeprefix("-")
+        if len(digits) > 10 or not digits.isdigit() or not digits.isascii():
+            raise BadRequest(f"The parameter {name} is '{text[:40]}', which is no whole number of up to ten digits.")
         return int(text)
 
 
