@@ -192,6 +192,7 @@ _NEEDS: Mapping[str, Callable[[Permissions, Any], Needs]] = {
     "test_one": _tested,
     "list_versions": _on_subject("ListSchemaVersions"),
     "get_version": _on_subject("GetSchemaVersion"),
+    "get_with_metadata": _on_subject("GetSchemaVersion"),
     "get_text": _on_subject("GetSchemaVersion"),
     "list_referencing": _on_subject("GetSchemaVersion"),
     "delete_subject": _on_subject("DeleteSchema"),
