@@ -13,8 +13,11 @@ from confluent_kafka.schema_registry import (
     prefix_schema_id_serializer,
 )
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.schema_registry.schema_registry_client import Schema, SchemaReference
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.rpc import error_details_pb2
 
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
@@ -90,6 +93,26 @@ def test_theirs_reads_what_ours_writes(
     reader = AvroDeserializer(theirs, conf={"schema.id.deserializer": dual_schema_id_deserializer})
     assert reader(message, context) == VALUE
     assert MessageReader(glue_that_knows_nothing(), confluent=ours).read(message, context.headers) == VALUE
+
+
+@pytest.mark.parametrize("serializer", [prefix_schema_id_serializer, header_schema_id_serializer])
+def test_ours_reads_json_and_protobuf_of_theirs(
+    theirs: SchemaRegistryClient, ours: ConfluentClient, context: SerializationContext, serializer: Any
+) -> None:
+    reader = MessageReader(glue_that_knows_nothing(), confluent=ours, formats=("JSON", "PROTOBUF"))
+    part = f"carrier-{uuid4().hex[:8]}"
+    theirs.register_schema(part, Schema('{"type": "string", "maxLength": 40}', "JSON"))
+    flight = {"title": "Flight", "type": "object", "properties": {"id": {"type": "integer"}, "carrier": {"$ref": "c.json"}}}
+    schema = Schema(json.dumps(flight), "JSON", references=[SchemaReference("c.json", part, 1)])
+    message = JSONSerializer(schema, theirs, conf={"schema.id.serializer": serializer})(VALUE, context)
+    assert reader.read(message, context.headers) == VALUE
+
+    # A nested message, which the frame names by its path.
+    nested = error_details_pb2.BadRequest.FieldViolation
+    place = SerializationContext(f"{context.topic}-proto", MessageField.VALUE, headers=[])
+    settings = {"use.deprecated.format": False, "schema.id.serializer": serializer}
+    message = ProtobufSerializer(nested, theirs, settings)(nested(field="id", reason="GONE"), place)
+    assert reader.read(message, place.headers) == {"field": "id", "reason": "GONE"}
 
 
 def glue_that_knows_nothing() -> Any:
