@@ -104,7 +104,8 @@ def show_audit(home: Path | None, store_url: str | None, *, resource: str | None
     for entry in page.items:
         who = f"{entry.principal} from {entry.client}"
         time = entry.time.isoformat(timespec="seconds")
-        click.echo(f"{time}  {entry.operation}  {entry.resource}  {entry.outcome}  by {who}")
+        # What holds for all registries has no name.
+        click.echo(f"{time}  {entry.operation}  {entry.resource or '*'}  {entry.outcome}  by {who}")
 
 
 def _write(file: Path, lines: Iterable[str]) -> None:

@@ -150,6 +150,12 @@ class Policy:
     normalize: bool | None = None
     alias: str | None = None
 
+    def __str__(self) -> str:
+        """What it says, for the record of changes."""
+        normalize = None if self.normalize is None else str(self.normalize).lower()
+        said = {"compatibility": self.compatibility, "mode": self.mode, "normalize": normalize, "alias": self.alias}
+        return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None) or "says nothing"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:

@@ -308,6 +308,18 @@ class TestDeletion:
         assert two.versions.get_numbered(KEY, 2, deleted=True).number == 2
 
 
+def test_the_record_tells_policies_in_words(service):
+    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL_ALL, mode="READONLY"))
+    service.policies.put(Policy(scope="schema/r/s", normalize=True, alias="other"))
+    service.policies.put(Policy(scope="schema/r/s"))
+    told = [(entry.operation, entry.resource, entry.outcome) for entry in service.audit.list(size=3).items]
+    assert told == [
+        ("DeletePolicy", "schema/r/s", "says nothing"),
+        ("PutPolicy", "schema/r/s", "normalize true, alias other"),
+        ("PutPolicy", "", "compatibility FULL_ALL, mode READONLY"),
+    ]
+
+
 def test_the_record_of_changes_is_paged(service):
     create(service, "s", record(a="int"))
     first = service.audit.list(size=2)
