@@ -20,12 +20,12 @@ from pyspark.sql.functions import udf
 
 from benchmarks.definitions import definition
 from benchmarks.timing import Row, in_turn
+from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
 from penstock.local.artefacts import class_path
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
 from penstock.pipelines.model import Decode, KafkaSource
-from penstock.produce.broker import BrokerSettings
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro import AvroSchema
