@@ -129,6 +129,17 @@ def test_keys_of_an_older_store_become_the_roots(tmp_path: Path) -> None:
     database.close()
 
 
+def test_a_store_that_does_not_answer_is_said_in_one_sentence() -> None:
+    # Nothing listens on port 1.
+    database = Database("postgresql+pg8000://penstock:secret@127.0.0.1:1/penstock")
+    with pytest.raises(EnvironmentProblem) as problem:
+        migrate(database)
+    database.close()
+    assert ".." not in str(problem.value)
+    assert str(problem.value).endswith(" Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).")
+    assert "secret" not in str(problem.value)
+
+
 def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'a.db'}")
     migrate(database)

@@ -76,7 +76,7 @@ def revision_of(database: Database) -> str | None:
             revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
     except (DBAPIError, OSError) as error:
         raise EnvironmentProblem(
-            f"The store {database.name} cannot be used: {_reason(error)}.",
+            f"The store {database.name} cannot be used: {_reason(error).rstrip('.')}.",
             remedy="Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).",
         ) from error
     return revision
