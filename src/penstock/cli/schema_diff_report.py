@@ -4,11 +4,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import click
 
+from penstock.schema.diff.align import kept
 from penstock.schema.diff.model import Change, SchemaDiff, broken_modes
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
@@ -18,6 +19,7 @@ __all__ = ["DiffSide", "diff_json", "diff_text"]
 _COLOURS = {"<": "red", ">": "green", "|": "yellow"}
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _MAX_TEXT = 200
+_MAX_COMPARED = 4_000_000  # pairs of lines, some seconds at worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,14 +93,30 @@ def _beside(old: DiffSide, new: DiffSide, width: int, context: int | None) -> It
 
 def _rows(old: list[str], new: list[str], context: int | None) -> Iterator[tuple[str, str, str]]:
     """Mark and both lines: ``<`` is on the left only, ``>`` on the right only, ``|`` on both and not the same."""
-    for tag, from_old, to_old, from_new, to_new in SequenceMatcher(None, old, new).get_opcodes():
-        left, right = old[from_old:to_old], new[from_new:to_new]
-        if tag == "equal":
-            yield from _equal(left, right, context, first=from_old == 0, last=to_old == len(old))
-            continue
-        for ours, theirs in zip_longest(left, right):
+    end_old = end_new = 0
+    for from_old, from_new, length in _blocks(old, new):
+        for ours, theirs in zip_longest(old[end_old:from_old], new[end_new:from_new]):
             mark = "<" if theirs is None else ">" if ours is None else "|"
             yield mark, ours or "", theirs or ""
+        end_old, end_new = from_old + length, from_new + length
+        equal = (old[from_old:end_old], new[from_new:end_new])
+        yield from _equal(*equal, context, first=from_old == 0, last=end_old == len(old))
+
+
+def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where equal lines begin on both sides, and how many they are; the last block is empty, at both ends."""
+    if len(old) * len(new) <= _MAX_COMPARED:
+        yield from SequenceMatcher(None, old, new).get_matching_blocks()
+        return
+    # Less clever about lines that are there many times, and done in time that does not grow with the square.
+    length = 0
+    pairs = [*kept(old, new), (len(old), len(new))]
+    for (at_old, at_new), following in pairwise(pairs):
+        length += 1
+        if following != (at_old + 1, at_new + 1) or following == pairs[-1]:
+            yield at_old + 1 - length, at_new + 1 - length, length
+            length = 0
+    yield len(old), len(new), 0
 
 
 def _equal(

@@ -3,11 +3,10 @@
 Array elements are matched by their ``name``, where they are objects that have one, and by their whole value otherwise.
 """
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+from penstock.schema.diff.align import kept
 from penstock.schema.json_text import write_json
 
 __all__ = ["json_patch"]
@@ -43,7 +42,7 @@ def _of_objects(old: Mapping[str, Any], new: Mapping[str, Any], path: _Path) -> 
 def _of_arrays(old: Sequence[Any], new: Sequence[Any], path: _Path) -> Iterator[dict[str, Any]]:
     """From the end to the start, so that the positions of what is still to come stay those of ``old``."""
     after_old, after_new = len(old), len(new)
-    for at_old, at_new in [*reversed(_kept(old, new)), (-1, -1)]:
+    for at_old, at_new in [*reversed(kept(map(_key, old), map(_key, new))), (-1, -1)]:
         gap_old, gap_new = old[at_old + 1 : after_old], new[at_new + 1 : after_new]
         both = min(len(gap_old), len(gap_new))
         for position in range(after_old - 1, at_old + both, -1):
@@ -61,37 +60,10 @@ def _of_arrays(old: Sequence[Any], new: Sequence[Any], path: _Path) -> Iterator[
         after_old, after_new = at_old, at_new
 
 
-def _kept(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[int, int]]:
-    """Positions of the same elements in both, ascending in both: the longest such row."""
-    places = {key: position for position, key in enumerate(_keys(new))}
-    pairs = [(position, places[key]) for position, key in enumerate(_keys(old)) if key in places]
-    ends: list[int] = []  # of the best row of each length, where in the new array it ends
-    chosen: list[int] = []  # the same as positions in pairs
-    before: list[int] = []
-    for position, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
-        before.append(chosen[length - 1] if length else -1)
-        if length == len(ends):
-            ends.append(place)
-            chosen.append(position)
-        else:
-            ends[length], chosen[length] = place, position
-    row: list[tuple[int, int]] = []
-    position = chosen[-1] if chosen else -1
-    while position >= 0:
-        row.append(pairs[position])
-        position = before[position]
-    return row[::-1]
-
-
-def _keys(values: Sequence[Any]) -> Iterator[tuple[object, int]]:
-    """What each element is matched by; equal ones are told apart by how many came before."""
-    seen: Counter[object] = Counter()
-    for value in values:
-        name = _name(value)
-        key: object = ("name", name) if name is not None else write_json(value)
-        seen[key] += 1
-        yield key, seen[key]
+def _key(value: Any) -> Hashable:
+    """What an element is matched by."""
+    name = _name(value)
+    return ("name", name) if name is not None else write_json(value)
 
 
 def _name(value: Any) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from penstock.cli import schema as schema_command
-from penstock.cli import schema_diff
+from penstock.cli import schema_diff, schema_diff_report
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.schema.version import SchemaVersion
 
@@ -92,6 +92,23 @@ def test_versions_side_by_side() -> None:
     whole = diff("1", "2", *NAMED).stdout
     assert "equal lines" not in whole
     assert whole.count("\n") == found.stdout.count("\n") + 6
+
+
+def test_long_definitions_are_aligned_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("1", "2", *NAMED, "--context", "1", "--width", "80")
+    short = diff(*arguments).output
+    monkeypatch.setattr(schema_diff_report, "_MAX_COMPARED", 0)
+    assert diff(*arguments).output == short
+
+
+def test_every_other_of_many_lines_changed_ends() -> None:
+    # Looking for the longest common stretch first took a minute.
+    for letter in "uv":
+        symbols = [name for number in range(9_000) for name in (f"s{number}", f"{letter}{number}")]
+        Path(f"{letter}.avsc").write_text(json.dumps({"type": "enum", "name": "E", "symbols": symbols}))
+    result = diff("u.avsc", "v.avsc", "--context", "0")
+    assert result.exit_code == 1
+    assert sum(" | " in line for line in result.output.splitlines()) == 9_000
 
 
 def test_json_says_the_same(registry: Registry) -> None:

@@ -151,7 +151,8 @@ class _Walk:
 
     def _order(self, path: str, part: str, old: Sequence[str], new: Sequence[str]) -> None:
         """A change of order alone: which of both come first; the bytes follow it."""
-        kept, there = set(old) & set(new), [item for item in new if item in set(old)]
+        kept = set(old) & set(new)
+        there = [item for item in new if item in kept]
         if there != [item for item in old if item in kept]:
             self._note(path, part, ", ".join(old), ", ".join(new), inert=True)
 
