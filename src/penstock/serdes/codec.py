@@ -61,11 +61,13 @@ def framed(version_id: UUID, encoder_of: Callable[[bytes], MessageWriter], compr
 
 
 def confluent_writer(
-    schema_id: SchemaId, schema: AvroSchema, *, in_header: bool = False, ignore_unknown: bool = False
+    schema_id: SchemaId, encoder_of: Callable[[bytes], MessageWriter], *, in_header: bool = False
 ) -> MessageWriter:
-    """A function that writes values of ``schema`` in Confluent's frame, or bare where the id goes ``in_header``."""
-    head = b"" if in_header else confluent.prefix(schema_id)
-    return encoder(schema, prefix=head, ignore_unknown=ignore_unknown)
+    """A function that writes messages in Confluent's frame, or bare where the id goes ``in_header``.
+
+    ``encoder_of`` makes the encoder of payloads, given the bytes that go in front of each.
+    """
+    return encoder_of(b"" if in_header else confluent.prefix(schema_id))
 
 
 class MessageReader:

@@ -1,4 +1,4 @@
-"""Protobuf payloads to write: AWS's message index, then the message by Google's own library.
+"""Protobuf payloads to write: the message index, then the message by Google's own library.
 
 A value is a message of a generated (or any other) class, or a mapping in the form of Protobuf's JSON, whose keys are the
 definition's field names.
@@ -46,11 +46,17 @@ def definition_of(message: Any) -> str:
 
 
 def protobuf_encoder(
-    schema: ProtobufSchema, *, message: str | None = None, prefix: bytes = b"", ignore_unknown: bool = False
+    schema: ProtobufSchema,
+    *,
+    message: str | None = None,
+    prefix: bytes = b"",
+    ignore_unknown: bool = False,
+    index: Callable[[str], bytes] | None = None,
 ) -> Callable[[Any], bytes]:
-    """A function from a message, or a mapping, to ``prefix``, AWS's message index and the message's bytes.
+    """A function from a message, or a mapping, to ``prefix``, the message's index and its bytes.
 
     ``message`` is the full name of the type that mappings are written as; the definition's first where it is not given.
+    ``index`` makes the index of a message's full name; without it, it is AWS's.
     Raises :class:`UnreadableSchema` for a name that the definition has not; the function raises
     :class:`IncompatibleValue` or a subclass with the field's path.
     """
@@ -58,7 +64,8 @@ def protobuf_encoder(
 
     name = message or schema.first_name()
     kind = schema.message(name)
-    head = prefix + schema.index(name)
+    index_of = index or schema.index
+    head = prefix + index_of(name)
     heads: dict[Any, bytes] = {kind.DESCRIPTOR: head}
     build = _builder(kind, name, ignore_unknown=ignore_unknown)
 
@@ -82,7 +89,7 @@ def protobuf_encoder(
             )
         descriptor = value.DESCRIPTOR
         _check_known(schema, descriptor)
-        heads[descriptor] = prefix + schema.index(descriptor.full_name)
+        heads[descriptor] = prefix + index_of(descriptor.full_name)
         return heads[descriptor]
 
     return encode

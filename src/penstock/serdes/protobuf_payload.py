@@ -53,12 +53,16 @@ class ProtobufSchema:
         rank = self._ranks.get(name)
         if rank is None:
             raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
-        out = bytearray()
-        while rank >= 0x80:
-            out.append(rank & 0x7F | 0x80)
-            rank >>= 7
-        out.append(rank)
-        return bytes(out)
+        return _as_varint(rank)
+
+    def confluent_index(self, name: str) -> bytes:
+        """Confluent's message indexes of a message: the path to it, the first message as a single 0."""
+        path = next((path for path, full in self.by_path.items() if full == name), None)
+        if path is None:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+        if path == (0,):
+            return b"\0"
+        return b"".join(_as_varint(number << 1) for number in (len(path), *path))
 
     def descriptor(self, name: str) -> Any:
         """The descriptor of a message, those of imports too; :class:`UnreadableSchema` where there is none."""
@@ -171,6 +175,15 @@ def _confluent_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, 
     if name is None:
         raise MalformedPayload(f"Payload names message {path}, which its definition has not.")
     return name, at
+
+
+def _as_varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
 
 
 def _zigzag(data: bytes, at: int) -> tuple[int, int]:

@@ -13,8 +13,8 @@ from confluent_kafka.schema_registry import (
     prefix_schema_id_serializer,
 )
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
-from confluent_kafka.schema_registry.json_schema import JSONSerializer
-from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.schema_registry.schema_registry_client import Schema, SchemaReference
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.rpc import error_details_pb2
@@ -25,7 +25,12 @@ from penstock.errors import AccessDenied, InvalidInput, NotFound
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import NotFramed
 from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
-from penstock.serdes.kafka_confluent import ConfluentAvroSerializer, IdPlace
+from penstock.serdes.kafka_confluent import (
+    ConfluentAvroSerializer,
+    ConfluentJsonSerializer,
+    ConfluentProtobufSerializer,
+    IdPlace,
+)
 from penstock.testing.server import RunningServer
 
 SCHEMA = {
@@ -93,6 +98,22 @@ def test_theirs_reads_what_ours_writes(
     reader = AvroDeserializer(theirs, conf={"schema.id.deserializer": dual_schema_id_deserializer})
     assert reader(message, context) == VALUE
     assert MessageReader(glue_that_knows_nothing(), confluent=ours).read(message, context.headers) == VALUE
+
+
+@pytest.mark.parametrize("place", ["prefix", "guid", "header"])
+def test_theirs_reads_json_and_protobuf_of_ours(
+    theirs: SchemaRegistryClient, ours: ConfluentClient, context: SerializationContext, place: IdPlace
+) -> None:
+    flight = {"title": "Flight", "type": "object", "properties": {"id": {"type": "integer"}, "carrier": {"type": "string"}}}
+    conf: dict[str, Any] = {"schema.id.deserializer": dual_schema_id_deserializer}
+    message = ConfluentJsonSerializer(ours, flight, id_in=place, auto_register=True)(VALUE, context)
+    assert JSONDeserializer(None, schema_registry_client=theirs, conf=conf)(message, context) == VALUE
+
+    nested = error_details_pb2.BadRequest.FieldViolation
+    there = SerializationContext(f"{context.topic}-proto", MessageField.VALUE, headers=[])
+    message = ConfluentProtobufSerializer(ours, nested, id_in=place, auto_register=True)({"field": "id"}, there)
+    read = ProtobufDeserializer(nested, {"use.deprecated.format": False, **conf}, theirs)
+    assert read(message, there) == nested(field="id")
 
 
 @pytest.mark.parametrize("serializer", [prefix_schema_id_serializer, header_schema_id_serializer])

@@ -13,7 +13,7 @@ from penstock.errors import NotFound
 from penstock.produce.tail import spread
 from penstock.produce.trial import Trial, try_records
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro import AvroSchema, encoder
 from penstock.serdes.codec import confluent_writer, message_writer
 from penstock.serdes.errors import UnreadableSchema
 
@@ -105,7 +105,7 @@ def test_unlike_failures_do_not_fill_the_memory() -> None:
 
 
 def test_keys_and_confluents_frames() -> None:
-    framed = confluent_writer(7, AvroSchema(json.dumps(OLD)))({"a": 1, "s": "LATE"})
+    framed = confluent_writer(7, lambda prefix: encoder(AvroSchema(json.dumps(OLD)), prefix=prefix))({"a": 1, "s": "LATE"})
     narrower = json.loads(json.dumps(OLD).replace(', "LATE"', ""))
     found = tried(narrower, Record(None, 5, key=framed), confluent=Source(), key=True)
     assert found.broken[0].writer == "schema 7"

@@ -13,9 +13,13 @@ from confluent_kafka.schema_registry import (
 )
 from confluent_kafka.schema_registry._sync.mock_schema_registry_client import MockSchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.schema_registry.schema_registry_client import Schema
 from confluent_kafka.serialization import MessageField, SerializationContext
 from fake_registry import FakeRegistry
+from google.protobuf import json_format
+from google.rpc import error_details_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,12 +27,18 @@ from penstock.errors import InvalidInput, NotFound
 from penstock.schema.format import ReferencedText
 from penstock.schema.version import SchemaText
 from penstock.serdes import confluent
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro import AvroSchema, encoder
 from penstock.serdes.codec import MessageReader, confluent_writer
 from penstock.serdes.config import SerdeConfig
 from penstock.serdes.errors import NotFramed, SerdeError, TruncatedFrame, UnknownWriterSchema, UnreadableSchema
 from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
-from penstock.serdes.kafka_confluent import ConfluentAvroSerializer, IdPlace
+from penstock.serdes.kafka_confluent import (
+    ConfluentAvroSerializer,
+    ConfluentJsonSerializer,
+    ConfluentProtobufSerializer,
+    IdPlace,
+)
+from penstock.serdes.protobuf_encoding import definition_of
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 NEWER = {"type": "record", "name": "R", "fields": [*SCHEMA["fields"], {"name": "b", "type": "string", "default": "x"}]}
@@ -156,7 +166,7 @@ def test_damaged_frames(message: bytes, headers: Any, error: type[SerdeError], s
 def test_a_header_goes_before_the_payloads_first_byte_and_belongs_to_its_part() -> None:
     registry = Registry()
     schema_id, _ = registry.register("s", '"int"')
-    write = confluent_writer(schema_id, AvroSchema('"int"'), in_header=True)
+    write = confluent_writer(schema_id, lambda prefix: encoder(AvroSchema('"int"'), prefix=prefix), in_header=True)
     read = MessageReader(FakeRegistry(), confluent=registry)
     headers = [("other", b"x"), (confluent.VALUE_HEADER, confluent.prefix(schema_id) + b"indexes of another format")]
     assert [read.read(write(number), headers) for number in (0, -1, 1)] == [0, -1, 1]
@@ -176,6 +186,49 @@ def test_types_of_referenced_schemas() -> None:
     registry.references = (ReferencedText(name="R", text="{}"),)
     with pytest.raises(UnreadableSchema, match="'R' cannot be used"):
         MessageReader(FakeRegistry(), confluent=registry).read(message)
+
+
+@pytest.mark.parametrize("place", ["prefix", "guid", "header"])
+def test_theirs_reads_json_that_ours_writes(place: IdPlace) -> None:
+    registry, ctx = Registry(), context()
+    schema = {"title": "R", "type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+    write = ConfluentJsonSerializer(registry, schema, id_in=place, auto_register=True)
+    message = write({"a": 5}, ctx)
+    conf = {"schema.id.deserializer": dual_schema_id_deserializer}
+    assert JSONDeserializer(None, schema_registry_client=registry.theirs, conf=conf)(message, ctx) == {"a": 5}
+    assert MessageReader(FakeRegistry(), confluent=registry, formats=("JSON",)).read(message, ctx.headers) == {"a": 5}
+    with pytest.raises(SerdeError, match="topic flights"):
+        write({"b": 5}, ctx)
+
+
+@pytest.mark.parametrize("place", ["prefix", "guid", "header"])
+@pytest.mark.parametrize("kind", [error_details_pb2.RetryInfo, error_details_pb2.BadRequest.FieldViolation])
+def test_theirs_reads_protobuf_that_ours_writes(kind: Any, place: IdPlace) -> None:
+    registry, ctx = Registry(), context()
+    text = definition_of(kind)
+    value = {"retry_delay": "5s"} if kind is error_details_pb2.RetryInfo else {"field": "id", "reason": "GONE"}
+    made = json_format.ParseDict(value, kind())
+    settings = {"use.deprecated.format": False, "schema.id.deserializer": dual_schema_id_deserializer}
+    theirs = ProtobufDeserializer(kind, settings)  # the registry in memory does not give files in binary
+    write = ConfluentProtobufSerializer(registry, text, message=kind.DESCRIPTOR.full_name, id_in=place, auto_register=True)
+    for form in (value, made):
+        ctx = context()
+        message = write(form, ctx)
+        assert theirs(message, ctx) == made
+        read = MessageReader(FakeRegistry(), confluent=registry, formats=("PROTOBUF",))
+        assert read.read(message, ctx.headers) == value
+
+
+def test_the_class_of_a_message_is_a_schema() -> None:
+    registry, ctx = Registry(), context()
+    kind = error_details_pb2.BadRequest.FieldViolation
+    message = ConfluentProtobufSerializer(registry, kind, auto_register=True)({"field": "id"}, ctx)
+    reader = ProtobufDeserializer(kind, {"use.deprecated.format": False})
+    assert reader(message, ctx) == kind(field="id")
+    with pytest.raises(SerdeError, match="topic flights"):
+        ConfluentProtobufSerializer(registry, kind)({"nobody": 1}, ctx)
+    with pytest.raises(UnreadableSchema, match=r"no message google\.Nobody"):
+        ConfluentProtobufSerializer(registry, kind, message="google.Nobody", auto_register=True)({}, ctx)
 
 
 def test_what_the_serialiser_refuses() -> None:
