@@ -24,8 +24,8 @@ def parse(definition, **references):
 @pytest.mark.parametrize(
     ("definition", "path", "words"),
     [
-        ({"type": "text"}, "/type", "not valid"),
-        ({"properties": {"a": {"type": ["string", 3]}}}, "/properties/a/type", "not valid"),
+        ({"type": "text"}, "/type", "not a type"),
+        ({"properties": {"a": {"type": ["string", 3]}}}, "/properties/a/type", "not a type"),
         ({"minLength": -1}, "/minLength", "less than the minimum"),
         ({"required": "a"}, "/required", "not of type"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema", "no draft"),
@@ -299,3 +299,12 @@ def test_columns_of_a_combined_object():
         ("id", "bigint", None),
         ("name", "string", "whose"),
     ]
+
+
+@pytest.mark.parametrize("said", ['"objekt"', '["string","strin"]', '["string","string"]'])
+def test_what_is_no_type_is_told_the_types(said):
+    with pytest.raises(InvalidSchema) as refused:
+        format_of("JSON").parse(f'{{"properties":{{"a":{{"type":{said}}}}}}}')
+    assert refused.value.path == "/properties/a/type"
+    assert f"{said} is not a type" in str(refused.value)
+    assert "one of array, boolean, integer, null, number, object, string" in str(refused.value)

@@ -13,6 +13,7 @@ from penstock.schema.jsonschema.drafts import Draft
 
 __all__ = ["check_by_library", "check_pattern", "check_syntax", "matches", "without_repetitions"]
 
+_TYPES = "array, boolean, integer, null, number, object, string"
 _MAX_PATTERN = 5_000
 _BACKTRACKS = 1_000
 _REGEX_BYTES = 1 << 20
@@ -68,11 +69,15 @@ def _explained(library: ModuleType, draft: Draft, where: str) -> Iterator[None]:
         yield
     except library.ValidationError as error:
         path = where + "".join(f"/{_escape(str(step))}" for step in error.instance_path)
-        message = str(error.message)
+        message, remedy = str(error.message), f"The rules are those of {draft.uri}."
+        if path.endswith("/type") and isinstance(error.kind, library.ValidationErrorKind.AnyOf):
+            # In the meta-schema's words, which name neither the types nor where to look.
+            message = message.partition(" is not valid under any")[0] + " is not a type"
+            remedy = f"A type is one of {_TYPES}, or a list of different ones."
         raise InvalidSchema(
             f"The definition is not a valid JSON Schema: {message[:300]}{'...' if len(message) > 300 else ''}",
             path=path,
-            remedy=f"The rules are those of {draft.uri}.",
+            remedy=remedy,
         ) from None
     except (ValueError, library.ReferencingError) as error:
         raise InvalidSchema(f"The definition is not a valid JSON Schema: {str(error)[:300]}", path=where) from None
