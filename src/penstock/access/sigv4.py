@@ -239,7 +239,8 @@ def _query_claim(query: str) -> Claim:
     if fields["X-Amz-Algorithm"] != ALGORITHM:
         raise IncompleteSignature(f"Unsupported AWS 'algorithm': '{fields['X-Amz-Algorithm'][:50]}'.")
     expires = fields["X-Amz-Expires"]
-    if not expires.isascii() or not expires.isdigit() or not 1 <= int(expires[:10]) <= MAX_EXPIRES:
+    known = len(expires) <= 10 and expires.isascii() and expires.isdigit()
+    if not known or not 1 <= int(expires) <= MAX_EXPIRES:
         raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds from 1 to {MAX_EXPIRES}.")
     return _claim(
         credential=fields["X-Amz-Credential"],
@@ -294,11 +295,11 @@ def _parsed_time(text: str) -> tuple[datetime, str]:
         if basic is not None:
             return basic, text
         moment = parsedate_to_datetime(text[:100])
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise IncompleteSignature(
             f"Date must be in ISO-8601 'basic format'. Got '{text[:50]}'. See http://en.wikipedia.org/wiki/ISO_8601"
         ) from None
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return moment, _basic(moment)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from confluent_face import Face
 
-from penstock.api.aws.actions import EVERYTHING, Place, named_account, resources_of
+from penstock.api.aws.actions import EVERYTHING, Place, also_needed, named_account, resources_of
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
@@ -100,6 +100,8 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
         ),
         ("CreateDatabase", {"DatabaseInput": {"Name": "D"}}, glue("catalog", "database/d")),
         ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
+        ("GetCrawlerMetrics", {"CrawlerNameList": ["a", "b"]}, glue("crawler/a", "crawler/b")),
+        ("GetCrawlerMetrics", {}, glue("crawler/*")),
     ],
 )
 def test_resources_of_glue(operation: str, request_: dict[str, object], expected: list[str]) -> None:
@@ -129,3 +131,12 @@ def test_resources_of_other_services() -> None:
 )
 def test_the_account_that_a_request_names(service: str, request_: dict[str, object], expected: str | None) -> None:
     assert named_account(service, request_) == expected
+
+
+def test_a_table_needs_the_schemas_it_refers_to_wherever_they_stand() -> None:
+    reference = {"SchemaVersionId": "known"}
+    table = {"Parameters": {"SchemaReference": "a text"}, "StorageDescriptor": {"SchemaReference": reference}}
+    needed = also_needed("glue", "CreateTable", {"DatabaseName": "d", "TableInput": table}, PLACE)
+    assert [(action, list(resources)) for action, resources in needed] == [
+        ("glue:GetSchemaVersion", glue("registry/streams", "schema/streams/sensor"))
+    ]

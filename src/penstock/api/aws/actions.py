@@ -99,7 +99,8 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
 def _schema_references(value: Any) -> Sequence[Request]:
     """Every SchemaReference within a request, wherever its tables and partitions have it."""
     if isinstance(value, Mapping):
-        own = [value["SchemaReference"]] if value.get("SchemaReference") else []
+        # In a table's parameters the name may stand before a text.
+        own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
         return [*own, *(found for item in value.values() for found in _schema_references(item))]
     return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
 
@@ -217,7 +218,8 @@ def _crawler(request: Request, place: Place) -> Sequence[str]:
 
 
 def _crawlers(request: Request, place: Place) -> Sequence[str]:
-    return [place.glue(f"crawler/{name}") for name in request.get("CrawlerNames") or ["*"]]
+    names = request.get("CrawlerNames") or request.get("CrawlerNameList") or ["*"]
+    return [place.glue(f"crawler/{name}") for name in names]
 
 
 def _work_group(request: Request, place: Place) -> Sequence[str]:
