@@ -97,7 +97,7 @@ class Subjects:
 
     def list(self, prefix: SubjectPrefix, listing: Listing) -> Sequence[SubjectName]:
         """Subjects whose names begin with ``prefix``, by context and name."""
-        names = (subject for key in self._keys(prefix, listing) if (subject := named_subject(key)) is not None)
+        names = (subject for key in self.keys(prefix, listing) if (subject := named_subject(key)) is not None)
         return list(islice(filter(prefix.matches, names), listing.window.start, listing.window.stop))
 
     def versions(self, subject: SubjectName, listing: Listing) -> Sequence[int]:
@@ -290,7 +290,8 @@ class Subjects:
             found.append(SubjectReference(name=reference.name, subject=name, version=reference.number))
         return found
 
-    def _keys(self, prefix: SubjectPrefix, listing: Listing) -> Iterator[SchemaKey]:
+    def keys(self, prefix: SubjectPrefix, listing: Listing) -> Iterator[SchemaKey]:
+        """Schemas whose names may begin with ``prefix``, by context and name, without regard to the listing's window."""
         after: SchemaKey | None = None
         while True:
             keys = self._service.schemas.subjects(

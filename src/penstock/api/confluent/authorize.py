@@ -12,16 +12,16 @@ from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller
 from penstock.api.aws.gate import Realm, Warden
-from penstock.api.confluent.requests import Request, read_schema
+from penstock.api.confluent.requests import Request, config_members, read_schema
 from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 from penstock.registry.subject_errors import SchemaTextNotFound
 from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subject_names import SubjectName, parse_subject
+from penstock.registry.subject_names import SubjectName, parse_subject, subject_of
 from penstock.registry.subject_policies import SubjectPolicies
-from penstock.registry.subjects import Listing
+from penstock.registry.subjects import Listing, Subjects
 
 __all__ = ["FREE", "Permissions"]
 
@@ -39,6 +39,7 @@ class Permissions:
         self._realm = realm
         self._policies = SubjectPolicies(realm.schemas)
         self._ids = SubjectIds(realm.schemas)
+        self._subjects = Subjects(realm.schemas)
 
     def ready(self, caller: Caller) -> bool:
         """Whether :meth:`check` would read no policies from a store."""
@@ -125,11 +126,28 @@ class Permissions:
         return [*needs, *self.referring(request)]
 
     def referring(self, request: Request) -> Needs:
-        """Reading each subject that the body's schema refers to."""
+        """Reading each subject that the body's schema refers to, in the context of what the path's subject stands for."""
         references = read_schema(request.body).references
-        context = request.subject.context
+        context = self._policies.meant(request.subject).context
         named = [parse_subject(reference.subject, context=context) for reference in references]
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
+
+    def listing_texts(self, request: Request) -> Needs:
+        """Reading all schemas, and each one: what is denied of one of them, the ARN of all does not say."""
+        prefix = request.prefix
+        registry = prefix.registry or "*"
+        found = self._subjects.keys(prefix, Listing(deleted=True))
+        keys = [key for key in found if prefix.matches(subject_of(key))]
+        everything = [*self.registry(registry), self.glue(f"schema/{registry}/*")]
+        return [("GetSchemaVersion", resources) for resources in (everything, *map(self.schema, keys))]
+
+    def configuring(self, request: Request) -> Needs:
+        """Changing the settings; and reading what an alias would stand for."""
+        needs = self.on_scope(request, "UpdateSchema", "UpdateRegistry")
+        scope, alias = request.scope, config_members(request.body).alias
+        if scope is None or not alias:
+            return needs
+        return [*needs, ("GetSchemaVersion", self.schema(parse_subject(alias, context=scope.context).key))]
 
     def on_scope(self, request: Request, on_schema: str, on_registry: str) -> Needs:
         """An action on the path's subject, else on its context, else on all."""
@@ -145,11 +163,6 @@ def _on_subject(action: str) -> Callable[[Permissions, Request], Needs]:
 
 def _listed(permissions: Permissions, request: Request) -> Needs:
     return [("ListSchemas", permissions.registry(request.prefix.registry))]
-
-
-def _all_schemas(permissions: Permissions, request: Request) -> Needs:
-    registry = request.prefix.registry or "*"
-    return [("GetSchemaVersion", [*permissions.registry(registry), permissions.glue(f"schema/{registry}/*")])]
 
 
 def _contexts(permissions: Permissions, _request: Request) -> Needs:
@@ -183,7 +196,7 @@ _NAMING_ALL = frozenset({"list_subjects_of_id", "list_versions_of_id"})
 _BY_ID = _READING_ONE | _NAMING_ALL | {"get_by_guid", "list_ids_of_guid"}
 _NEEDS: Mapping[str, Callable[[Permissions, Any], Needs]] = {
     "list_subjects": _listed,
-    "list_schemas": _all_schemas,
+    "list_schemas": Permissions.listing_texts,
     "list_contexts": _contexts,
     "delete_context": _context,
     "look_up": _looked_up,
@@ -199,7 +212,7 @@ _NEEDS: Mapping[str, Callable[[Permissions, Any], Needs]] = {
     "delete_version": _on_subject("DeleteSchemaVersions"),
     "get_config": _read_settings,
     "get_mode": _read_settings,
-    "set_config": _written_settings,
+    "set_config": Permissions.configuring,
     "set_mode": _written_settings,
     "delete_config": _written_settings,
     "delete_mode": _written_settings,
