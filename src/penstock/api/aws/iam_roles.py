@@ -4,7 +4,7 @@ from typing import Any
 
 from penstock.access.entities import Role
 from penstock.access.roles import Roles
-from penstock.api.aws.iam_shapes import document, named, paged, tags_of, tags_shape
+from penstock.api.aws.iam_shapes import document, named, paged, refuse_boundary, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 
@@ -15,6 +15,7 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
     """The handlers by operation name."""
 
     def create(request: Request, context: RequestContext) -> Request:
+        refuse_boundary(request)
         role = roles.create(
             context.account,
             request["RoleName"],

@@ -6,9 +6,10 @@ from urllib.parse import quote
 
 from penstock.access.entities import Entity
 from penstock.api.aws.registry_shapes import Request, present
+from penstock.errors import OperationNotServed
 from penstock.paging import page
 
-__all__ = ["document", "named", "paged", "tags_of", "tags_shape"]
+__all__ = ["document", "named", "paged", "refuse_boundary", "tags_of", "tags_shape"]
 
 T = TypeVar("T")
 _PAGE = 100
@@ -17,6 +18,14 @@ _PAGE = 100
 def document(text: str) -> str:
     """A policy's text as IAM gives it back: percent-encoded (RFC 3986)."""
     return quote(text, safe="")
+
+
+def refuse_boundary(request: Request) -> None:
+    """Raise :class:`OperationNotServed` for a permissions boundary: left out without a word, it would seem to bind."""
+    if request.get("PermissionsBoundary"):
+        raise OperationNotServed(
+            "PermissionsBoundary is not served by Penstock.", remedy="Leave it out, and bound by a Deny in a policy."
+        )
 
 
 def tags_of(request: Request) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 from penstock.access.entities import User
 from penstock.access.keys import AccessKey
 from penstock.access.users import Users
-from penstock.api.aws.iam_shapes import named, paged, tags_of, tags_shape
+from penstock.api.aws.iam_shapes import named, paged, refuse_boundary, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 from penstock.api.aws.sts import caller_in
@@ -40,6 +40,7 @@ class _Users:
         self._users = users
 
     def create(self, request: Request, context: RequestContext) -> Request:
+        refuse_boundary(request)
         user = self._users.create(context.account, request["UserName"], path=request.get("Path", "/"), tags=tags_of(request))
         return {"User": _user(user)}
 
