@@ -110,20 +110,18 @@ class Aggregator:
         _check_keys(record)
         shard = self._shard(record)
         batch = self._open.get(shard)
-        full = None
-        if batch is not None and batch.size_with(record) > self._limit:
-            full = batch.entry()
-            batch = None
-        if batch is None:
-            batch = self._open[shard] = _Batch()
-            if batch.size_with(record) > self._limit:
-                del self._open[shard]
-                raise InvalidInput(
-                    f"A record of {len(record.data)} bytes does not fit into an aggregated record of {self._limit} bytes.",
-                    remedy="Send it by itself, or put its content elsewhere and its address into the stream.",
-                )
-        batch.add(record)
-        return full
+        if batch is not None and batch.size_with(record) <= self._limit:
+            batch.add(record)
+            return None
+        fresh = _Batch()
+        if fresh.size_with(record) > self._limit:
+            raise InvalidInput(
+                f"A record of {len(record.data)} bytes does not fit into an aggregated record of {self._limit} bytes.",
+                remedy="Send it by itself, or put its content elsewhere and its address into the stream.",
+            )
+        fresh.add(record)
+        self._open[shard] = fresh
+        return None if batch is None else batch.entry()
 
     def flush(self) -> Iterator[dict[str, Any]]:
         """What was collected, as arguments of ``put_record``; nothing is kept."""

@@ -28,7 +28,7 @@ TRUST = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal":
 def test_refuses_a_boundary_that_would_not_bind(operation: str, request_: dict[str, Any]) -> None:
     store = MemoryAccessStore()
     holders = Holders(store, Authorizer(store))
-    handlers = user_handlers(Users(store, holders, keys_changed=str)) | role_handlers(Roles(store, holders))
+    handlers = user_handlers(Users(store, holders, keys_changed=lambda _: None)) | role_handlers(Roles(store, holders))
     context = RequestContext(
         service="iam", operation=operation, account=A, region="us-east-1", principal=f"arn:aws:iam::{A}:root", request_id="1"
     )

@@ -146,3 +146,13 @@ def test_records_that_cannot_be(record: UserRecord, says: str) -> None:
 def test_a_limit_that_kinesis_has_not() -> None:
     with pytest.raises(InvalidInput, match="at most 1048576"):
         Aggregator(limit=2_000_000)
+
+
+def test_a_record_that_is_too_large_costs_nothing_that_was_collected_before() -> None:
+    aggregator = Aggregator(limit=200)
+    first = UserRecord("k", b"kept")
+    assert aggregator.add(first) is None
+    with pytest.raises(InvalidInput, match="does not fit"):
+        aggregator.add(UserRecord("k", bytes(300)))
+    (entry,) = aggregator.flush()
+    assert [record.data for record in read_aggregate(entry["Data"])] == [b"kept"]
