@@ -10,13 +10,13 @@ from penstock.access.evaluate import Decision, Question, decide
 from penstock.access.facts import Origin, RequestFacts
 from penstock.access.keys import AccessStore
 from penstock.access.managed import AWS_MANAGED
-from penstock.access.policies import Kind, Policy, parsed_policy
+from penstock.access.policies import Kind, Policy, parse_policy, parsed_policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
 
 __all__ = ["Authorizer", "Grants", "denial"]
 
-_MAX_KEPT = 10_000
+_MAX_KEPT = 2_000  # callers; one with session policies of its own may take 100 kB
 _MAX_DECIDED = 1_000  # answers a caller
 
 
@@ -71,9 +71,15 @@ class Authorizer:
         grants = self._load(caller)
         if generation == self._generation:
             if len(self._kept) >= _MAX_KEPT:
-                self._kept = {}
+                self._make_room()
             self._kept[caller] = (until, grants)
         return grants
+
+    def _make_room(self) -> None:
+        """Drop what is stale, and everything where nothing is."""
+        now = self._clock()
+        fresh = {caller: kept for caller, kept in list(self._kept.items()) if kept[0] > now}
+        self._kept = fresh if len(fresh) < _MAX_KEPT else {}
 
     def decide(
         self,
@@ -117,7 +123,9 @@ class Authorizer:
         texts = [*holder.inline.values(), *self._managed(holder.attached)]
         bounds: Sequence[Policy] | None = None
         if session is not None and session.narrowed:
-            bounds = _parsed([*session.policies, *self._managed(session.policy_arns)])
+            # Not kept beyond the session's grants: each session may bring other texts.
+            own = [parse_policy(text, Kind.IDENTITY) for text in session.policies]
+            bounds = [*own, *_parsed(self._managed(session.policy_arns))]
         identity = _parsed(texts)
         constant = all(policy.constant for policy in (*identity, *(bounds or ())))
         return Grants(identity=identity, session=bounds, tags=holder.tags, decided={} if constant else None)

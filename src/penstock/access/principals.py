@@ -88,8 +88,9 @@ class Caller:
     session: SessionFacts | None = None
 
     def __hash__(self) -> int:
-        # Asked with every request: the whole of a session would cost more than the decision.
-        return hash(self.principal)
+        # Asked with every request: the whole of a session would cost more than the decision. Its time has to be in, since
+        # a program begins one session after the other under one name.
+        return hash(self.principal) if self.session is None else hash((self.principal, self.session.issued))
 
     @property
     def is_root(self) -> bool:
