@@ -212,17 +212,22 @@ def _text(name: str, operand: Any, path: str) -> Matcher:
 def _wildcard(text: str, path: str) -> re.Pattern[str]:
     if "**" in re.sub(r"\\.", "", text):
         raise InvalidPattern(f"The filter pattern's '{path}' has two wildcards '*' in a row.")
-    parts = []
+    chunks = [""]  # what stands between two stars
     for token in re.findall(r"\\.|\*|[^\\*]+|\\$", text, re.DOTALL):
         if token == "*":
-            parts.append(".*")
+            chunks.append("")
         elif token in {"\\*", "\\\\"}:
-            parts.append(re.escape(token[1]))
+            chunks[-1] += re.escape(token[1])
         elif token.startswith("\\"):
             raise InvalidPattern(
                 f"The filter pattern's '{path}' has a backslash before '{token[1:]}' in its wildcard.",
                 remedy="Only \\* and \\\\ are escaped.",
             )
         else:
-            parts.append(re.escape(token))
-    return re.compile("".join(parts), re.DOTALL)
+            chunks[-1] += re.escape(token)
+    if len(chunks) == 1:
+        return re.compile(chunks[0], re.DOTALL)
+    first, *middle, last = chunks
+    # The leftmost place of a chunk is as good as any later one: without a way back the time grows with the text alone.
+    between = "".join(f"(?>.*?{chunk})" for chunk in middle)
+    return re.compile(f"{first}{between}.*{last}", re.DOTALL)

@@ -140,3 +140,27 @@ def test_one_filter_of_several_is_enough() -> None:
     either = any_of([compile_pattern({"a": [1]}), compile_pattern({"b": [2]})])
     assert [either(event) for event in ({"a": 1}, {"b": 2}, {"a": 2})] == [True, True, False]
     assert any_of([])({"anything": 1})
+
+
+def test_a_wildcard_takes_time_that_grows_with_the_text_alone() -> None:
+    # Tried in every way in which the stars may share the text, this takes longer than a year.
+    matches = compile_pattern({"value": [{"wildcard": "*a" * 20 + "*b"}]})
+    assert not matches({"value": "a" * 10_000})
+    assert matches({"value": "a" * 10_000 + "b"})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "other"),
+    [
+        ("*", ["", "a\nb"], []),
+        ("a*", ["a", "ab"], ["ba"]),
+        ("*a", ["a", "aba"], ["ab"]),
+        ("a*b*a", ["aba", "abba", "aabaa"], ["ab", "aa", "abab"]),
+        ("a*a", ["aa", "aba"], ["a"]),
+        ("a\\*b*\\\\", ["a*b\\", "a*bcd\\"], ["aab\\", "a*b"]),
+    ],
+)
+def test_what_wildcards_fit(pattern: str, fitting: list[str], other: list[str]) -> None:
+    matches = compile_pattern({"value": [{"wildcard": pattern}]})
+    assert [matches({"value": text}) for text in fitting] == [True] * len(fitting)
+    assert [matches({"value": text}) for text in other] == [False] * len(other)
