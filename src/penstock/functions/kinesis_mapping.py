@@ -110,6 +110,8 @@ class ShardReader:
                     if all(lane.finished for lane in self._lanes):
                         return
                 elif self._exhausted and len(self._progress) == 0:
+                    # What was filtered out as it was read is noted, and would be kept in place of the end.
+                    self._reached = None
                     self._checkpoints.set(self._shard, {"ended": True})
                     return
                 self._turn()
