@@ -1,7 +1,9 @@
 """Execution environments: real child processes that run small handlers, and what becomes of those that misbehave."""
 
+import contextlib
 import json
 import os
+import resource
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -183,3 +185,15 @@ def test_an_event_of_six_megabytes_goes_both_ways(made: Any, tmp_path: Path) -> 
     (tmp_path / "code" / "echo.py").write_text("def handler(event, context):\n    return event\n")
     event = {"data": "x" * (6 * 1024 * 1024 - 20)}
     assert call(made("echo.handler", memory=512), event).answer == event
+
+
+def test_a_runner_with_more_than_a_thousand_open_files_is_answered(made: Any) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096 if hard == resource.RLIM_INFINITY else min(4096, hard), hard))
+    try:
+        with contextlib.ExitStack() as stack:
+            while stack.enter_context(open(os.devnull)).fileno() < 1100:  # noqa: PTH123
+                pass
+            assert call(made("app.handler")).answer["calls"] == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
