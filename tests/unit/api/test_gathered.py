@@ -28,7 +28,9 @@ class Store:
         names = [request["SchemaId"]["SchemaName"] for request, _ in asked]
         self.calls.append([(name, context.principal) for name, (_, context) in zip(names, asked, strict=True)])
         return [
-            NotFound(f"no {name}") if name == "missing" else {"SchemaVersionId": VERSION, "Status": self.status}
+            NotFound(f"no {name}")
+            if name == "missing"
+            else {"SchemaVersionId": VERSION, "Status": "\ud800" if name == "unsayable" else self.status}
             for name in names
         ]
 
@@ -68,11 +70,12 @@ def asked(name, principal="ana", account="1"):
 def test_each_is_checked_admitted_and_answered_for_itself():
     store = Store("AVAILABLE")
     unshaped = ({"SchemaId": 7}, asked("x")[1])
-    raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob")]
+    raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob"), asked("unsayable")]
     answers = answer_together(endpoint(store.handler()), Gate({}), raw)
     assert json.loads(answers[0]) == json.loads(answers[4]) == {"SchemaVersionId": VERSION, "Status": "AVAILABLE"}
     assert [type(answers[place]) for place in (1, 2, 3)] == [UnreadableRequest, NotAuthorized, NotFound]
-    assert store.calls == [[("a", "ana"), ("missing", "ana"), ("c", "bob")]]
+    assert isinstance(answers[5], TypeError)
+    assert store.calls == [[("a", "ana"), ("missing", "ana"), ("c", "bob"), ("unsayable", "ana")]]
 
 
 def test_each_account_has_its_own_handler():

@@ -46,8 +46,15 @@ def answer_together(endpoint: Endpoint, gate: Gate | None, raw: Sequence[tuple[A
     for handler, asked in admitted.items():
         answers = handler.many(list(asked.values())) if isinstance(handler, Gathered) else _one_by_one(handler, asked)
         for (place, (_, context)), answer in zip(asked.items(), answers, strict=True):
-            outcomes[place] = answer if isinstance(answer, Exception) else endpoint.encode(answer, context)
+            outcomes[place] = answer if isinstance(answer, Exception) else _encoded(endpoint, answer, context)
     return outcomes
+
+
+def _encoded(endpoint: Endpoint, answer: Mapping[str, Any], context: RequestContext) -> bytes | Exception:
+    try:
+        return endpoint.encode(answer, context)
+    except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request
+        return error
 
 
 def _one_by_one(handler: Handler, asked: Mapping[int, Asked]) -> list[Answer]:
