@@ -18,6 +18,7 @@ from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, Limi
 from penstock.functions.account import Account
 from penstock.functions.decoding import Decoder, Undecodable
 from penstock.functions.kafka_event import TIMESTAMP_TYPES, kafka_record, partition_name
+from penstock.functions.kafka_starts import starting_points
 from penstock.functions.lane import Lane
 from penstock.functions.model import KafkaSource, SourceMapping
 from penstock.functions.records import Progress, Record
@@ -27,7 +28,6 @@ __all__ = ["KafkaPoller"]
 _DOING = "read"
 _IDLE = 0.2  # seconds a read waits where nothing is due
 _HOLD = 3.0  # seconds a full lane keeps the consumer waiting before its partitions are paused
-_CALL = 10.0  # seconds for a call of the broker
 _REGISTRY_PAUSES = (0.5, 30.0)  # seconds, first and longest, while the schema registry does not answer
 
 LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
@@ -283,7 +283,7 @@ class KafkaPoller:
         """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
         while True:
             try:
-                return self._starts(consumer, partitions)
+                return starting_points(consumer, self._topic, partitions, self._mapping, self._say)
             except KafkaException as error:
                 if self._stop.wait(1.0):
                     return []
@@ -291,44 +291,6 @@ class KafkaPoller:
                 if error.args[0].code() in FINAL:
                     raise problem from error
                 self._say(f"{problem} It is asked again for the offsets.")
-
-    def _starts(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Where to begin each partition: what the group has committed, else what the mapping says.
-
-        What it says is committed at once, so that a poller that dies before its first batch is done does not begin later.
-        A partition that a known group has never seen was added to the topic: it is read from its beginning.
-        """
-        whole = consumer.list_topics(self._topic, timeout=_CALL).topics[self._topic].partitions
-        everything = consumer.committed([TopicPartition(self._topic, number) for number in whole], timeout=_CALL)
-        committed = {each.partition: each.offset for each in everything if each.offset >= 0}
-        starts, fresh = [], []
-        for each in partitions:
-            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, each.partition), timeout=_CALL)
-            offset = committed.get(each.partition)
-            if offset is None:
-                offset = self._first(consumer, each.partition, (low, high), known=bool(committed))
-                fresh.append(TopicPartition(self._topic, each.partition, offset))
-            elif offset < low:
-                self._say(
-                    f"Topic {self._topic}, partition {each.partition}: the offsets {offset:,} to {low - 1:,} were removed "
-                    "by the topic's retention before they were read."
-                )
-                offset = low
-            starts.append(TopicPartition(self._topic, each.partition, offset))
-        if fresh:
-            consumer.commit(offsets=fresh, asynchronous=False)
-        return starts
-
-    def _first(self, consumer: Consumer, number: int, bounds: tuple[int, int], *, known: bool) -> int:
-        low, high = bounds
-        if known or self._mapping.start == "TRIM_HORIZON":
-            return low
-        if self._mapping.start == "LATEST":
-            return high
-        (found,) = consumer.offsets_for_times(
-            [TopicPartition(self._topic, number, self._mapping.start_at or 0)], timeout=_CALL
-        )
-        return int(found.offset) if found.offset >= 0 else high
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._let_go(partitions)

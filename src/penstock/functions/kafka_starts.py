@@ -1,0 +1,76 @@
+"""Where a poller begins its partitions: what the group has committed, else what the mapping says."""
+
+from collections.abc import Callable, Sequence
+
+from confluent_kafka import Consumer, TopicPartition
+
+from penstock.functions.model import SourceMapping
+
+__all__ = ["starting_points"]
+
+_CALL = 10.0  # seconds for a call of the broker
+
+
+def starting_points(
+    consumer: Consumer,
+    topic: str,
+    partitions: Sequence[TopicPartition],
+    mapping: SourceMapping,
+    say: Callable[[str], None],
+) -> list[TopicPartition]:
+    """The partitions with the offsets to begin at; raises ``KafkaException`` where the broker does not answer.
+
+    What the mapping says is committed at once, so that a poller that dies before its first batch is done does not begin
+    later. A partition that a known group has never seen was added to the topic: it is read from its beginning. So that no
+    poller that begins at the same time takes its own partitions for such, a new group's start is committed for all.
+    """
+    whole = consumer.list_topics(topic, timeout=_CALL).topics[topic].partitions
+    everything = consumer.committed([TopicPartition(topic, number) for number in whole], timeout=_CALL)
+    committed = {each.partition: each.offset for each in everything if each.offset >= 0}
+    fresh: dict[int, int] = {}
+
+    def first(number: int, *, known: bool) -> int:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
+        fresh[number] = _said(consumer, TopicPartition(topic, number), (low, high), mapping, known=known)
+        return fresh[number]
+
+    if not committed and mapping.start != "TRIM_HORIZON":
+        for number in whole:
+            first(number, known=False)
+    starts = []
+    for each in partitions:
+        offset = committed.get(each.partition)
+        if offset is None:
+            offset = fresh[each.partition] if each.partition in fresh else first(each.partition, known=bool(committed))
+        else:
+            offset = _kept(consumer, topic, each.partition, offset, say)
+        starts.append(TopicPartition(topic, each.partition, offset))
+    if fresh:
+        consumer.commit(
+            offsets=[TopicPartition(topic, number, offset) for number, offset in fresh.items()], asynchronous=False
+        )
+    return starts
+
+
+def _kept(consumer: Consumer, topic: str, number: int, offset: int, say: Callable[[str], None]) -> int:
+    """``offset``, or where the log begins that no longer has it."""
+    low, _ = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
+    if offset >= low:
+        return offset
+    say(
+        f"Topic {topic}, partition {number}: the offsets {offset:,} to {low - 1:,} were removed by the topic's retention "
+        "before they were read."
+    )
+    return low
+
+
+def _said(consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: SourceMapping, *, known: bool) -> int:
+    low, high = bounds
+    if known or mapping.start == "TRIM_HORIZON":
+        return low
+    if mapping.start == "LATEST":
+        return high
+    (found,) = consumer.offsets_for_times(
+        [TopicPartition(place.topic, place.partition, mapping.start_at or 0)], timeout=_CALL
+    )
+    return int(found.offset) if found.offset >= 0 else high

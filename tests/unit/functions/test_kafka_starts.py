@@ -1,0 +1,63 @@
+"""Where pollers of one group begin, on a broker of the test's own; the real one is in the integration tests."""
+
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import OFFSET_INVALID, TopicPartition
+
+from penstock.functions.kafka_starts import starting_points
+
+TOPIC = "readings"
+
+
+class Broker:
+    """One topic of two partitions, with offsets from 3 to 10, and what a group has committed."""
+
+    def __init__(self, committed=None):
+        self.offsets = dict(committed or {})
+
+    def list_topics(self, topic, timeout):
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None, 1: None})})
+
+    def committed(self, places, timeout):
+        return [TopicPartition(TOPIC, each.partition, self.offsets.get(each.partition, OFFSET_INVALID)) for each in places]
+
+    def get_watermark_offsets(self, place, timeout):
+        return 3, 10
+
+    def offsets_for_times(self, places, timeout):
+        return [TopicPartition(TOPIC, each.partition, 7 if each.partition == 0 else -1) for each in places]
+
+    def commit(self, offsets, asynchronous):
+        assert not asynchronous
+        self.offsets |= {each.partition: each.offset for each in offsets}
+
+
+def begin(broker, number, start, said=None):
+    mapping = SimpleNamespace(start=start, start_at=1_000)
+    (point,) = starting_points(
+        broker, TOPIC, [TopicPartition(TOPIC, number)], mapping, ([] if said is None else said).append
+    )
+    return point.offset
+
+
+@pytest.mark.parametrize(("start", "offsets"), [("TRIM_HORIZON", (3, 3)), ("LATEST", (10, 10)), ("AT_TIMESTAMP", (7, 10))])
+def test_two_pollers_of_a_new_group_begin_where_the_mapping_says(start, offsets):
+    broker = Broker()
+    # The second one finds what the first one committed, and still is no reader of an added partition.
+    assert (begin(broker, 0, start), begin(broker, 1, start)) == offsets
+    assert {broker.offsets[0], broker.offsets[1]} == set(offsets)
+
+
+@pytest.mark.parametrize("start", ["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"])
+def test_a_partition_that_was_added_is_read_from_its_beginning(start):
+    assert begin(Broker({0: 8}), 1, start) == 3
+
+
+def test_a_known_partition_goes_on_and_says_what_it_lost():
+    said = []
+    assert begin(Broker({0: 8}), 0, "LATEST", said) == 8
+    assert begin(Broker({0: 1}), 0, "LATEST", said) == 3
+    assert said == [
+        f"Topic {TOPIC}, partition 0: the offsets 1 to 2 were removed by the topic's retention before they were read."
+    ]
