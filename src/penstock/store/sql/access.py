@@ -170,6 +170,7 @@ class SqlAccessStore:
                 connection.execute(update(iam_entities).where(mine).values(content=entity_json(changed)))
             record(connection, operation, stored.arn, "deleted" if changed is None else "changed")
 
+    @retried
     def note(self, operation: str, resource: str, outcome: str) -> None:
         with self._database.write() as connection:
             record(connection, operation, resource, outcome)
