@@ -48,7 +48,8 @@ class _ConfluentSerializer(Serializer):
     ) -> None:
         self._registry = registry
         self._definition = definition_text(schema)
-        self._encoder_of = self._encoder(SchemaText(definition=self._definition, data_format=self.data_format), ignore_unknown_fields)
+        text = SchemaText(definition=self._definition, data_format=self.data_format)
+        self._encoder_of = self._encoder(text, ignore_unknown_fields)
         self._subject = subject
         self._auto = auto_register
         self._place = id_in
