@@ -13,7 +13,8 @@ __all__ = ["Gathering", "Workers"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-_RUNS = 2  # of one gathering at a time: one slow item does not hold up all that come after it
+_RUNS = 8  # of one gathering at a time: a slow item does not hold up all that come after it
+_PATIENCE = 0.05  # seconds that items wait behind runs that go on before another one starts
 _MAX_GATHERED = 32
 _MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
 
@@ -54,6 +55,7 @@ class Gathering(Generic[T, R]):
         self._work = work
         self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
         self._runs: set[asyncio.Task[None]] = set()
+        self._relief: asyncio.TimerHandle | None = None
 
     async def run(self, item: T) -> R:
         """What ``work`` makes of ``item``; :class:`Throttled` where too many wait."""
@@ -61,13 +63,23 @@ class Gathering(Generic[T, R]):
             raise _throttled()
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
-        if len(self._runs) < _RUNS:
+        if not self._runs:
             self._start()
         return await answer
 
     def _start(self) -> None:
-        run = asyncio.get_running_loop().create_task(self._run())
-        self._runs.add(run)
+        loop = asyncio.get_running_loop()
+        self._runs.add(loop.create_task(self._run()))
+        if self._relief is None:
+            self._relief = loop.call_later(_PATIENCE, self._relieve)
+
+    def _relieve(self) -> None:
+        """Start another run where items still wait behind those that go on."""
+        self._relief = None
+        if self._waiting and len(self._runs) < _RUNS:
+            self._start()
+        elif self._runs:
+            self._relief = asyncio.get_running_loop().call_later(_PATIENCE, self._relieve)
 
     async def _run(self) -> None:
         # What the loop reads in the same turn goes along.

@@ -125,9 +125,6 @@ class RegistryStore(AuditTrail, Protocol):
     ) -> Sequence[Version]:
         """Up to ``count`` AVAILABLE versions, by schema and number, of schemas whose names begin with ``prefix``."""
 
-    def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        """All AVAILABLE versions numbered ``first`` and up that are not deleted softly."""
-
     def referencing(self, version_id: str) -> Sequence[VersionHead]:
         """The versions that refer to this one, by schema and number."""
 

@@ -292,8 +292,9 @@ class Versions:
             numbers = [head.number for head in self.heads(schema.key) if head.number >= schema.checkpoint]
             earlier = self._texts(schema.key, numbers)
         else:
-            last = self._store.usable_versions(schema.key, schema.latest)[-1:]
-            numbers, earlier = [version.number for version in last], iter(last)
+            last = self._store.get_version_numbered(schema.key, schema.latest)
+            found = [last] if last is not None and last.status == AVAILABLE and last.deleted is None else []
+            numbers, earlier = [version.number for version in found], iter(found)
         return hold(mode, new, numbers, earlier, read=self._definitions.of, rules=rules)
 
     def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:

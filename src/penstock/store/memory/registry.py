@@ -248,14 +248,6 @@ class MemoryRegistryStore:
             ]
             return _behind(found, after, count, _place)
 
-    def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        with self._lock:
-            found = self._versions.get(key, {}).values()
-            return sorted(
-                (version for version in found if _counts(version) and version.number >= first),
-                key=lambda version: version.number,
-            )
-
     def referencing(self, version_id: str) -> Sequence[VersionHead]:
         with self._lock:
             version = self._ids.get(version_id)

@@ -34,10 +34,9 @@ class RegistryPart:
         return self._database.keeping()
 
     def _one(self, cache_key: Hashable, query: Prepared, named: Row) -> Version | None:
-        cached = self._cache.get(cache_key)
+        cached, stamp = self._cache.get(cache_key)
         if cached is not None:
             return cached
-        stamp = self._cache.stamp()
         row = self._direct.first(query, named)
         if row is None:
             return None

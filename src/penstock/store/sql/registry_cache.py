@@ -42,10 +42,10 @@ class VersionCache:
         # One connection for all: nobody else can commit, and this process clears the cache itself.
         self._alone = isinstance(database.engine.pool, StaticPool)
 
-    def get(self, key: Hashable) -> Version | None:
-        """The version, unless something was deleted since it was put."""
-        self.stamp()
-        return self._versions.get(key)
+    def get(self, key: Hashable) -> tuple[Version | None, int]:
+        """The version, unless something was deleted since it was put, and the stamp for one that is read now."""
+        stamp = self.stamp()
+        return self._versions.get(key), stamp
 
     def put(self, key: Hashable, version: Version, stamp: int) -> None:
         """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""

@@ -56,12 +56,6 @@ _BY_SERIAL = (
     .order_by(case((schema_versions.c.deleted.is_(None), 0), else_=1), schemas.c.name, schema_versions.c.number)
     .limit(1)
 )
-_USABLE = _VERSION.where(
-    _ONE_SCHEMA,
-    schema_versions.c.number >= bindparam("r_first"),
-    schema_versions.c.status == AVAILABLE,
-    schema_versions.c.deleted.is_(None),
-).order_by(schema_versions.c.number)
 REGISTRY = select(registries).where(registries.c.name == bindparam("r_name"))
 
 _NUMBER = bindparam("r_number", type_=schemas.c.next_number.type)
@@ -99,7 +93,6 @@ class Statements:
         self.by_number = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.number == bindparam("r_number")))
         self.by_fingerprint = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.fingerprint == bindparam("r_fingerprint")))
         self.by_serial = ready(_BY_SERIAL)
-        self.usable = ready(_USABLE)
         self.tags = ready(
             select(registry_tags.c.key, registry_tags.c.value)
             .where(registry_tags.c.resource == bindparam("r_resource"))

@@ -34,6 +34,7 @@ class VersionRows(DeletionRows):
         if len(wanted) == 1 or not self._database.is_sqlite:
             return [self._added(step) for step in wanted]
         added: list[Version | None] = []
+        stamp = self._cache.stamp()
         try:
             with self._direct.write() as transaction:
                 for step in wanted:
@@ -41,6 +42,10 @@ class VersionRows(DeletionRows):
                         added.append(self._write(transaction, step.version, step.revision, None))
         except (self._direct.Conflict, SerialTaken, MissingReference):
             return [None] * len(wanted)
+        for version in added:
+            if version is not None:
+                # The next version is held against this one.
+                self._cache.put((*version.key, version.number), version, stamp)
         return added
 
     def _added(self, step: NewVersion) -> Version | None:
@@ -211,10 +216,6 @@ class VersionRows(DeletionRows):
             )
         with self._database.read() as connection:
             return [to_version(row) for row in connection.execute(query).mappings()]
-
-    def usable_versions(self, key: SchemaKey, first: int) -> Sequence[Version]:
-        rows = self._direct.all(self._statements.usable, {**naming(key), "r_first": first})
-        return [to_version(row) for row in rows]
 
     def referencing(self, version_id: str) -> Sequence[VersionHead]:
         query = (
