@@ -172,7 +172,7 @@ def test_adding_versions(stored):
 
 
 def test_refused_versions_keep_their_verdict_and_can_be_replaced(stored):
-    store, first = stored
+    store, _ = stored
     refused = store.add_version(version(2, status="FAILURE", verdict=VERDICT), revision=0, replaces=None)
     assert store.get_schema(KEY).latest == 1
     assert store.get_version(refused.id) == refused
