@@ -29,17 +29,17 @@ class ProtobufSchema:
             tree: ProtoTree = ProtobufFormat().parse(schema.definition, schema.references).tree
         except InvalidSchema as error:
             raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+        self._tree = tree
         self.pool = _pool(tree)
         self.by_rank = tree.names_glue()
         self.by_path = {message.path: message.full_name for message in tree.own_messages}
-        self._ranks = {name: rank for rank, name in enumerate(self.by_rank)}
+        self._names = frozenset(self.by_rank)
 
     def message(self, name: str) -> Any:
         """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
 
-        if name not in self._ranks:
-            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+        self._check(name)
         return GetMessageClass(self.pool.FindMessageTypeByName(name))
 
     def first_name(self) -> str:
@@ -50,19 +50,20 @@ class ProtobufSchema:
 
     def index(self, name: str) -> bytes:
         """AWS's message index of a message: its rank as a varint."""
-        rank = self._ranks.get(name)
-        if rank is None:
-            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
-        return _as_varint(rank)
+        self._check(name)
+        return _as_varint(self._tree.message_index_glue(name))
 
     def confluent_index(self, name: str) -> bytes:
         """Confluent's message indexes of a message: the path to it, the first message as a single 0."""
-        path = next((path for path, full in self.by_path.items() if full == name), None)
-        if path is None:
-            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+        self._check(name)
+        path = self._tree.message_indexes_confluent(name)
         if path == (0,):
             return b"\0"
         return b"".join(_as_varint(number << 1) for number in (len(path), *path))
+
+    def _check(self, name: str) -> None:
+        if name not in self._names:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
 
     def descriptor(self, name: str) -> Any:
         """The descriptor of a message, those of imports too; :class:`UnreadableSchema` where there is none."""
