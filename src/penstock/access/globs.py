@@ -1,13 +1,14 @@
 """IAM's wildcards: ``*`` any run of characters, ``?`` any one, and policy variables whose values are never wildcards.
 
-A pattern becomes a regular expression in which every ``*`` is followed by what stands behind it as one atomic group: the
-leftmost place is always as good as a later one, so that matching never backtracks and costs at most length times length.
+A pattern becomes a regular expression that never backtracks (:mod:`penstock.wildcards`).
 Source: IAM user guide, "IAM JSON policy elements: Resource" and "Variables and tags".
 """
 
 import re
 from collections.abc import Callable
 from functools import lru_cache
+
+from penstock.wildcards import expression
 
 __all__ = ["Glob", "arn_glob", "text_glob"]
 
@@ -131,8 +132,4 @@ def _expression(pattern: str, any_one: str) -> str:
         else:
             chunks[-1] += any_one if character == "?" else re.escape(character)
         position += 1
-    if len(chunks) == 1:
-        return chunks[0]
-    first, *middle, last = chunks
-    between = "".join(f"(?>{any_one}*?{chunk})" for chunk in middle)
-    return f"{first}{between}{any_one}*{last}"
+    return expression(chunks, any_one)

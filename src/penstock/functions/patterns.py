@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.functions.errors import InvalidPattern
+from penstock.wildcards import expression
 
 __all__ = ["MAX_PATTERN", "Matcher", "any_of", "compile_pattern"]
 
@@ -225,9 +226,4 @@ def _wildcard(text: str, path: str) -> re.Pattern[str]:
             )
         else:
             chunks[-1] += re.escape(token)
-    if len(chunks) == 1:
-        return re.compile(chunks[0], re.DOTALL)
-    first, *middle, last = chunks
-    # The leftmost place of a chunk is as good as any later one: without a way back the time grows with the text alone.
-    between = "".join(f"(?>.*?{chunk})" for chunk in middle)
-    return re.compile(f"{first}{between}.*{last}", re.DOTALL)
+    return re.compile(expression(chunks), re.DOTALL)

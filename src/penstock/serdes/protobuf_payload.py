@@ -44,9 +44,10 @@ class ProtobufSchema:
 
     def first_name(self) -> str:
         """The full name of the definition's first message; :class:`UnreadableSchema` where it has none."""
-        if not self.by_path:
+        first = self._tree.first_message
+        if first is None:
             raise UnreadableSchema("The schema has no message.")
-        return self.by_path[min(self.by_path)]
+        return first.full_name
 
     def index(self, name: str) -> bytes:
         """AWS's message index of a message: its rank as a varint."""
