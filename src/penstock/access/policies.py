@@ -15,12 +15,11 @@ from typing import Any
 from penstock.access.conditions import Condition, parse_conditions
 from penstock.access.globs import Glob, arn_glob, text_glob
 from penstock.access.policy_errors import MalformedPolicy
-from penstock.access.principals import PrincipalElement, parse_principal
+from penstock.access.principals import PrincipalElement, parse_principal, texts_of
 
 __all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "parse_policy", "parsed_policy"]
 
 MAX_POLICY_BYTES = 10_240  # the largest quota of any kind: a role's inline policies together, Glue's resource policy
-_MAX_ENTRIES = 1_000  # actions, resources or principals of one statement
 _VERSIONS = ("2012-10-17", "2008-10-17")
 _COMMON = {"Sid", "Effect", "Action", "NotAction", "Condition"}
 
@@ -129,7 +128,7 @@ class _Reader:
     ) -> tuple[Sequence[Glob], bool]:
         """The patterns of an element or of its ``Not`` form, and which of the two it is."""
         chosen = _one_of(place, members, name)
-        texts = _texts(f"{place}.{chosen}", members[chosen])
+        texts = texts_of(f"{place}.{chosen}", members[chosen])
         return tuple(read(f"{place}.{chosen}", text) for text in texts), chosen != name
 
     def _action(self, place: str, text: str) -> Glob:
@@ -185,17 +184,6 @@ def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
     if len(given) != 1:
         raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if given else ''}")
     return given[0]
-
-
-def _texts(place: str, value: Any) -> list[str]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise MalformedPolicy(place, "has to be a text or a list of texts")
-    if len(texts) > _MAX_ENTRIES:
-        raise MalformedPolicy(place, f"has more than {_MAX_ENTRIES:,} entries")
-    if any("\x00" in text for text in texts):
-        raise MalformedPolicy(place, "holds the character NUL")
-    return texts
 
 
 def _shown(value: Any) -> str:

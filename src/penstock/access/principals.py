@@ -4,7 +4,6 @@ Source: IAM user guide, "AWS JSON policy elements: Principal".
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -21,6 +20,7 @@ __all__ = [
     "role_arn",
     "root_arn",
     "session_arn",
+    "texts_of",
     "user_arn",
 ]
 
@@ -30,7 +30,7 @@ _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 _ROOT = re.compile(r"arn:aws:iam::(\d{12}):root", re.ASCII)
 _ARN = re.compile(r"arn:aws:(?:iam|sts)::(\d{12}):(?:user|role|assumed-role)/[\x21-\x7e]{1,600}", re.ASCII)
 _KINDS = {"AWS", "Service", "Federated", "CanonicalUser"}
-_MAX_ENTRIES = 1_000
+_MAX_ENTRIES = 1_000  # actions, resources or principals of one statement
 
 
 def root_arn(account: str) -> str:
@@ -164,7 +164,7 @@ def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalEleme
     for kind, entries in value.items():
         if kind not in _KINDS:
             raise MalformedPolicy(place, f"has the kind '{str(kind)[:60]}'; known are {', '.join(sorted(_KINDS))}")
-        texts = _entries(f"{place}.{kind}", entries)
+        texts = texts_of(f"{place}.{kind}", entries)
         aws.extend(texts if kind == "AWS" else ())
     return PrincipalElement(
         everybody="*" in aws,
@@ -189,10 +189,13 @@ def _checked_arn(place: str, text: str) -> str:
     return text
 
 
-def _entries(place: str, value: Any) -> Sequence[str]:
-    entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, str) and entry for entry in entries):
+def texts_of(place: str, value: Any) -> list[str]:
+    """The entries of an element that takes one text or a list of them: actions, resources, principals."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise MalformedPolicy(place, "has to be a text or a list of texts")
-    if len(entries) > _MAX_ENTRIES:
+    if len(texts) > _MAX_ENTRIES:
         raise MalformedPolicy(place, f"has more than {_MAX_ENTRIES:,} entries")
-    return entries
+    if any("\x00" in text for text in texts):
+        raise MalformedPolicy(place, "holds the character NUL")
+    return texts

@@ -93,6 +93,7 @@ CONDITION = "Statement[0].Condition"
         (Kind.IDENTITY, text(ALLOW | {"Condition": {"Null": {"aws:x": "1"}}}), "takes true or false"),
         (Kind.IDENTITY, text(ALLOW | {"Condition": {"ArnLike": {"aws:x": "user/a"}}}), "is no ARN"),
         (Kind.IDENTITY, text(ALLOW | {"Action": "glue:\u0000"}), "Statement[0].Action holds the character NUL"),
+        (Kind.TRUST, text(TRUST | {"Principal": {"Service": "x\u0000"}}), "Principal.Service holds the character NUL"),
     ],
 )
 def test_refuses_and_names_the_place(kind: Kind, document: str, place: str) -> None:

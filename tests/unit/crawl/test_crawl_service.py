@@ -340,15 +340,20 @@ def test_an_empty_target_is_no_table(world: World) -> None:
     assert world.catalog.tables("air") == []
 
 
-def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    entered, go = threading.Event(), threading.Event()
+def held_up(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, until: Callable[[], object]) -> None:
+    """Files are read once ``until`` has returned; ``entered`` is set when the first one is asked for."""
 
     def slow(path: Path) -> Any:
         entered.set()
-        assert go.wait(30)
+        assert until() is not False
         return read_parquet_footer(path)
 
     monkeypatch.setattr(run_module, "read_parquet_footer", slow)
+
+
+def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, go = threading.Event(), threading.Event()
+    held_up(monkeypatch, entered, lambda: go.wait(30))
     monkeypatch.setattr("penstock.crawl.service._POLL_SECONDS", 0.0)
     world.write("flights/x.parquet")
     world.crawler()
@@ -436,13 +441,7 @@ def test_the_crawl_of_another_host_fails_after_its_silence(world: World, look: s
 
 def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go = threading.Event(), threading.Event()
-
-    def slow(path: Path) -> Any:
-        entered.set()
-        assert go.wait(30)
-        return read_parquet_footer(path)
-
-    monkeypatch.setattr(run_module, "read_parquet_footer", slow)
+    held_up(monkeypatch, entered, lambda: go.wait(30))
     monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
     world.write("flights/x.parquet")
     world.crawler()
@@ -462,13 +461,7 @@ def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, mon
 
 def test_closing_cancels_what_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered = threading.Event()
-
-    def slow(path: Path) -> Any:
-        entered.set()
-        wait(world.crawls._closing.is_set)
-        return read_parquet_footer(path)
-
-    monkeypatch.setattr(run_module, "read_parquet_footer", slow)
+    held_up(monkeypatch, entered, lambda: wait(world.crawls._closing.is_set))
     world.write("flights/x.parquet")
     world.crawler()
     world.crawls.start("c")
