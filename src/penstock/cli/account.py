@@ -38,11 +38,13 @@ def create(name: str, email: str | None, user: str, as_json: bool) -> None:
     iam.create_user(UserName=user)
     iam.attach_user_policy(UserName=user, PolicyArn=_ADMINISTRATOR)
     key = iam.create_access_key(UserName=user)["AccessKey"]
+    lake = _lake(_client("organizations"), account)
     if as_json:
-        result = {"AccountId": account, "AccountName": name, "UserName": user}
+        result = {"AccountId": account, "AccountName": name, "Lake": lake, "UserName": user}
         click.echo(json.dumps(result | {part: key[part] for part in ("AccessKeyId", "SecretAccessKey")}, indent=2))
         return
     click.echo(f"# Account {account} ({name}), user {user}")
+    click.echo(f"# Its lake, a folder a bucket: {lake}")
     click.echo(f"export AWS_ACCESS_KEY_ID={key['AccessKeyId']}")
     click.echo(f"export AWS_SECRET_ACCESS_KEY={key['SecretAccessKey']}")
     click.echo("unset AWS_SESSION_TOKEN")
@@ -51,15 +53,23 @@ def create(name: str, email: str | None, user: str, as_json: bool) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def list_all(as_json: bool) -> None:
-    """List the accounts by id."""
-    pages = _client("organizations").get_paginator("list_accounts").paginate()
-    found = [account for page in pages for account in page["Accounts"]]
+    """List the accounts by id, each with the folder of its lake, which the server has."""
+    organizations = _client("organizations")
+    pages = organizations.get_paginator("list_accounts").paginate()
+    found = [{part: account[part] for part in ("Id", "Name", "Email")} for page in pages for account in page["Accounts"]]
+    for account in found:
+        account["Lake"] = _lake(organizations, account["Id"])
     if as_json:
-        shown = [{"Id": account["Id"], "Name": account["Name"], "Email": account["Email"]} for account in found]
-        click.echo(json.dumps(shown, indent=2))
+        click.echo(json.dumps(found, indent=2))
         return
     for account in found:
-        click.echo(f"{account['Id']}  {account['Name']}")
+        click.echo(f"{account['Id']}  {account['Name']}  {account['Lake']}")
+
+
+def _lake(organizations: Any, account: str) -> str:
+    """The folder of the account's lake, on the server's machine."""
+    tags = organizations.list_tags_for_resource(ResourceId=account)["Tags"]
+    return next(str(tag["Value"]) for tag in tags if tag["Key"] == "penstock:lake")
 
 
 def _client(service: str, credentials: Mapping[str, str] | None = None) -> Any:

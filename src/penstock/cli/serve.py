@@ -23,7 +23,8 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--region", envvar="AWS_REGION", default=DEFAULT_REGION, show_default=True, help="Region it answers for.")
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account id, twelve digits.")
 @click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL of the store. [SQLite in the home]")
-@click.option("--lake", type=click.Path(path_type=Path), help="Folder of the buckets. [lake/ in the home]")
+@click.option("--lake", type=click.Path(path_type=Path), help="Folder of the first account's buckets. [lake/ in the home]")
+@click.option("--account-lakes", type=click.Path(path_type=Path), help="Further accounts' lakes. [lakes/ in the home]")
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The object store over the same lake.")
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
@@ -38,6 +39,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     account: str,
     store_url: str | None,
     lake: Path | None,
+    account_lakes: Path | None,
     s3_endpoint_url: str | None,
     master_key_file: Path | None,
     auth: bool,
@@ -54,6 +56,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     settings = ServerSettings(
         store_url=store_url or folder.store_url,
         lake=(lake or folder.lake).absolute(),
+        account_lakes=(account_lakes or folder.account_lakes).absolute(),
         master_key_file=(master_key_file or folder.master_key_file).absolute(),
         s3_endpoint_url=s3_endpoint_url,
         region=region,

@@ -1,8 +1,9 @@
 """Who may do what, wired: keys, sessions, users, roles, policies and accounts, which all accounts share one store for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from penstock.access.accounts import Accounts
 from penstock.access.authenticate import KeyCache
@@ -35,8 +36,8 @@ class Directory:
     operations: Sequence[OperationSet]
 
     @classmethod
-    def over(cls, store: AccessStore, seal: Seal, *, account: str) -> "Directory":
-        """The directory over ``store``; ``account`` is the server's first one."""
+    def over(cls, store: AccessStore, seal: Seal, *, account: str, make_lake: Callable[[str], Path]) -> "Directory":
+        """The directory over ``store``; ``account`` is the server's first one, ``make_lake`` gives an account its folder."""
         keys, sessions, authorizer = KeyCache(store), Sessions(seal), Authorizer(store)
         holders = Holders(store, authorizer)
         roles = Roles(store, holders)
@@ -55,7 +56,7 @@ class Directory:
             accounts=accounts,
             operations=(
                 iam.operations(administration),
-                organizations.operations(accounts, first=account),
+                organizations.operations(accounts, first=account, make_lake=make_lake),
                 sts.operations(TokenService(store, authorizer, sessions)),
             ),
         )

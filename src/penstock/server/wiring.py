@@ -14,8 +14,7 @@ from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
 from penstock.crawl.service import CrawlService
-from penstock.errors import EnvironmentProblem
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakeFolder
 from penstock.query.ports import ResultSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
@@ -23,6 +22,7 @@ from penstock.query.sinks import LakeSink, S3Sink
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory
+from penstock.server.lakes import Lakes, make_folder
 from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
@@ -79,9 +79,11 @@ def wire(settings: ServerSettings) -> Services:
 def prepare(settings: ServerSettings) -> None:
     """Once a start, before any worker: migrate, store the bootstrap key, mark what a dead server left running as failed.
 
-    Raises :class:`EnvironmentProblem` where the store or the master key cannot be used.
+    Raises :class:`EnvironmentProblem` where the store, a lake or the master key cannot be used.
     """
-    _make_folder(settings.lake / parse_uri(settings.results_location).bucket, "lake")
+    lakes = Lakes.under(settings)
+    lakes.check_apart()
+    lakes.make(settings.account)
     services = wire(settings)
     try:
         migrate(services.database)
@@ -94,7 +96,7 @@ def prepare(settings: ServerSettings) -> None:
 def offline_coverage() -> dict[str, dict[str, bool]]:
     """Every operation AWS has, by service, and whether it is served; needs no store."""
     nowhere = Path(os.devnull)
-    settings = ServerSettings(store_url="sqlite://", lake=nowhere, master_key_file=nowhere)
+    settings = ServerSettings(store_url="sqlite://", lake=nowhere, account_lakes=nowhere, master_key_file=nowhere)
     services = _assemble(settings, Database(settings.store_url), Sealer(bytes(32)))
     try:
         return EndpointTable(services.operations).coverage()
@@ -106,18 +108,20 @@ def _connect(url: str) -> Database:
     database = Database(url)
     file = database.url.database
     if database.is_sqlite and file not in {None, "", ":memory:"}:
-        _make_folder(Path(str(file)).parent, "store")
+        make_folder(Path(str(file)).parent, "store")
     return database
 
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
-    directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account)
-    first = _tenant(settings, settings.account, database, sealer)
+    lakes = Lakes.under(settings)
+    directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account, make_lake=lakes.make)
+    first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account))
 
     def start(account: str) -> Tenant:
+        lakes.make(account)
         own = of_account(database, account)
         migrate(own)
-        tenant = _tenant(settings, account, own, sealer)
+        tenant = _tenant(settings, account, own, sealer, lakes.of(account))
         return replace(tenant, close=_both(tenant.close, own.close))
 
     return Services(
@@ -136,12 +140,11 @@ def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], No
     return both
 
 
-def _tenant(settings: ServerSettings, account: str, database: Database, sealer: Sealer) -> Tenant:
-    lake = LakeFolder(settings.lake)
+def _tenant(settings: ServerSettings, account: str, database: Database, sealer: Sealer, lake: LakeFolder) -> Tenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
-    statements = _queries(settings, database, tables, lake)
+    statements = _queries(settings, database, tables, lake, sink=_sink(settings, account, lake))
     secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
     def recover() -> None:
@@ -183,16 +186,9 @@ def _columns_of(schemas: RegistryService) -> ColumnSource:
     return columns_of
 
 
-def _queries(settings: ServerSettings, database: Database, tables: CatalogService, lake: LakeFolder) -> QueryService:
-    key = settings.bootstrap_key
-    sink: ResultSink = LakeSink(lake)
-    if settings.s3_endpoint_url is not None and key is not None:
-        sink = S3Sink.connect(
-            settings.s3_endpoint_url,
-            region=settings.region,
-            access_key_id=key.access_key_id,
-            secret_access_key=key.secret_access_key,
-        )
+def _queries(
+    settings: ServerSettings, database: Database, tables: CatalogService, lake: LakeFolder, *, sink: ResultSink
+) -> QueryService:
     return QueryService(
         store=SqlStatementStore(database),
         catalog=tables,
@@ -202,11 +198,14 @@ def _queries(settings: ServerSettings, database: Database, tables: CatalogServic
     )
 
 
-def _make_folder(path: Path, what: str) -> None:
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"The {what}'s folder {path} cannot be made: {error.strerror}.",
-            remedy="Choose another home, or make it writable.",
-        ) from error
+def _sink(settings: ServerSettings, account: str, lake: LakeFolder) -> ResultSink:
+    """Where the account's results go: through the object store, which is the first account's, or into its own lake."""
+    key = settings.bootstrap_key
+    if account != settings.account or settings.s3_endpoint_url is None or key is None:
+        return LakeSink(lake)
+    return S3Sink.connect(
+        settings.s3_endpoint_url,
+        region=settings.region,
+        access_key_id=key.access_key_id,
+        secret_access_key=key.secret_access_key,
+    )

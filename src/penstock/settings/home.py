@@ -6,6 +6,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     master.key      key that encrypts secrets at rest; mode 0600
     store/          the server's SQLite database
     lake/BUCKET/    the lake: one folder a bucket
+    lakes/ACCOUNT/  the lake of each further account, as lake/
     kafka/          the broker's log directory
     logs/ run/      logs and process ids of the child processes
 """
@@ -119,6 +120,11 @@ class Home:
     def lake(self) -> Path:
         """Parent folder of the buckets."""
         return self.root / "lake"
+
+    @property
+    def account_lakes(self) -> Path:
+        """Parent folder of the further accounts' lakes."""
+        return self.root / "lakes"
 
     @property
     def kafka(self) -> Path:

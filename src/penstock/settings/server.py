@@ -40,12 +40,14 @@ class BootstrapKey:
 class ServerSettings:
     """One server's configuration.
 
-    ``store_url`` is an SQLAlchemy URL, ``lake`` the parent folder of the buckets, ``s3_endpoint_url`` the object store
-    that serves the same lake (None without one). ``port`` 0 takes a free one.
+    ``store_url`` is an SQLAlchemy URL, ``lake`` the parent folder of the first account's buckets, ``account_lakes`` that of
+    the other accounts' lakes (``111122223333/BUCKET/``), ``s3_endpoint_url`` the object store that serves ``lake`` (None
+    without one). ``port`` 0 takes a free one.
     """
 
     store_url: str
     lake: Path
+    account_lakes: Path
     master_key_file: Path
     s3_endpoint_url: str | None = None
     results_location: str = "s3://lake/athena-results/"

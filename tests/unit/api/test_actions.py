@@ -15,7 +15,13 @@ WITHOUT = {
     "cloudtrail": {"LookupEvents"},
     "glue": {"CheckSchemaVersionValidity"},
     "iam": {"ListPolicies"},
-    "organizations": {"CreateAccount", "DescribeAccount", "DescribeCreateAccountStatus", "ListAccounts"},
+    "organizations": {
+        "CreateAccount",
+        "DescribeAccount",
+        "DescribeCreateAccountStatus",
+        "ListAccounts",
+        "ListTagsForResource",
+    },
     "secretsmanager": {"ListSecrets"},
     "sts": {"AssumeRole", "GetCallerIdentity", "GetSessionToken"},
 }

@@ -1,9 +1,11 @@
 """Operations of AWS Organizations: the accounts of the server, made and listed by the first one.
 
 As in AWS, a new account comes with a role, ``OrganizationAccountAccessRole``, which may do everything there and which the
-first account may assume: so its first user is made.
+first account may assume: so its first user is made. Where its lake is, AWS has no member for: it is a tag.
 """
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from penstock.access.accounts import Accounts
@@ -18,6 +20,7 @@ from penstock.paging import page
 __all__ = ["operations"]
 
 _PAGE = 20
+_LAKE_TAG = "penstock:lake"
 
 
 class StatusNotFound(NotFound):
@@ -32,8 +35,11 @@ class NotTheFirst(AccessDenied):
     aws_code = "AccessDeniedException"
 
 
-def operations(accounts: Accounts, *, first: str) -> OperationSet:
-    """CreateAccount, DescribeCreateAccountStatus, ListAccounts and DescribeAccount; ``first`` is the account that may."""
+def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Path]) -> OperationSet:
+    """CreateAccount, DescribeCreateAccountStatus, ListAccounts, DescribeAccount and ListTagsForResource.
+
+    ``first`` is the account that may ask; ``make_lake`` is the folder of an account's lake, made where it is not there.
+    """
 
     def check(context: RequestContext) -> None:
         if context.account != first:
@@ -44,6 +50,7 @@ def operations(accounts: Accounts, *, first: str) -> OperationSet:
     def create(request: Request, context: RequestContext) -> Request:
         check(context)
         made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags_of(request))
+        make_lake(made.id)
         return {"CreateAccountStatus": _status(made)}
 
     def status(request: Request, context: RequestContext) -> Request:
@@ -75,11 +82,17 @@ def operations(accounts: Accounts, *, first: str) -> OperationSet:
         check(context)
         return {"Account": _account(accounts.get(request["AccountId"]), first)}
 
+    def tags(request: Request, context: RequestContext) -> Request:
+        check(context)
+        account = accounts.get(request["ResourceId"])
+        return {"Tags": [{"Key": _LAKE_TAG, "Value": str(make_lake(account.id))}]}
+
     handlers = {
         "CreateAccount": create,
         "DescribeCreateAccountStatus": status,
         "ListAccounts": list_all,
         "DescribeAccount": describe,
+        "ListTagsForResource": tags,
     }
     return OperationSet(service="organizations", handlers=handlers)
 

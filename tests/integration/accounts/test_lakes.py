@@ -1,0 +1,113 @@
+"""The files of an account are its own: another account's administrator names them in every way there is, and gets none."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from accounts_world import Identity
+from botocore.exceptions import ClientError
+
+from penstock.testing.polling import eventually
+from penstock.testing.server import RunningServer, running_server
+
+PARQUET = {
+    "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+    "OutputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+    "SerdeInfo": {"SerializationLibrary": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"},
+}
+SECRET, OWN = "of the first account", "of the consumer"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RunningServer]:
+    # Nobody listens there: whoever writes results through the first account's gateway fails.
+    with running_server(arguments=["--s3-endpoint-url", "http://127.0.0.1:9"]) as running:
+        for bucket, said in (("lake", SECRET), ("private", SECRET)):
+            (running.lake / bucket / "words").mkdir(parents=True)
+            pq.write_table(pa.table({"said": [said]}), running.lake / bucket / "words" / "part.parquet")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def consumer(server: RunningServer) -> Identity:
+    root = Identity(server, {"AccessKeyId": server.access_key_id, "SecretAccessKey": server.secret_access_key})
+    made = root.client("organizations").create_account(AccountName="consumer", Email="consumer@example.com")
+    account = made["CreateAccountStatus"]["AccountId"]
+    administrator = root.assume(f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole")
+    words = server.home / "lakes" / account / "lake" / "words"
+    words.mkdir(parents=True)
+    pq.write_table(pa.table({"said": [OWN]}), words / "part.parquet")
+    administrator.client("glue").create_database(DatabaseInput={"Name": "d"})
+    return administrator
+
+
+def rows(identity: Identity, sql: str, **more: Any) -> list[str | None]:
+    """The first column of the result, without its header."""
+    athena = identity.client("athena")
+    asked = athena.start_query_execution(QueryString=sql, **more)["QueryExecutionId"]
+
+    def status() -> dict[str, Any]:
+        return dict(athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"])
+
+    eventually(lambda: status()["State"] in {"SUCCEEDED", "FAILED"}, "the statement has ended")
+    ended = status()
+    assert ended["State"] == "SUCCEEDED", ended["StateChangeReason"]
+    found = athena.get_query_results(QueryExecutionId=asked)["ResultSet"]["Rows"]
+    return [row["Data"][0].get("VarCharValue") for row in found[1:]]
+
+
+def table(identity: Identity, name: str, location: str) -> str:
+    storage = {**PARQUET, "Location": location, "Columns": [{"Name": "said", "Type": "string"}]}
+    identity.client("glue").create_table(
+        DatabaseName="d",
+        TableInput={"Name": name, "TableType": "EXTERNAL_TABLE", "StorageDescriptor": storage, "PartitionKeys": []},
+    )
+    return f"SELECT said FROM d.{name}"
+
+
+def test_a_bucket_of_one_name_is_another_one_in_each_account(server: RunningServer, consumer: Identity) -> None:
+    assert rows(consumer, table(consumer, "own", "s3://lake/words/")) == [OWN]
+    assert rows(consumer, table(consumer, "theirs", "s3://private/words/")) == []
+    own = next((server.home / "lakes").iterdir())
+    assert sorted((own / "lake" / "athena-results").glob("*.csv"))
+    assert not (server.lake / "lake" / "athena-results").exists()
+
+
+@pytest.mark.parametrize("lead", ["link", "bucket-link"])
+def test_a_link_does_not_lead_out(server: RunningServer, consumer: Identity, lead: str) -> None:
+    own = next((server.home / "lakes").iterdir())
+    if lead == "link":
+        (own / "lake" / "link").symlink_to(server.lake / "private")
+        location = "s3://lake/link/words/"
+    else:
+        (own / "bucket-link").symlink_to(server.lake / "private")
+        location = "s3://bucket-link/words/"
+    with pytest.raises(AssertionError, match="leads outside the lake"):
+        rows(consumer, table(consumer, lead.replace("-", "_"), location))
+
+
+def test_results_go_to_no_other_accounts_bucket(consumer: Identity) -> None:
+    for place in ("s3://private/x/", "s3://lake/../../lake/private/", "s3://../x/", "file:///tmp/x/"):
+        with pytest.raises(ClientError, match=r"does not exist|not a usable S3 location|not an S3 location"):
+            rows(consumer, "SELECT 1", ResultConfiguration={"OutputLocation": place})
+
+
+@pytest.mark.parametrize("target", ["s3://lake/", "s3://private/", "s3://bucket-link/"])
+def test_a_crawler_finds_its_own_accounts_files_alone(consumer: Identity, target: str) -> None:
+    glue = consumer.client("glue")
+    name = "c" + target.strip("s3:/")
+    role = "arn:aws:iam::" + consumer.client("sts").get_caller_identity()["Account"] + ":role/crawler"
+    glue.create_database(DatabaseInput={"Name": name})
+    glue.create_crawler(Name=name, Role=role, DatabaseName=name, Targets={"S3Targets": [{"Path": target}]})
+    glue.start_crawler(Name=name)
+
+    eventually(lambda: glue.get_crawler(Name=name)["Crawler"]["State"] == "READY", "the crawl has ended")
+    last = glue.get_crawler(Name=name)["Crawler"]["LastCrawl"]
+    found = [each["Name"] for each in glue.get_tables(DatabaseName=name)["TableList"]]
+    if target == "s3://lake/":
+        assert (last["Status"], "words" in found) == ("SUCCEEDED", True)
+        assert rows(consumer, f"SELECT said FROM {name}.words") == [OWN]
+    else:
+        assert (last["Status"], found) == ("FAILED", [])
