@@ -157,15 +157,16 @@ def find_table(catalog: CatalogReader, name: TableName, *, database: str | None,
             position=position,
             remedy="Write database.table, or set QueryExecutionContext.Database.",
         )
+    schema = schema.lower()
     try:
-        return catalog.table(schema.lower(), name.name)
+        catalog.database(schema)
     except NotFound:
-        what = f"{CATALOG_NAME.lower()}.{schema.lower()}"
-        if not any(each.name == schema.lower() for each in catalog.databases()):
-            raise StatementError(
-                "SCHEMA_NOT_FOUND", f"Schema '{schema.lower()}' does not exist", position=position
-            ) from None
-        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}.{name.name}' does not exist", position=position) from None
+        raise StatementError("SCHEMA_NOT_FOUND", f"Schema '{schema}' does not exist", position=position) from None
+    try:
+        return catalog.table(schema, name.name)
+    except NotFound:
+        what = f"{CATALOG_NAME.lower()}.{schema}.{name.name}"
+        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=position) from None
 
 
 def _mentions_keys(tree: exp.Query, table: Table) -> bool:

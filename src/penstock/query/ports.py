@@ -1,12 +1,12 @@
 """What statements need from outside: the catalog to resolve names, and a place that takes results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
 
-__all__ = ["CATALOG_NAME", "CatalogReader", "ResultSink"]
+__all__ = ["CATALOG_NAME", "CatalogReader", "Permit", "ResultSink"]
 
 CATALOG_NAME = "AwsDataCatalog"
 
@@ -16,6 +16,10 @@ class CatalogReader(Protocol):
 
     def databases(self) -> Sequence[Database]:
         """All databases."""
+        ...
+
+    def database(self, name: str) -> Database:
+        """One database."""
         ...
 
     def tables(self, database: str) -> Sequence[Table]:
@@ -28,6 +32,14 @@ class CatalogReader(Protocol):
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         """The table's partitions, those that fulfil Glue's ``expression`` where one is given."""
+        ...
+
+
+class Permit(Protocol):
+    """Judges what a statement reads of the catalog, on behalf of its caller."""
+
+    def __call__(self, operation: str, request: Mapping[str, Any], /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
         ...
 
 

@@ -16,7 +16,8 @@ from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.errors import Interrupted, InvalidRequest, StatementCancelled, StatementError, TooManyRequests
-from penstock.query.ports import CATALOG_NAME, CatalogReader, ResultSink
+from penstock.query.permitted import PermittedCatalog
+from penstock.query.ports import CATALOG_NAME, CatalogReader, Permit, ResultSink
 from penstock.query.results import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
 from penstock.query.watch import Watch
@@ -54,6 +55,8 @@ class StatementRequest:
     parameters: Sequence[str] = ()
     token: str | None = None
     principal: str = ""
+    permit: Permit | None = None
+    """Who may read what of the catalog; None lets the statement read all of it."""
 
 
 class QueryService:
@@ -107,7 +110,7 @@ class QueryService:
             self._done()
             _check_same(kept, statement)
             return kept.id
-        self._submit(statement)
+        self._submit(statement, request.permit)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
@@ -207,10 +210,11 @@ class QueryService:
             heartbeat=now,
         )
 
-    def _submit(self, statement: Statement) -> None:
+    def _submit(self, statement: Statement, permit: Permit | None) -> None:
         from penstock.query.runner import Run  # noqa: PLC0415 - duckdb and pyarrow are, too
 
-        run = Run(statement, catalog=self.catalog, lake=self._lake, sink=self._sink, settings=self.settings)
+        catalog = self.catalog if permit is None else PermittedCatalog(self.catalog, permit)
+        run = Run(statement, catalog=catalog, lake=self._lake, sink=self._sink, settings=self.settings)
         self._watch.add(run)
         with self._lock:
             if self._closed:

@@ -1,12 +1,13 @@
 """The files of an account are its own: another account's administrator names them in every way there is, and gets none."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from accounts_world import Identity
+from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.polling import eventually
@@ -111,3 +112,54 @@ def test_a_crawler_finds_its_own_accounts_files_alone(consumer: Identity, target
         assert rows(consumer, f"SELECT said FROM {name}.words") == [OWN]
     else:
         assert (last["Status"], found) == ("FAILED", [])
+
+
+def user(consumer: Identity, name: str, *statements: dict[str, Any]) -> Identity:
+    iam = consumer.client("iam")
+    iam.create_user(UserName=name)
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=policy(*statements))
+    return Identity(consumer.server, iam.create_access_key(UserName=name)["AccessKey"])
+
+
+def test_a_statement_reads_what_its_user_may_read_of_the_catalog(consumer: Identity) -> None:
+    words, _ = table(consumer, "words", "s3://lake/words/"), table(consumer, "kept", "s3://lake/words/")
+    account = consumer.client("sts").get_caller_identity()["Account"]
+    catalog = [f"arn:aws:glue:us-east-1:{account}:{each}" for each in ("catalog", "database/d", "table/d/words")]
+    bare = user(consumer, "bare", allow("athena:*", "*"))
+    analyst = user(consumer, "analyst", allow("athena:*", "*"), allow(["glue:GetDatabase", "glue:GetTable"], catalog))
+    why = "because no identity-based policy allows the glue:{0} action"
+    refused = (
+        "PERMISSION_DENIED: User: arn:aws:iam::{1}:user/{2} is not authorized to perform: glue:{0} on resource: {3} " + why
+    )
+    assert rows(analyst, words) == [OWN]
+    for asked, sql, operation, resource in (
+        (bare, words, "GetDatabase", "catalog"),
+        (analyst, "SELECT a.said FROM d.words AS a JOIN d.kept AS b ON true", "GetTable", "table/d/kept"),
+        (analyst, "SHOW TABLES IN d", "GetTables", "catalog"),
+    ):
+        name = "bare" if asked is bare else "analyst"
+        said = refused.format(operation, account, name, f"arn:aws:glue:us-east-1:{account}:{resource}")
+        with pytest.raises(AssertionError, match=re.escape(said)):
+            rows(asked, sql)
+    athena = analyst.client("athena")
+    names = {"CatalogName": "AwsDataCatalog", "DatabaseName": "d"}
+    athena.get_table_metadata(**names, TableName="words")
+    with pytest.raises(ClientError, match="not authorized to perform: glue:GetTable"):
+        athena.get_table_metadata(**names, TableName="kept")
+
+
+def test_a_crawlers_role_is_passed_by_those_who_may(server: RunningServer, consumer: Identity) -> None:
+    account = consumer.client("sts").get_caller_identity()["Account"]
+    role = f"arn:aws:iam::{account}:role/crawler"
+    passed = {"StringEquals": {"iam:PassedToService": "glue.amazonaws.com"}}
+    targets = {"S3Targets": [{"Path": "s3://lake/"}]}
+    crawling = user(consumer, "crawling", allow("glue:*", "*")).client("glue")
+    with pytest.raises(ClientError, match=f"not authorized to perform: iam:PassRole on resource: {role} because"):
+        crawling.create_crawler(Name="passed", Role=role, DatabaseName="d", Targets=targets)
+    passing = user(consumer, "passing", allow("glue:*", "*"), allow("iam:PassRole", role, Condition=passed)).client("glue")
+    passing.create_crawler(Name="passed", Role=role, DatabaseName="d", Targets=targets)
+    crawling.update_crawler(Name="passed", Description="its role stays")
+    with pytest.raises(ClientError, match="not authorized to perform: iam:PassRole"):
+        crawling.update_crawler(Name="passed", Role="other")
+    with pytest.raises(ClientError, match="Cross-account pass role is not allowed"):
+        consumer.client("glue").update_crawler(Name="passed", Role=f"arn:aws:iam::{server.account}:role/crawler")

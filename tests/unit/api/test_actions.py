@@ -3,7 +3,9 @@
 import pytest
 from confluent_face import Face
 
-from penstock.api.aws.actions import EVERYTHING, Place, also_needed, named_account, resources_of
+from penstock.access.errors import NotAuthorized
+from penstock.api.aws.actions import EVERYTHING, Place, named_account, resources_of
+from penstock.api.aws.needs import also_needed
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
@@ -105,6 +107,9 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
             glue("catalog", "database/d", "table/d/a", "table/d/b"),
         ),
         ("CreateDatabase", {"DatabaseInput": {"Name": "D"}}, glue("catalog", "database/d")),
+        ("GetDatabase", {"Name": "D"}, glue("catalog", "database/d")),
+        ("DeleteDatabase", {"Name": "D"}, glue("catalog", "database/d", "table/d/*", "userDefinedFunction/d/*")),
+        ("DeleteTable", {"DatabaseName": "D", "Name": "T"}, glue("catalog", "database/d", "table/d/t")),
         ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {"CrawlerNameList": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {}, glue("crawler/*")),
@@ -146,3 +151,44 @@ def test_a_table_needs_the_schemas_it_refers_to_wherever_they_stand() -> None:
     assert [(action, list(resources)) for action, resources in needed] == [
         ("glue:GetSchemaVersion", glue("registry/streams", "schema/streams/sensor"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [
+        (f"arn:aws:iam::{A}:role/crawler", f"arn:aws:iam::{A}:role/crawler"),
+        ("crawler", f"arn:aws:iam::{A}:role/crawler"),
+        ("team/ana", f"arn:aws:iam::{A}:role/team/ana"),
+        ("ana", f"arn:aws:iam::{A}:role/team/ana"),
+    ],
+)
+def test_a_crawler_needs_the_right_to_pass_its_role(role: str, expected: str) -> None:
+    for operation in ("CreateCrawler", "UpdateCrawler"):
+        assert also_needed("glue", operation, {"Name": "c", "Role": role}, PLACE) == [("iam:PassRole", (expected,))]
+    assert also_needed("glue", "UpdateCrawler", {"Name": "c"}, PLACE) == []
+
+
+@pytest.mark.parametrize("role", [f"arn:aws:iam::{B}:role/crawler", f"arn:aws-cn:iam::{B}:role/crawler"])
+def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
+    with pytest.raises(NotAuthorized, match="Cross-account pass role is not allowed"):
+        also_needed("glue", "CreateCrawler", {"Name": "c", "Role": role}, PLACE)
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "action", "resources"),
+    [
+        ("GetDatabase", {"DatabaseName": "D"}, "glue:GetDatabase", glue("catalog", "database/d")),
+        ("ListDatabases", {}, "glue:GetDatabases", glue("catalog", "database/*")),
+        (
+            "GetTableMetadata",
+            {"DatabaseName": "d", "TableName": "T"},
+            "glue:GetTable",
+            glue("catalog", "database/d", "table/d/t"),
+        ),
+        ("ListTableMetadata", {"DatabaseName": "d"}, "glue:GetTables", glue("catalog", "database/d", "table/d/*")),
+    ],
+)
+def test_athenas_metadata_is_glues(operation: str, request_: dict[str, str], action: str, resources: list[str]) -> None:
+    found = also_needed("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, PLACE)
+    assert [(each, list(arns)) for each, arns in found] == [(action, resources)]
+    assert also_needed("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, PLACE) == ()

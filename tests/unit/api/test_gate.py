@@ -197,3 +197,38 @@ def _with(user: Any, text: str | None) -> Any:
         created=user.created,
         inline={} if text is None else {"p": text},
     )
+
+
+def test_what_athena_reads_of_glues_catalog_is_judged_when_it_reads(world: World) -> None:
+    text = allow("athena:*"), allow("glue:GetTable")
+    statements = [json.loads(each)["Statement"] for each in text]
+    both = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, both))
+    context = _athena(ANA)
+    permit = world.gate.admit(Endpoint(), {"QueryString": "SELECT 1"}, context)[1].permit
+    assert permit is not None
+    permit("GetTable", {"DatabaseName": "d", "Name": "t"})
+    with pytest.raises(NotAuthorized, match=rf"glue:GetDatabase on resource: arn:aws:glue:us-east-1:{A}:catalog"):
+        permit("GetDatabase", {"Name": "d"})
+    world.store.change_entity(EntityKind.USER, A, "ana", "DeleteUserPolicy", _bare)
+    world.now = SECONDS
+    with pytest.raises(NotAuthorized):
+        permit("GetTable", {"DatabaseName": "d", "Name": "t"})
+
+
+def test_an_accounts_own_root_reads_all_of_its_catalog(world: World) -> None:
+    for account in (A, B):
+        root = Caller(account=account, principal=root_arn(account), user_id=account)
+        assert world.gate.admit(Endpoint(), {"QueryString": "SELECT 1"}, _athena(root))[1].permit is None
+
+
+def _athena(caller: Caller) -> RequestContext:
+    return RequestContext(
+        service="athena",
+        operation="StartQueryExecution",
+        account=caller.account,
+        region="us-east-1",
+        principal=caller.principal,
+        request_id="1",
+        caller=caller,
+    )

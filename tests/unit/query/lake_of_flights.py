@@ -34,6 +34,11 @@ class FakeCatalog:
     def databases(self) -> Sequence[Database]:
         return [Database(name=name, create_time=NOW) for name in self.names]
 
+    def database(self, name: str) -> Database:
+        if name not in self.names:
+            raise NotFound(f"Database {name} not found.")
+        return Database(name=name, create_time=NOW)
+
     def tables(self, database: str) -> Sequence[Table]:
         if database not in self.names:
             raise NotFound(f"Database {database} not found.")

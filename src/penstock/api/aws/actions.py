@@ -11,9 +11,8 @@ from typing import Any, Protocol
 from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
-from penstock.registry.references import declared_references
 
-__all__ = ["EVERYTHING", "Lookup", "Place", "also_needed", "named_account", "resources_of"]
+__all__ = ["EVERYTHING", "Lookup", "Place", "Request", "account_of", "canonical", "named_account", "resources_of"]
 
 Request = Mapping[str, Any]
 EVERYTHING = ("*",)
@@ -62,11 +61,11 @@ def named_account(service: str, request: Request) -> str | None:
             found = request.get(holder)
             if found:
                 text = found.get(member)
-                return None if text is None else _account_of(text)
+                return None if text is None else account_of(text)
         text = request.get("ResourceArn")
     else:
         text = request.get("SecretId") if service == "secretsmanager" else None
-    return _account_of(text) if text is not None else None
+    return account_of(text) if text is not None else None
 
 
 def resources_of(service: str, operation: str, request: Request, place: Place) -> Sequence[str]:
@@ -78,45 +77,14 @@ def resources_of(service: str, operation: str, request: Request, place: Place) -
     return EVERYTHING if builder is None else builder(request, place)
 
 
-def also_needed(service: str, operation: str, request: Request, place: Place) -> Sequence[tuple[str, Sequence[str]]]:
-    """Further actions that a request comes to, each with its resources.
-
-    A table that refers to a schema gives back its columns, and a schema whose tags declare what its definitions build on
-    gives that back within its own: who says so has to be one who may read it.
-    """
-    if service != "glue" or not operation.startswith(_WRITING):
-        return ()
-    needed = [_version(reference, place) for reference in _schema_references(request)]
-    member = _DECLARING.get(operation)
-    tags = request.get(member) if member is not None else None
-    if tags:
-        registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
-        declared = declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY)
-        needed += [_schema_arns(reference.key, place) for reference in declared]
-    return [("glue:GetSchemaVersion", resources) for resources in needed]
-
-
-def _schema_references(value: Any) -> Sequence[Request]:
-    """Every SchemaReference within a request, wherever its tables and partitions have it."""
-    if isinstance(value, Mapping):
-        # In a table's parameters the name may stand before a text.
-        own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
-        return [*own, *(found for item in value.values() for found in _schema_references(item))]
-    return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
-
-
-# What takes a table, a partition or tags.
-_WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
-_DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
-
-
-def _canonical(text: str) -> str:
-    """A Glue ARN in the partition ``aws``: the registry takes an ARN of any, and a policy is to mean all spellings."""
+def canonical(text: str) -> str:
+    """An ARN in the partition ``aws``: the registry takes an ARN of any, and a policy is to mean all spellings."""
     parts = text.split(":", 5)
     return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
 
 
-def _account_of(text: str) -> str | None:
+def account_of(text: str) -> str | None:
+    """The account in an ARN; None where there is none."""
     parts = text.split(":", 5)
     return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
 
@@ -128,7 +96,7 @@ def _registry(request: Request, place: Place) -> Sequence[str]:
 def _registry_arn(registry_id: Request, place: Place) -> str:
     text = registry_id.get("RegistryArn")
     if text:
-        return _canonical(text)
+        return canonical(text)
     return place.glue(registry_resource(registry_id.get("RegistryName") or DEFAULT_REGISTRY))
 
 
@@ -149,7 +117,7 @@ def _schema(request: Request, place: Place) -> Sequence[str]:
     text = schema_id.get("SchemaArn")
     if not text:
         return _schema_arns(SchemaKey(schema_id.get("RegistryName", ""), schema_id.get("SchemaName", "")), place)
-    text = _canonical(text)
+    text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
     # What is no schema's ARN the handler refuses; it is judged as it is.
@@ -178,7 +146,7 @@ def _version(request: Request, place: Place) -> Sequence[str]:
 
 def _named_resource(request: Request, place: Place) -> Sequence[str]:
     text = request.get("ResourceArn")
-    return (_canonical(text) if text else place.glue("catalog"),)
+    return (canonical(text) if text else place.glue("catalog"),)
 
 
 def _catalog(_request: Request, place: Place) -> Sequence[str]:
@@ -188,6 +156,12 @@ def _catalog(_request: Request, place: Place) -> Sequence[str]:
 def _database(request: Request, place: Place) -> Sequence[str]:
     names = {request.get("Name"), request.get("DatabaseInput", {}).get("Name")} - {None}
     return (place.glue("catalog"), *(place.glue(f"database/{name}".lower()) for name in sorted(map(str, names))))
+
+
+def _database_and_all_in_it(request: Request, place: Place) -> Sequence[str]:
+    # What is deleted with a database is asked for, too.
+    name = request["Name"].lower()
+    return (*_database(request, place), place.glue(f"table/{name}/*"), place.glue(f"userDefinedFunction/{name}/*"))
 
 
 def _databases(_request: Request, place: Place) -> Sequence[str]:
@@ -292,7 +266,8 @@ _GLUE: dict[str, Builder] = {
     **_each(_named_resource, "GetTags", "TagResource", "UntagResource"),
     **_each(_named_resource, "DeleteResourcePolicy", "GetResourcePolicy", "PutResourcePolicy"),
     "GetResourcePolicies": _catalog,
-    **_each(_database, "CreateDatabase", "DeleteDatabase", "GetDatabase", "UpdateDatabase"),
+    **_each(_database, "CreateDatabase", "GetDatabase", "UpdateDatabase"),
+    "DeleteDatabase": _database_and_all_in_it,
     "GetDatabases": _databases,
     **_each(_table, "CreateTable", "DeleteTable", "GetTable", "UpdateTable"),
     **_each(_table, "BatchDeleteTableVersion", "DeleteTableVersion", "GetTableVersion", "GetTableVersions"),

@@ -63,6 +63,7 @@ class _Statements:
                 parameters=tuple(request.get("ExecutionParameters", ())),
                 token=request.get("ClientRequestToken"),
                 principal=context.principal,
+                permit=context.permit,
             )
         )
         return {"QueryExecutionId": statement_id}

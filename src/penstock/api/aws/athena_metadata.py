@@ -68,10 +68,10 @@ class _Metadata:
     def _existing(self, request: Mapping[str, Any]) -> Database:
         _check_catalog(request)
         name = request["DatabaseName"].lower()
-        found = next((each for each in self._catalog.databases() if each.name == name), None)
-        if found is None:
-            raise MetadataProblem(f"EntityNotFoundException: Database {name} not found.")
-        return found
+        try:
+            return self._catalog.database(name)
+        except NotFound as error:
+            raise MetadataProblem(f"EntityNotFoundException: Database {name} not found.") from error
 
 
 def _check_catalog(request: Mapping[str, Any]) -> None:

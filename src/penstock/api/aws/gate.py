@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from penstock.access.authorize import Authorizer, denial
@@ -12,11 +13,13 @@ from penstock.access.keys import AccessStore
 from penstock.access.policies import Policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
-from penstock.api.aws.actions import Place, also_needed, named_account, resources_of
+from penstock.api.aws.actions import Place, Request, named_account, resources_of
+from penstock.api.aws.needs import PASS_ROLE, also_needed
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.api.aws.sts import origin_of
 from penstock.errors import NotFound
 from penstock.names import arn
+from penstock.query.ports import Permit
 from penstock.registry.model import SchemaKey
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
@@ -125,6 +128,8 @@ class PolicyGate:
             self._check(caller, request, context, owner=owner, realm=realm)
         if shared:
             return endpoint.handler, context
+        if service == "athena" and not own_root:
+            context = replace(context, permit=self._permit(caller, context, owner=owner, realm=realm))
         if owner != context.account:
             context = context.for_account(owner)
         if owner == self._first:
@@ -151,12 +156,26 @@ class PolicyGate:
         if service == "iam" and caller.session is not None and caller.session.role is None:
             raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         origin = origin_of(context)
-        place = Place(self._region, owner, self._lookup(owner, realm), user=caller.user_name)
+        place = self._place(caller, owner, realm)
         resources = resources_of(service, operation, request, place)
         extra = {"iam:policyarn": request["PolicyArn"]} if service == "iam" and "PolicyArn" in request else None
         self._warden.check(caller, f"{service}:{operation}", resources, origin, owner=owner, realm=realm, extra=extra)
         for action, needed in also_needed(service, operation, request, place):
-            self._warden.check(caller, action, needed, origin, owner=owner, realm=realm)
+            extra = {"iam:passedtoservice": f"{service}.amazonaws.com"} if action == PASS_ROLE else None
+            self._warden.check(caller, action, needed, origin, owner=owner, realm=realm, extra=extra)
+
+    def _permit(self, caller: Caller, context: RequestContext, *, owner: str, realm: Realm | None) -> Permit:
+        """What judges Glue's operations on behalf of the caller, also when its request has been answered."""
+        place, origin = self._place(caller, owner, realm), origin_of(context)
+
+        def permit(operation: str, request: Request, /) -> None:
+            resources = resources_of("glue", operation, request, place)
+            self._warden.check(caller, f"glue:{operation}", resources, origin, owner=owner, realm=realm)
+
+        return permit
+
+    def _place(self, caller: Caller, owner: str, realm: Realm | None) -> Place:
+        return Place(self._region, owner, self._lookup(owner, realm), user=caller.user_name)
 
     def _lookup(self, account: str, realm: Realm | None) -> "_Lookup":
         known = self._places.get(account)

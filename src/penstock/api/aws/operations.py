@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from penstock.access.principals import Caller
+from penstock.query.ports import Permit
 
 __all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread"]
 
@@ -35,6 +36,8 @@ class RequestContext:
     secure: bool = False
     """Whether it came over TLS."""
     user_agent: str = ""
+    permit: Permit | None = None
+    """For services that read Glue's catalog on behalf of the caller; None where the caller may read all of it."""
 
     def for_account(self, account: str) -> "RequestContext":
         """The same request, on the resources of ``account``."""

@@ -1,0 +1,87 @@
+"""What a request comes to beside its own action: further actions that its caller has to be allowed.
+
+Sources: the service authorization reference for a passed role; Athena user guide, "Configure access to databases and tables
+in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is judged as it is read, by
+the ``permit`` of its request's context.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.access.errors import NotAuthorized
+from penstock.api.aws.actions import Place, Request, account_of, canonical, resources_of
+from penstock.names import arn
+from penstock.registry.identity import DEFAULT_REGISTRY
+from penstock.registry.references import declared_references
+
+__all__ = ["PASS_ROLE", "Needed", "also_needed"]
+
+PASS_ROLE = "iam:PassRole"
+
+Needed = Sequence[tuple[str, Sequence[str]]]
+"""Actions, each with the ARNs that it is judged on."""
+
+# What takes a table, a partition or tags.
+_WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
+_DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
+_WITH_ROLE = frozenset({"CreateCrawler", "UpdateCrawler"})
+
+_METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
+    "GetDatabase": lambda request: ("GetDatabase", {"Name": request["DatabaseName"]}),
+    "ListDatabases": lambda _request: ("GetDatabases", {}),
+    "GetTableMetadata": lambda request: (
+        "GetTable",
+        {"DatabaseName": request["DatabaseName"], "Name": request["TableName"]},
+    ),
+    "ListTableMetadata": lambda request: ("GetTables", {"DatabaseName": request["DatabaseName"]}),
+}
+"""Athena's operations on the catalog as Glue's."""
+
+
+def also_needed(service: str, operation: str, request: Request, place: Place) -> Needed:
+    """The further actions of a request.
+
+    A table that refers to a schema gives back its columns, and a schema whose tags declare what its definitions build on
+    gives that back within its own: who says so has to be one who may read it. A crawler's role is passed to Glue: raises
+    :class:`~penstock.access.errors.NotAuthorized` for one of another account.
+    """
+    if service == "athena" and operation in _METADATA:
+        name, asked = _METADATA[operation](request)
+        return [(f"glue:{name}", resources_of("glue", name, asked, place))]
+    if service != "glue" or not operation.startswith(_WRITING):
+        return ()
+    if operation in _WITH_ROLE:
+        role = request.get("Role")
+        return [] if role is None else [(PASS_ROLE, (_role_arn(role, place),))]
+    needed = [_read("GetSchemaVersion", reference, place) for reference in _schema_references(request)]
+    member = _DECLARING.get(operation)
+    tags = request.get(member) if member is not None else None
+    if tags:
+        registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
+        for reference in declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY):
+            key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
+            needed.append(_read("GetSchema", {"SchemaId": key}, place))
+    return [("glue:GetSchemaVersion", resources) for resources in needed]
+
+
+def _read(operation: str, request: Request, place: Place) -> Sequence[str]:
+    return resources_of("glue", operation, request, place)
+
+
+def _schema_references(value: Any) -> Sequence[Request]:
+    """Every SchemaReference within a request, wherever its tables and partitions have it."""
+    if isinstance(value, Mapping):
+        # In a table's parameters the name may stand before a text.
+        own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
+        return [*own, *(found for item in value.values() for found in _schema_references(item))]
+    return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
+
+
+def _role_arn(role: str, place: Place) -> str:
+    """The ARN of a role that is given by ARN or by name."""
+    if not role.startswith("arn:"):
+        known = place.lookup.entity_arn("role", role.rpartition("/")[2])
+        return known or arn("iam", "", place.account, f"role/{role}")
+    if account_of(role) != place.account:
+        raise NotAuthorized("Cross-account pass role is not allowed.", remedy=f"Give a role of account {place.account}.")
+    return canonical(role)

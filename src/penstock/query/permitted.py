@@ -1,0 +1,49 @@
+"""The catalog as a statement's caller may read it: each question is judged as Glue's own operation before it is asked.
+
+As at AWS, where Athena reads Glue's catalog on behalf of who runs the statement (Athena user guide, "Configure access to
+databases and tables in the AWS Glue Data Catalog"). Whatever a plan reads goes through here, however its SQL is written.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.catalog.model import Database, Partition, Table
+from penstock.errors import AccessDenied
+from penstock.query.errors import StatementError
+from penstock.query.ports import CatalogReader, Permit
+
+__all__ = ["PermittedCatalog"]
+
+
+class PermittedCatalog:
+    """A :class:`~penstock.query.ports.CatalogReader` for one caller; :class:`StatementError` for what it may not read."""
+
+    def __init__(self, catalog: CatalogReader, permit: Permit) -> None:
+        self._catalog = catalog
+        self._permit = permit
+
+    def databases(self) -> Sequence[Database]:
+        self._judge("GetDatabases", {})
+        return self._catalog.databases()
+
+    def database(self, name: str) -> Database:
+        self._judge("GetDatabase", {"Name": name})
+        return self._catalog.database(name)
+
+    def tables(self, database: str) -> Sequence[Table]:
+        self._judge("GetTables", {"DatabaseName": database})
+        return self._catalog.tables(database)
+
+    def table(self, database: str, name: str) -> Table:
+        self._judge("GetTable", {"DatabaseName": database, "Name": name})
+        return self._catalog.table(database, name)
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        self._judge("GetPartitions", {"DatabaseName": database, "TableName": table})
+        return self._catalog.partitions(database, table, expression)
+
+    def _judge(self, operation: str, request: Mapping[str, Any]) -> None:
+        try:
+            self._permit(operation, request)
+        except AccessDenied as error:
+            raise StatementError("PERMISSION_DENIED", error.message, remedy=error.remedy) from error

@@ -1,0 +1,63 @@
+"""A statement reads of the catalog what its caller may read, and is refused before it reads anything else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from lake_of_flights import Ask, Rows
+
+from penstock.errors import AccessDenied
+
+DATABASE = ("GetDatabase", {"Name": "flights_db"})
+AIRLINES = ("GetTable", {"DatabaseName": "flights_db", "Name": "airlines"})
+FLIGHTS = ("GetTable", {"DatabaseName": "flights_db", "Name": "flights"})
+PARTITIONS = ("GetPartitions", {"DatabaseName": "flights_db", "TableName": "flights"})
+
+
+class Judge:
+    """Allows all operations but those in ``refused``, and remembers what it was asked."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused = refused
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def __call__(self, operation: str, request: Mapping[str, Any], /) -> None:
+        if (operation, dict(request)) not in self.asked:
+            self.asked.append((operation, dict(request)))
+        if operation in self.refused:
+            raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 1", []),
+        ("SELECT count(*) FROM airlines", [DATABASE, AIRLINES]),
+        ('SELECT 1 FROM "FLIGHTS_DB"."AIRLINES"', [DATABASE, AIRLINES]),
+        ("SELECT 1 WHERE EXISTS (SELECT 1 FROM flights WHERE month = 1)", [DATABASE, FLIGHTS, PARTITIONS]),
+        ("WITH a AS (SELECT * FROM airlines) SELECT 1 FROM a JOIN flights USING (carrier)", None),
+        ("EXPLAIN SELECT * FROM airlines", [DATABASE, AIRLINES]),
+        ("DESCRIBE airlines", [DATABASE, AIRLINES]),
+        ("SHOW CREATE TABLE airlines", [DATABASE, AIRLINES]),
+        ("SHOW PARTITIONS flights", [DATABASE, FLIGHTS, PARTITIONS]),
+        ("SHOW TABLES", [("GetTables", {"DatabaseName": "flights_db"})]),
+        ("SHOW VIEWS IN flights_db", [("GetTables", {"DatabaseName": "flights_db"})]),
+        ("SHOW DATABASES", [("GetDatabases", {})]),
+    ],
+)
+def test_each_statement_asks_for_what_it_touches(rows: Rows, ask: Ask, sql: str, expected: Any) -> None:
+    judge = Judge()
+    rows(sql, permit=judge)
+    both = [DATABASE, AIRLINES, FLIGHTS, PARTITIONS]
+    assert sorted(map(str, judge.asked)) == sorted(map(str, both if expected is None else expected))
+    for operation in {name for name, _ in judge.asked}:
+        failed = ask(sql, permit=Judge(operation))
+        assert (failed.state, failed.statistics.scanned_bytes, failed.columns) == ("FAILED", 0, ())
+        assert failed.reason == f"PERMISSION_DENIED: User: ana is not authorized to perform: glue:{operation}"
+
+
+def test_who_may_not_see_a_database_is_not_told_whether_it_exists(ask: Ask) -> None:
+    said = {ask(f"SELECT 1 FROM {name}.t", permit=Judge("GetDatabase")).reason for name in ("empty_db", "nowhere")}
+    assert said == {"PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetDatabase"}
+    assert "Schema 'nowhere' does not exist" in str(ask("SELECT 1 FROM nowhere.t", permit=Judge()).reason)
+    assert "'awsdatacatalog.empty_db.t' does not exist" in str(ask("SELECT 1 FROM empty_db.t", permit=Judge()).reason)
