@@ -11,6 +11,7 @@ import click
 from penstock.cli.homes import home_option
 from penstock.cli.signals import stop_on_signals
 from penstock.errors import DataProblem, InvalidInput
+from penstock.functions.batching import MAX_PAYLOAD
 from penstock.functions.document import Declaration, read_function
 from penstock.functions.environment import ExecutionEnvironment
 from penstock.functions.model import KafkaSource, SourceMapping
@@ -56,7 +57,7 @@ def run_command(
             declaration,
             RunOptions(log=stream, state=state or where.root / "functions", say=_say, metrics=metrics, once=once, stop=stop),
         )
-    for title, count in counts.items():
+    for title, count in counts:
         click.echo(
             f"{title}: {count['PolledEventCount']:,} read, {count['DeliveredEventCount']:,} delivered, "
             f"{count['FilteredOutEventCount']:,} filtered out, {count['DroppedEventCount']:,} discarded "
@@ -79,8 +80,10 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
     text = event_file.read() if event_file is not None else (payload or "{}").encode()
     try:
         json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"The event is no JSON: {error}.") from None
+    if len(text) > MAX_PAYLOAD:
+        raise InvalidInput(f"The event has {len(text):,} bytes; Lambda takes {MAX_PAYLOAD:,}.", remedy="Give a smaller one.")
     declaration = read_function(file)
     with _opened(log) as stream:
         environment = ExecutionEnvironment(declaration.function, stream)
@@ -88,11 +91,11 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
             result = environment.run(text)
         finally:
             environment.close()
-    click.echo(json.dumps(result.error if result.error is not None else result.answer, indent=2, ensure_ascii=False))
+    click.echo(_shown(result.error if result.error is not None else result.answer))
     if result.error is not None:
         raise DataProblem(
             f"Function {declaration.function.name} failed: {result.error.get('errorType')}: "
-            f"{result.error.get('errorMessage')}",
+            f"{str(result.error.get('errorMessage', ''))[:300]}",
             remedy="Its log above says more.",
         )
 
@@ -107,6 +110,16 @@ def check_command(file: Path) -> None:
     click.echo(f"  handler  {function.handler} in {function.code}, {function.memory} MB, {function.timeout} s")
     for mapping in declaration.mappings:
         click.echo(f"  source   {_described(mapping)}")
+
+
+def _shown(value: Any) -> str:
+    """JSON for people, and in ASCII where it holds half characters, which JSON has and UTF-8 has not."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    return text
 
 
 def _titles(declaration: Declaration) -> list[str]:

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Literal, TypedDict
 
@@ -54,8 +55,12 @@ class Checkpoints:
 
     def set(self, shard: str, checkpoint: Checkpoint) -> None:
         """Keep a shard's checkpoint; on disk when this returns."""
+        self.update({shard: checkpoint})
+
+    def update(self, checkpoints: Mapping[str, Checkpoint]) -> None:
+        """Keep checkpoints by shard, all of them in one write or none."""
         with self._lock:
-            self._shards[shard] = checkpoint
+            self._shards.update(checkpoints)
             scratch = self._path.with_suffix(".tmp")
             try:
                 with scratch.open("w", encoding="utf-8") as file:

@@ -108,8 +108,7 @@ class Decoder:
         if self._config.format == "SOURCE":
             return Decoded(data=payload, seen=seen, schema=schema)
         # AWS's own consumer library takes the format for that of the data as they are delivered.
-        shown = json.dumps(seen, separators=(",", ":"), ensure_ascii=False).encode()
-        return Decoded(data=shown, seen=seen, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
+        return Decoded(data=_json(seen), seen=seen, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
 
     def _origin(self, data: bytes, headers: Sequence[tuple[str, bytes]], *, key: bool) -> tuple[Schema, bytes]:
         """The schema that a message names, and the payload behind its frame."""
@@ -124,6 +123,14 @@ class Decoder:
         schema_id = confluent.split(named if named is not None else data)
         payload = data if named is not None else data[confluent.prefix_size(data) :]
         return Schema(data_format=self._confluent.text(schema_id).data_format, schema_id=str(schema_id)), payload
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        # JSON escapes half characters, which UTF-8 has not.
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _user_info(secret: str | None) -> str | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from penstock.client.broker import Security
 from penstock.errors import InvalidInput
 from penstock.functions.delivery import Policy
+from penstock.functions.handler import require_module
 from penstock.functions.model import (
     Function,
     KafkaAccess,
@@ -35,6 +36,10 @@ KAFKA_RETRIES = 10
 
 _NAME = re.compile(r"[a-zA-Z0-9-_]{1,64}")
 _HANDLER = re.compile(r"[^\s]+\.[A-Za-z_][A-Za-z0-9_]*")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # names files too
+_STREAM = re.compile(r"stream/[a-zA-Z0-9_.-]{1,128}")
+_VARIABLE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]+")
+_LATEST_MOMENT = 253_402_300_799  # seconds since 1970: the end of the year 9999
 _TOPIC = re.compile(r"[^.]([a-zA-Z0-9\-_.]+)")
 _DESTINATION = re.compile(r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+")
 _STARTS: tuple[Start, ...] = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
@@ -68,20 +73,33 @@ class Declaration:
 def read_function(path: Path, environment: Mapping[str, str] | None = None) -> Declaration:
     """What the file ``path`` declares; ``environment`` serves ``${NAME}`` (None: this process's).
 
-    Raises :class:`InvalidInput` with file and line.
+    Raises :class:`InvalidInput` with file and line; also where the handler's module is not there or no Python.
     """
     text = read_text(path, "function")
     variables = os.environ if environment is None else environment
-    return parse_function(text, origin=str(path), environment=variables, folder=path.parent)
+    return parse_function(text, origin=str(path), environment=variables, folder=path.parent, look=True)
 
 
 def parse_function(
-    text: str, *, origin: str = "<text>", environment: Mapping[str, str], folder: Path | None = None
+    text: str,
+    *,
+    origin: str = "<text>",
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    look: bool = False,
 ) -> Declaration:
-    """What ``text`` declares; relative folders are taken from ``folder`` (None: the working directory)."""
+    """What ``text`` declares; relative folders are taken from ``folder`` (None: the working directory).
+
+    ``look``: for the handler's module as well.
+    """
     top = load_document(text, origin=origin, environment=environment, what="function", first="FunctionName")
     base = (folder or Path()).absolute()
     function = _function(top, base, environment)
+    if look:
+        try:
+            require_module(function.code, function.handler)
+        except InvalidInput as error:
+            raise top.fault(error.message, key="Handler", remedy=error.remedy) from None
     mappings = tuple(_mapping(each, function, base) for each in top.sections("EventSourceMappings"))
     top.done()
     ids = [each.group for each in mappings]
@@ -123,6 +141,13 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
     if section is not None:
         variables = section.mapping("Variables")
         section.done()
+        for variable, value in variables.items():
+            if not _VARIABLE.fullmatch(variable) or "\x00" in value:
+                raise section.fault(
+                    f"'{variable[:80]}' cannot be an environment variable",
+                    key="Variables",
+                    remedy="Begin its name with a letter, and go on with letters, digits and '_'; its value has no NUL.",
+                )
     owner = _arn(top, "Role", role) if role else None
     return Function(
         name=name,
@@ -171,7 +196,7 @@ def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
     mapping = SourceMapping(
         source=source,
         function_name=function.name,
-        id=section.text("UUID") or "",
+        id=_identity(section),
         batch_size=100 if size is None else size,
         # Without a window Lambda waits half a second for Kafka's records, and not at all for a stream's.
         window=float(window) if window is not None else (0.5 if kafka else 0.0),
@@ -185,6 +210,15 @@ def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
     )
     section.done()
     return mapping
+
+
+def _identity(section: Section) -> str:
+    given = section.text("UUID")
+    if given and not _ID.fullmatch(given):
+        raise section.fault(
+            f"'{given[:80]}' is no id", key="UUID", remedy="Use up to 128 letters, digits and '.', '_', '-', such as a UUID."
+        )
+    return given or ""
 
 
 def _start(section: Section) -> tuple[Start, int | None]:
@@ -202,18 +236,20 @@ def _start(section: Section) -> tuple[Start, int | None]:
 def _moment(section: Section, text: str) -> int:
     """Milliseconds since 1970 of seconds since then, or of an ISO 8601 date."""
     try:
-        return round(float(text) * 1000)
+        seconds = float(text)
     except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text)
+            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            seconds = -1.0
+    if not 0 <= seconds <= _LATEST_MOMENT:
         raise section.fault(
-            f"'{text[:80]}' is no point in time",
+            f"'{text[:80]}' is no point in time since 1970",
             key="StartingPositionTimestamp",
             remedy="Use seconds since 1970, or 2026-01-31T12:00:00Z.",
-        ) from None
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        )
+    return round(seconds * 1000)
 
 
 def _policy(section: Section, *, limited: bool) -> Policy:
@@ -293,7 +329,7 @@ def _kinesis(section: Section, arn: Arn) -> KinesisSource:
     for name in ("Topics", "SelfManagedEventSource", "SourceAccessConfigurations", "ProvisionedPollerConfig"):
         if section.has(name):
             raise section.fault(f"'{name}' belongs to Kafka sources", key=name, remedy="Remove it.")
-    if not arn.resource.startswith("stream/") or "/" in arn.resource.removeprefix("stream/"):
+    if not _STREAM.fullmatch(arn.resource) or not arn.region:
         raise section.fault(
             f"{arn} is no stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
         )

@@ -32,7 +32,6 @@ _LENGTHS = struct.Struct(">II")
 _INIT_SECONDS = 10.0  # Lambda's bound on the init phase; a longer time-out of the function holds for it too
 _MEMORY_CHECK = 0.1  # seconds between two looks at the resident memory
 _HEADROOM = 1 << 30  # bytes beyond the limit where an allocation fails, however fast it comes between two looks
-_MAX_ANSWER = 6 * 1024 * 1024  # bytes; Lambda's quota for the response of a synchronous invocation
 _STOP_SECONDS = 5.0
 _CLOSE_SECONDS = 0.2  # for an idle process to see that it is not needed any more
 
@@ -59,6 +58,14 @@ class _Call:
     memory_checked: float = 0.0
     peak: int = 0
     init_seconds: float | None = None
+
+
+class _Unreadable(Exception):
+    """What came from the process is no answer; ``kind`` is Lambda's name for the case."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class ExecutionEnvironment:
@@ -128,7 +135,12 @@ class ExecutionEnvironment:
             return None
         except OSError:
             return self._ended(call)
-        return self._finished(call) or self._overdue(call, time.monotonic())
+        try:
+            finished = self._finished(call)
+        except _Unreadable as error:
+            self._stop_process()
+            return self._failed(call, error.kind, str(error))
+        return finished or self._overdue(call, time.monotonic())
 
     def run(self, event: bytes) -> Result:
         """One invocation from begin to end."""
@@ -158,7 +170,8 @@ class ExecutionEnvironment:
         limit = (function.memory << 20) + _HEADROOM
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-u", worker.__file__, str(theirs.fileno()), str(limit)],
+                # Lambda's locale is UTF-8, whatever this machine's.
+                [sys.executable, "-I", "-u", "-X", "utf8", worker.__file__, str(theirs.fileno()), str(limit)],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
                 stderr=self._log,
@@ -207,24 +220,25 @@ class ExecutionEnvironment:
         if frame is None:
             return None
         header, body = frame
-        if len(body) > _MAX_ANSWER:
-            return self._failed(
-                call,
-                "Function.ResponseSizeTooLarge",
-                f"Response payload size exceeded maximum allowed payload size ({_MAX_ANSWER} bytes).",
-            )
-        return self._result(call, answer=json.loads(body), error=header.get("error"))
+        return self._result(call, answer=_parsed(body), error=header.get("error"))
 
     def _frame(self, call: _Call) -> tuple[dict[str, Any], bytes] | None:
-        """The next whole frame of what came in: header and body."""
+        """The next whole frame of what came in, header and body. A function may write there too: no size is trusted."""
         data = call.incoming
         if len(data) < _LENGTHS.size:
             return None
         header_size, body_size = _LENGTHS.unpack_from(data)
+        if max(header_size, body_size) > worker.MAX_ANSWER:
+            raise _Unreadable(
+                "Function.ResponseSizeTooLarge",
+                f"Response payload size exceeded maximum allowed payload size ({worker.MAX_ANSWER} bytes).",
+            )
         middle, end = _LENGTHS.size + header_size, _LENGTHS.size + header_size + body_size
         if len(data) < end:
             return None
-        header, body = json.loads(data[_LENGTHS.size : middle]), bytes(data[middle:end])
+        header, body = _parsed(data[_LENGTHS.size : middle]), bytes(data[middle:end])
+        if not isinstance(header, dict):
+            raise _Unreadable("Runtime.MarshalError", "The process answered with something else than the runtime's frames.")
         del data[:end]
         return header, body
 
@@ -300,6 +314,13 @@ class ExecutionEnvironment:
     def _say(self, line: str) -> None:
         self._log.write(line.encode() + b"\n")
         self._log.flush()
+
+
+def _parsed(text: bytes | bytearray) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _Unreadable("Runtime.MarshalError", f"Unable to unmarshal response: {error}") from None
 
 
 def _ready(channel: socket.socket, *, write: bool, wait: float) -> int:

@@ -18,6 +18,8 @@ from penstock.functions.records import Record
 
 __all__ = ["Origin", "event_of", "failure_record", "outcome_of"]
 
+_LAST_TIME = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999
+
 Origin = KafkaOrigin | KinesisOrigin
 
 
@@ -44,7 +46,7 @@ def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> O
     for item in items if isinstance(items, list) else [None]:
         place = _place(item, next(iter(only)))
         if place not in known:
-            shown = json.dumps(item)[:200]
+            shown = json.dumps(item if isinstance(items, list) else result.answer)[:200]
             return Failed(
                 request_id=result.request_id,
                 error={
@@ -66,7 +68,7 @@ def _place(item: Any, shard: str) -> tuple[str, int]:
             return str(found["partition"]), int(found["offset"])
         if isinstance(found, str):
             return shard, int(found)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         pass
     return "", -1
 
@@ -141,5 +143,6 @@ def _batch_info(records: Sequence[Record], origin: Origin, single: bool) -> dict
 
 def _time(milliseconds: float) -> str:
     """As Lambda writes times: 2019-11-14T00:38:06.021Z."""
-    moment = datetime.fromtimestamp(max(0.0, milliseconds) / 1000, UTC)
+    # Producers write what times they like; what no calendar has is said as the nearest that one has.
+    moment = datetime.fromtimestamp(min(max(0.0, milliseconds), _LAST_TIME) / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -31,7 +31,10 @@ _TICK = 0.02  # seconds between two looks at several lanes
 _POLL_SECONDS = 1.0  # between two reads of a shard that has nothing
 _LIST_SECONDS = 10.0  # between two looks at the stream's shards
 _LIMIT = 1000  # records a read
-_THROTTLED = frozenset({"ProvisionedThroughputExceededException", "LimitExceededException", "ThrottlingException"})
+_PAUSES = (1.0, 30.0)  # seconds, first and longest, between two tries at a shard that does not let itself be read
+# What a service says that may be asked again, beside throttling under the names that all services have.
+_PASSING = frozenset({"ProvisionedThroughputExceededException", "LimitExceededException", "KMSThrottlingException"})
+_EXPIRED = "ExpiredIteratorException"
 
 LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
 
@@ -82,8 +85,9 @@ class ShardReader:
         self._lanes = [make_lane(self._settled) for _ in range(mapping.source.lanes)]
         self._progress = Progress()
         self._reached: int | None = None
-        self._iterator: str | None = None
-        self._last: str | None = None  # the last sequence number that was read
+        self._iterator: str | None = None  # None: one has to be asked for, behind self._place
+        self._place: Checkpoint = {}  # behind the last record that was read, which may be before what is done
+        self._tries = 0  # reads in a row that failed
         self._read_at = 0.0
         self._pause = 0.0
         self._exhausted = False
@@ -102,7 +106,7 @@ class ShardReader:
     def run(self) -> None:
         """Read until stopped, or until the shard has ended and all its records are done with."""
         try:
-            self._iterator = self._begin(self._checkpoints.known()[self._shard])
+            self._place = self._checkpoints.known()[self._shard]
             while True:
                 if self._stop.is_set():
                     for lane in self._lanes:
@@ -137,27 +141,28 @@ class ShardReader:
         else:
             self._stop.wait(min(_POLL_SECONDS, max(_TICK, self._read_at + self._pause - now)))
 
-    def _begin(self, checkpoint: Checkpoint) -> str | None:
-        """An iterator behind the checkpoint."""
+    def _iterator_behind(self, place: Checkpoint) -> str:
         how: dict[str, Any] = {"ShardIteratorType": "TRIM_HORIZON"}
-        if after := checkpoint.get("after"):
+        if after := place.get("after"):
             how = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
-        elif (moment := checkpoint.get("from_ms")) is not None:
+        elif (moment := place.get("from_ms")) is not None:
             how = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime.fromtimestamp(moment / 1000, UTC)}
         with calls(self._client, f"shard {self._shard} of {self._origin.stream}"):
             answer = self._client.get_shard_iterator(**self._origin.names, ShardId=self._shard, **how)
-        iterator: str | None = answer.get("ShardIterator")
-        return iterator
+        return str(answer["ShardIterator"])
 
     def _read(self) -> None:
         self._read_at = time.monotonic()
         self._pause = _POLL_SECONDS
         try:
+            if self._iterator is None:
+                self._iterator = self._iterator_behind(self._place)
             with calls(self._client, f"records of shard {self._shard} of {self._origin.stream}"):
                 answer = self._client.get_records(ShardIterator=self._iterator, Limit=_LIMIT)
         except PenstockError as error:
             self._mend(error)
             return
+        self._tries = 0
         for each in answer["Records"]:
             self._offer(each)
         self.behind_ms = int(answer.get("MillisBehindLatest", 0))
@@ -169,16 +174,17 @@ class ShardReader:
             self._pause = 0.2
 
     def _mend(self, error: PenstockError) -> None:
-        """Go on after an error that passes: too many reads, or an iterator that is older than five minutes."""
+        """Go on after an error that passes: too many calls, or an iterator that is older than five minutes."""
         cause = error.__cause__
         code = cause.response.get("Error", {}).get("Code", "") if isinstance(cause, ClientError) else ""
-        if code == "ExpiredIteratorException":
-            last = self._last
-            self._iterator = self._begin({"after": last} if last else self._checkpoints.known()[self._shard])
-            return
-        if code not in _THROTTLED and not isinstance(error, EnvironmentProblem):
+        if code == _EXPIRED:
+            self._iterator = None
+        elif code not in _PASSING and not isinstance(error, EnvironmentProblem | LimitExceeded):
             raise error
-        self._pause = random.uniform(1.0, 3.0)  # noqa: S311 -- spreads readers, decides nothing
+        first, longest = _PAUSES
+        spread = random.uniform(0.5, 1.0)  # noqa: S311 -- keeps readers apart, decides nothing
+        self._pause = min(longest, first * 2.0 ** min(self._tries, 10)) * spread
+        self._tries += 1
         self._say(f"{error} Shard {self._shard} is read again.")
 
     def _offer(self, each: Mapping[str, Any]) -> None:
@@ -191,7 +197,7 @@ class ShardReader:
             arrival=each["ApproximateArrivalTimestamp"].timestamp(),
             encryption=each.get("EncryptionType") if each.get("EncryptionType") not in {None, "NONE"} else None,
         )
-        self._last = each["SequenceNumber"]
+        self._place = {"after": each["SequenceNumber"]}
         self._progress.begin(record.position)
         self._lanes[lane_of(record.key or b"", len(self._lanes))].offer(record)
 
@@ -227,6 +233,7 @@ class KinesisMapping:
         self._state = state
         self._say = say
         self._once = once
+        self._listed = False  # whether the stream has said its shards to this run
 
     def run(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set. Raises what cannot be mended."""
@@ -261,27 +268,32 @@ class KinesisMapping:
         try:
             ready = ready_shards(self._shards(client), checkpoints.known())
         except (EnvironmentProblem, LimitExceeded) as error:
-            if not readers:
+            if not self._listed:
                 raise
             self._say(f"{error} The stream's shards are asked for again.")
             return []
+        self._listed = True
         fresh = [shard for shard in ready if shard not in readers]
         readers.update({shard: self._reader(client, shard, checkpoints) for shard in fresh})
         return [readers[shard] for shard in fresh]
 
     def _begin_stream(self, client: Any, checkpoints: Checkpoints) -> None:
-        """Keep where a mapping's first run begins, so that one that is stopped before its first batch skips nothing."""
-        for shard in self._shards(client):
-            name = shard["ShardId"]
-            if self._mapping.start == "AT_TIMESTAMP":
-                checkpoints.set(name, {"from_ms": self._mapping.start_at or 0})
-            elif self._mapping.start == "TRIM_HORIZON":
-                checkpoints.set(name, {})
-            elif shard["SequenceNumberRange"].get("EndingSequenceNumber"):
-                # What a resharding has closed holds nothing that is the latest.
-                checkpoints.set(name, {"ended": True})
-            else:
-                checkpoints.set(name, {"from_ms": int(time.time() * 1000)})
+        """Keep where a mapping's first run begins, so that one that is stopped before its first batch skips nothing.
+
+        All shards at once: a run that dies here has begun everywhere or nowhere.
+        """
+        now = int(time.time() * 1000)
+        checkpoints.update({shard["ShardId"]: self._start_of(shard, now) for shard in self._shards(client)})
+
+    def _start_of(self, shard: Mapping[str, Any], now: int) -> Checkpoint:
+        if self._mapping.start == "AT_TIMESTAMP":
+            return {"from_ms": self._mapping.start_at or 0}
+        if self._mapping.start == "TRIM_HORIZON":
+            return {}
+        if shard["SequenceNumberRange"].get("EndingSequenceNumber"):
+            # What a resharding has closed holds nothing that is the latest.
+            return {"ended": True}
+        return {"from_ms": now}
 
     def _reader(self, client: Any, shard: str, checkpoints: Checkpoints) -> ShardReader:
         if shard not in checkpoints.known():

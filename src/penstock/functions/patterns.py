@@ -39,7 +39,7 @@ def compile_pattern(pattern: str | Mapping[str, Any]) -> Matcher:
             raise InvalidPattern(f"A filter pattern has {len(pattern):,} characters; {MAX_PATTERN:,} are the limit.")
         try:
             pattern = json.loads(pattern)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidPattern(
                 f"A filter pattern is no JSON: {error}.", remedy='It looks like {"value": {...}}.'
             ) from None

@@ -59,8 +59,8 @@ class _Member:
         self._stop.set()
 
 
-def run(declaration: Declaration, options: RunOptions) -> Mapping[str, Mapping[str, int]]:
-    """Run every enabled mapping until ``options.stop``; the counts of each by its source's title.
+def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Mapping[str, int]]]:
+    """Run every enabled mapping until ``options.stop``; the title of each one's source, and its counts.
 
     Raises what ends a mapping before: a source that cannot be read, a login that is refused, no room for a process.
     """
@@ -69,9 +69,12 @@ def run(declaration: Declaration, options: RunOptions) -> Mapping[str, Mapping[s
         raise InvalidInput(
             f"{declaration.origin} declares no enabled event source.", remedy="Add one to EventSourceMappings."
         )
-    accounts = {mapping.uuid: Account(mapping.uuid, options.metrics) for mapping in mappings}
+    accounts = [Account(mapping.uuid, options.metrics) for mapping in mappings]
     crew: Crew[_Member] = Crew("mapping")
-    running = [_prepare(declaration.function, mapping, accounts[mapping.uuid], options) for mapping in mappings]
+    running = [
+        _prepare(declaration.function, mapping, account, options)
+        for mapping, account in zip(mappings, accounts, strict=True)
+    ]
     try:
         for each in running:
             crew.start(_Member(each))
@@ -79,10 +82,10 @@ def run(declaration: Declaration, options: RunOptions) -> Mapping[str, Mapping[s
             crew.check()
     finally:
         crew.stop()
-        for account in accounts.values():
+        for account in accounts:
             account.close()
     crew.check()
-    return {mapping.source.title: accounts[mapping.uuid].totals() for mapping in mappings}
+    return [(mapping.source.title, account.totals()) for mapping, account in zip(mappings, accounts, strict=True)]
 
 
 def _prepare(function: Function, mapping: SourceMapping, account: Account, options: RunOptions) -> _Running:

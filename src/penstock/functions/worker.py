@@ -9,6 +9,7 @@ The names of errors are those of AWS's runtime for Python.
 import ctypes
 import importlib
 import json
+import logging
 import os
 import resource
 import signal
@@ -19,11 +20,18 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-__all__ = ["Context", "main"]
+__all__ = ["MAX_ANSWER", "Context", "main"]
+
+MAX_ANSWER = 6 * 1024 * 1024
+"""Bytes of an answer, Lambda's quota for the response of a synchronous invocation; and of a frame's header."""
 
 _LENGTHS = struct.Struct(">II")
+_MAX_MESSAGE = 32 * 1024  # characters of what an error says
+_MAX_DIGITS = 40  # of a decimal that is answered as an integer; DynamoDB's have 38
+_MAX_FRAMES = 64  # of an error's stack, the innermost ones
 _OWNER_CHECK = 0.5  # seconds
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -66,6 +74,26 @@ class Context:
         return f"LambdaContext([aws_request_id={self.aws_request_id},function_name={self.function_name}])"
 
 
+class _Log(logging.Handler):
+    """What the function logs by ``logging``, in the lines that Lambda's runtime for Python writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.request_id = ""
+        lines = logging.Formatter(
+            "[%(levelname)s]\t%(asctime)s.%(msecs)03dZ\t%(aws_request_id)s\t%(message)s\n", "%Y-%m-%dT%H:%M:%S"
+        )
+        lines.converter = time.gmtime
+        self.setFormatter(lines)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.aws_request_id = self.request_id
+        try:
+            sys.stdout.write(self.format(record))
+        except Exception:  # noqa: BLE001 -- a handler's own rule: what cannot be logged does not stop the function
+            self.handleError(record)
+
+
 class _Fault(Exception):
     """A handler that cannot be had, under the name Lambda has for the case."""
 
@@ -95,8 +123,12 @@ def _load(name: str) -> Callable[[Any, Context], Any]:
 
 def _described(error: BaseException, request_id: str) -> dict[str, Any]:
     kind = error.kind if isinstance(error, _Fault) else type(error).__name__
-    frames = [line for line in traceback.format_tb(error.__traceback__) if __file__ not in line]
-    return {"errorMessage": str(error), "errorType": kind, "requestId": request_id, "stackTrace": frames}
+    frames = [line for line in traceback.format_tb(error.__traceback__) if __file__ not in line][-_MAX_FRAMES:]
+    try:
+        message = str(error)[:_MAX_MESSAGE]
+    except Exception as failure:  # noqa: BLE001 -- the function's own class decides what this raises
+        message = f"<its __str__ raised {type(failure).__name__}>"
+    return {"errorMessage": message, "errorType": kind[:256], "requestId": request_id, "stackTrace": frames}
 
 
 def _receive(channel: socket.socket, size: int) -> bytes:
@@ -120,7 +152,8 @@ def _send(channel: socket.socket, header: dict[str, Any], body: bytes = b"null")
 def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
     """The error as Lambda describes it, after it was written to the log."""
     described = _described(error, request_id)
-    print(f"[ERROR] {described['errorType']}: {error}\n{''.join(described['stackTrace'])}", end="", file=sys.stderr)
+    lines = "".join(described["stackTrace"])
+    print(f"[ERROR] {described['errorType']}: {described['errorMessage']}\n{lines}", end="", file=sys.stderr)
     return described
 
 
@@ -136,12 +169,13 @@ def _initialised(channel: socket.socket, name: str) -> Callable[[Any, Context], 
     return handler
 
 
-def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any]) -> None:
+def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any], log: _Log) -> None:
     while True:
         header_size, body_size = _LENGTHS.unpack(_receive(channel, _LENGTHS.size))
         request = json.loads(_receive(channel, header_size))
         body = _receive(channel, body_size)
         answer: dict[str, Any] = {"request_id": request["request_id"]}
+        log.request_id = request["request_id"]
         result = b"null"
         try:
             result = _marshalled(handler(json.loads(body), Context(request)))
@@ -152,9 +186,23 @@ def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any]) -> No
 
 def _marshalled(value: Any) -> bytes:
     try:
-        return json.dumps(value).encode()
+        text = json.dumps(value, default=_number)
     except (TypeError, ValueError, RecursionError) as error:
         raise _Fault("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
+    if len(text) > MAX_ANSWER:
+        raise _Fault(
+            "Function.ResponseSizeTooLarge",
+            f"Response payload size exceeded maximum allowed payload size ({MAX_ANSWER} bytes).",
+        )
+    return text.encode()
+
+
+def _number(value: object) -> float:
+    """Decimals, which DynamoDB's items are full of, are numbers to Lambda's runtime."""
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value.adjusted() < _MAX_DIGITS and value == value.to_integral_value()
+        return int(value) if whole else float(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 def _stay_with_owner() -> None:
@@ -183,7 +231,9 @@ def main(arguments: list[str]) -> None:
     os.set_inheritable(channel.fileno(), False)
     sys.path.insert(0, os.environ["LAMBDA_TASK_ROOT"])
     sys.argv = [os.environ["_HANDLER"]]
-    _serve(channel, _initialised(channel, os.environ["_HANDLER"]))
+    log = _Log()
+    logging.getLogger().addHandler(log)
+    _serve(channel, _initialised(channel, os.environ["_HANDLER"]), log)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def load_document(
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise InvalidInput(f"{origin}:{line}: this is not YAML: {error.problem or error.context}.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InvalidInput(f"{origin}: this is not YAML: {error}.") from None
     if not isinstance(node, yaml.MappingNode):
         raise InvalidInput(f"{origin}:1: a {what} is a mapping that begins with '{first}:'.")

@@ -1,6 +1,7 @@
 """Records decoded by a schema registry, in the form that AWS's own consumer library reads them."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -128,6 +129,16 @@ def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -
         return [each.value for each in event.records]
 
     assert handler(json.loads(kafka_event(KafkaOrigin(bootstrap_servers="b:9092"), [record])), None) == [VALUE]
+
+
+def test_half_characters_are_delivered_as_json_writes_them() -> None:
+    class Loose(Source):
+        def version(self, version_id: UUID) -> SchemaVersion:
+            return replace(super().version(version_id), definition="{}", data_format="JSON")
+
+    config = SchemaRegistry(uri=ARN, format="JSON", attributes=frozenset({"VALUE"}))
+    found = Decoder(config, source=Loose()).decode(frame.encode(ID, b'{"s":"\\ud800"}'), [], "VALUE")
+    assert found.data == b'{"s":"\\ud800"}'
 
 
 def test_values_that_json_has_not_are_said_as_text() -> None:

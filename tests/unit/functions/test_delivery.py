@@ -23,7 +23,8 @@ from penstock.functions.delivery import (
     deliver,
 )
 from penstock.functions.environment import Result
-from penstock.functions.failures import outcome_of
+from penstock.functions.failures import failure_record, outcome_of
+from penstock.functions.kafka_event import KafkaOrigin
 from penstock.functions.records import Progress, Record
 
 NOW = 1_700_000_000.0
@@ -203,6 +204,7 @@ def test_answers_that_mean_success(answer: Any) -> None:
         [{"itemIdentifier": "99"}],
         [{"itemIdentifier": {"partition": "t-1", "offset": 1}}],
         [{"itemIdentifier": {"partition": "t-0"}}],
+        [{"itemIdentifier": {"partition": "t-0", "offset": float("inf")}}],
         [{"itemIdentifier": "1"}, {"itemIdentifier": ""}],
         {"itemIdentifier": "1"},
         ["1"],
@@ -212,3 +214,16 @@ def test_reports_that_mean_failure_of_the_whole_batch(failures: Any) -> None:
     result = Result(request_id="r", answer={"batchItemFailures": failures})
     assert isinstance(outcome_of(result, records(("t-0", 1)), reports=True), Failed)
     assert outcome_of(result, records(("t-0", 1)), reports=False) == Succeeded()
+
+
+def test_a_report_that_is_none_is_shown() -> None:
+    outcome = outcome_of(Result(request_id="r", answer="done"), records(("t-0", 1)), reports=True)
+    assert isinstance(outcome, Failed)
+    assert 'reported "done"' in outcome.error["errorMessage"]
+
+
+@pytest.mark.parametrize(("milliseconds", "said"), [(10**17, "9999-12-31T23:59:59.000Z"), (-1, "1970-01-01T00:00:00.000Z")])
+def test_a_time_that_no_calendar_has_is_discarded_too(milliseconds: int, said: str) -> None:
+    strange = [Record(partition="t-0", position=1, timestamp_ms=milliseconds, key=None, entry=b"{}")]
+    about = failure_record(Discard(records=strange, condition="x"), KafkaOrigin(bootstrap_servers="b:9092"), "arn")
+    assert about["KafkaBatchInfo"]["recordsInfo"]["t-0"]["firstRecordTimestamp"] == said

@@ -7,7 +7,7 @@ import botocore.session
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.functions.document import KAFKA_RETRIES, Declaration, parse_function
+from penstock.functions.document import KAFKA_RETRIES, Declaration, parse_function, read_function
 from penstock.functions.model import KafkaSource, KinesisSource
 
 KAFKA = """\
@@ -86,6 +86,15 @@ def test_a_stream_is_retried_without_limit_and_waits_for_nothing() -> None:
     assert (mapping.source.lanes, mapping.window, mapping.policy.retries) == (10, 0.0, -1)
 
 
+@pytest.mark.parametrize(
+    "arn", ["eu-west-1:123456789012:stream/", "eu-west-1:123456789012:stream/a/consumer/b:1", "::stream/s"]
+)
+def test_a_stream_has_a_name_and_a_region(arn: str) -> None:
+    text = json.dumps(KINESIS).replace("eu-west-1:123456789012:stream/s", arn)
+    with pytest.raises(InvalidInput, match="is no stream"):
+        parse(text)
+
+
 def test_the_id_of_a_mapping_stays_where_brokers_move() -> None:
     first = parse(KAFKA, TABLE="t").mappings[0].uuid
     assert parse(KAFKA.replace("one:9092", "three:9092"), TABLE="t").mappings[0].uuid == first
@@ -150,17 +159,13 @@ def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) ->
         ("[sensor]", "[a, b]", r"f.yaml:12: 'Topics' has to name one topic"),
         ("AT_TIMESTAMP", "TRIM_HORIZON", r"f.yaml:13: AT_TIMESTAMP and StartingPositionTimestamp go together"),
         ("2026-01-31T12:00:00Z", "yesterday", r"f.yaml:14: 'yesterday' is no point in time"),
-        ("SASL_SCRAM_512_AUTH", "OAUTH", r"f.yaml:16: access by OAUTH is not served"),
-        ("ReportBatchItemFailures", "Nothing", r"f.yaml:21: 'Nothing' is no response type"),
-        ("3600", "30", r"f.yaml:23: 'MaximumRecordAgeInSeconds' is 30"),
-        ("MaximumPollers: 5", "MaximumPollers: 1", r"f.yaml:24: MaximumPollers \(1\) is less than"),
-        ("EventRecordFormat: SOURCE", "EventRecordFormat: XML", r"f.yaml:29: .* it can be JSON, SOURCE"),
-        ("kafka://sensor-failed", "kafka://sensor", r"f.yaml:31: topic sensor is source and destination"),
-        ("kafka://sensor-failed", "ftp://x", r"f.yaml:31: 'ftp://x' is no destination"),
-        ("BatchSize: 500", "Queues: [q]", r"f.yaml:19: 'Queues' belongs to Amazon MQ"),
-        ("BatchSize: 500", "FilterCriteria: {Filters: [{Pattern: '{\"a\": 1}'}]}", r"f.yaml:19: .*'a' is 1"),
-        ("BatchSize: 500", "ParallelizationFactor: 2", r"f.yaml:19: 'ParallelizationFactor' belongs to Kinesis"),
-        ("BatchSize: 500", "EventSourceArn: arn:aws:sqs:us-east-1:123456789012:q", r"f.yaml:19: sqs is no source"),
+        ("2026-01-31T12:00:00Z", "inf", r"f.yaml:14: 'inf' is no point in time"),
+        ("2026-01-31T12:00:00Z", "1e17", r"f.yaml:14: '1e17' is no point in time"),
+        ("2026-01-31T12:00:00Z", "0001-01-01", r"f.yaml:14: '0001-01-01' is no point in time"),
+        ("BatchSize: 500", "UUID: ../../outside", r"f.yaml:19: '../../outside' is no id"),
+        ("    TABLE: ", "    A=B: ", r"f.yaml:6: 'A=B' cannot be an environment variable"),
+        ("${TABLE}", '"\\0"', r"f.yaml:6: 'TABLE' cannot be an environment variable"),
+        ("FunctionName: consumer", "FunctionName: " + "[" * 5000, r"f.yaml: this is not YAML: .*recursion"),
     ],
 )
 def test_a_mistake_is_said_with_its_line_and_remedy(old: str, new: str, words: str) -> None:
@@ -173,3 +178,32 @@ def test_two_mappings_of_one_source_need_ids() -> None:
     both = {**KINESIS, "EventSourceMappings": KINESIS["EventSourceMappings"] * 2}  # type: ignore[operator]
     with pytest.raises(InvalidInput, match="same source and id"):
         parse(json.dumps(both))
+
+
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [
+        ("absent.handler", r"f.yaml:2: module 'absent' of handler absent.handler is not in .*\. Correct Handler or CodeUri"),
+        ("inner.absent.handler", r"module 'inner.absent' of handler"),
+        ("app.inner.handler", r"module 'app.inner' of handler"),
+        ("broken.handler", r"f.yaml:2: module 'broken' is no Python: .*broken.py:2: '\(' was never closed"),
+        ("binary.handler", r"module 'binary' (is no Python|cannot be read): .*binary.py"),
+        ("app.handler", None),
+        ("inner/app.handler", None),
+        ("inner.app.handler", None),
+        ("inner.handler", None),
+    ],
+)
+def test_the_handlers_module_is_looked_for_and_not_run(tmp_path: Path, handler: str, words: str | None) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "__init__.py").write_text("raise SystemExit\n")
+    for name in ("app.py", "inner/app.py"):
+        (tmp_path / name).write_text("raise SystemExit\n")
+    (tmp_path / "broken.py").write_text("\nx = (\n")
+    (tmp_path / "binary.py").write_bytes(b"\0\xff")
+    (tmp_path / "f.yaml").write_text(f"FunctionName: f\nHandler: {handler}\n")
+    if words is None:
+        assert read_function(tmp_path / "f.yaml", {}).function.handler == handler
+    else:
+        with pytest.raises(InvalidInput, match=words):
+            read_function(tmp_path / "f.yaml", {})

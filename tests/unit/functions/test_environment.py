@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,8 @@ from penstock.functions.environment import ExecutionEnvironment, Result
 from penstock.functions.model import Function
 
 CODE = """\
-import os, time
+import logging, os, struct, sys, time
+from decimal import Decimal
 STARTED = os.getpid()
 calls = 0
 
@@ -55,6 +57,36 @@ def talks(event, context):
 
 def huge(event, context):
     return "x" * (6 * 1024 * 1024 + 1)
+
+def writes_frames(event, context):
+    answer = b"".join(struct.pack(">II", size, 2 ** 32 - 1 - size) + b"{}" for size in event)
+    os.write(int(sys.orig_argv[-2]), answer)
+    time.sleep(60)
+
+def nests(event, context):
+    sys.setrecursionlimit(200_000)
+    nested = []
+    for _ in range(20_000):
+        nested = [nested]
+    return nested
+
+def shouts(event, context):
+    raise ValueError("x" * 10_000_000)
+
+class Mute(Exception):
+    def __str__(self):
+        raise OSError
+
+def mutters(event, context):
+    raise Mute
+
+def counts(event, context):
+    return [Decimal("21.5"), Decimal(22), Decimal("1E+400")]
+
+def logs(event, context):
+    logging.getLogger().setLevel(logging.INFO)
+    logging.getLogger("mine").info("21 °C")
+    print(sys.stdout.encoding)
 
 def forks(event, context):
     import subprocess
@@ -129,6 +161,8 @@ def test_a_handler_has_lambdas_context_and_stays_warm(made: Any, tmp_path: Path)
         ("app.jumps", "MemoryError", ""),
         ("app.talks", "Runtime.MarshalError", "not JSON serializable"),
         ("app.huge", "Function.ResponseSizeTooLarge", "6291456 bytes"),
+        ("app.nests", "Runtime.MarshalError", "Unable to unmarshal response"),
+        ("app.mutters", "Mute", "its __str__ raised OSError"),
         ("app.nothing", "Runtime.HandlerNotFound", "'nothing' missing on module 'app'"),
         ("absent.handler", "Runtime.ImportModuleError", "Unable to import module 'absent'"),
         ("needs.handler", "Runtime.ImportModuleError", "nothing_of_this_name"),
@@ -147,6 +181,39 @@ def test_the_stack_shows_the_functions_own_lines(made: Any) -> None:
     error = call(made("app.fails")).error
     assert len(error["stackTrace"]) == 1
     assert "in fails" in error["stackTrace"][0]
+
+
+@pytest.mark.parametrize("size", [2, 2**32 - 1])
+def test_a_frame_is_not_read_beyond_what_an_answer_may_have(made: Any, size: int) -> None:
+    kind, message = error_of(call(made("app.writes_frames"), [size]))
+    assert kind == "Function.ResponseSizeTooLarge", "and not a time-out"
+    assert "6291456 bytes" in message
+
+
+def test_an_answer_that_is_too_large_leaves_the_process_warm(made: Any) -> None:
+    environment = made("app.huge", memory=512)
+    call(environment)
+    pid = environment.pid
+    assert pid is not None
+    call(environment)
+    assert environment.pid == pid
+
+
+def test_what_an_error_says_is_bounded(made: Any) -> None:
+    _, message = error_of(call(made("app.shouts", memory=512)))
+    assert message == "x" * 32_768
+
+
+def test_decimals_are_numbers_to_lambda(made: Any) -> None:
+    assert call(made("app.counts")).answer == [21.5, 22, float("inf")]
+
+
+def test_logging_writes_lambdas_lines_in_utf8(made: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("LC_ALL", "POSIX")
+    request = call(made("app.logs")).request_id
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert re.search(rf"^\[INFO\]\t20\d\d-\d\d-\d\dT[\d:]{{8}}\.\d{{3}}Z\t{request}\t21 °C$", log, re.MULTILINE)
+    assert "\nutf-8\n" in log
 
 
 def test_a_function_that_takes_too_long_is_killed_with_its_children(made: Any, tmp_path: Path) -> None:

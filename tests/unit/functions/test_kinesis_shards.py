@@ -1,13 +1,21 @@
-"""A reader of one shard: what its checkpoint says when the shard has ended."""
+"""A reader of one shard: its checkpoint where the shard has ended, and what it does where it may not read."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from penstock.errors import InvalidInput, NotFound
+from penstock.functions import kinesis_mapping
+from penstock.functions.account import Account
 from penstock.functions.checkpoints import Checkpoints
 from penstock.functions.kinesis_event import KinesisOrigin
-from penstock.functions.kinesis_mapping import ShardReader
+from penstock.functions.kinesis_mapping import KinesisMapping, ShardReader
 from penstock.functions.model import KinesisSource, SourceMapping
 from penstock.functions.records import Record
 
@@ -16,12 +24,27 @@ SHARD = "shardId-000000000000"
 
 
 class Closed:
-    """A client of a stream whose one shard has ended behind two records."""
+    """A client of a stream whose one shard has ended behind two records; it answers with ``faults`` first."""
 
-    def get_shard_iterator(self, **_request: Any) -> Any:
+    meta = boto3.session.Session().client("kinesis", region_name="us-east-1").meta
+
+    def __init__(self, **faults: list[str]) -> None:
+        self._faults = faults
+        self.asked: list[dict[str, Any]] = []
+
+    def _refuse(self, operation: str) -> None:
+        if self._faults.get(operation):
+            code = self._faults[operation].pop(0)
+            if code:
+                raise ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
+
+    def get_shard_iterator(self, **request: Any) -> Any:
+        self.asked.append(request)
+        self._refuse("GetShardIterator")
         return {"ShardIterator": "first"}
 
     def get_records(self, **_request: Any) -> Any:
+        self._refuse("GetRecords")
         arrived = datetime.now(UTC)
         records = [
             {"SequenceNumber": number, "PartitionKey": "k", "Data": b"v", "ApproximateArrivalTimestamp": arrived}
@@ -48,18 +71,95 @@ class FiltersAll:
     def close(self) -> None: ...
 
 
-def test_a_shard_that_ends_in_filtered_records_has_ended(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, "m")
-    checkpoints.set(SHARD, {})
-    reader = ShardReader(
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Iterator[Checkpoints]:
+    kept = Checkpoints(tmp_path, "m")
+    yield kept
+    kept.close()
+
+
+def reader(client: Closed, checkpoints: Checkpoints, say: Callable[[str], None] = print) -> ShardReader:
+    return ShardReader(
         SHARD,
-        client=Closed(),
+        client=client,
         mapping=SourceMapping(source=KinesisSource(arn=ARN), function_name="f"),
         origin=KinesisOrigin(arn=ARN, role="r"),
         checkpoints=checkpoints,
         make_lane=FiltersAll,  # type: ignore[arg-type]
-        say=print,
+        say=say,
     )
-    reader.run()
+
+
+def test_a_shard_that_ends_in_filtered_records_has_ended(checkpoints: Checkpoints) -> None:
+    checkpoints.set(SHARD, {})
+    reader(Closed(), checkpoints).run()
     assert checkpoints.known() == {SHARD: {"ended": True}}, "its children wait for that"
-    checkpoints.close()
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"GetShardIterator": ["ProvisionedThroughputExceededException", "LimitExceededException"]},
+        {"GetRecords": ["ExpiredIteratorException"], "GetShardIterator": ["", "ThrottlingException"]},
+    ],
+    ids=["at the start", "after an iterator that was too old"],
+)
+def test_a_throttled_shard_is_asked_again(
+    checkpoints: Checkpoints, faults: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinesis_mapping, "_PAUSES", (0.0, 0.0))
+    checkpoints.set(SHARD, {"after": "6"})
+    client, said = Closed(**faults), []
+    reader(client, checkpoints, said.append).run()
+    assert checkpoints.known() == {SHARD: {"ended": True}}
+    assert {each["StartingSequenceNumber"] for each in client.asked} == {"6"}
+    assert all(f"Shard {SHARD} is read again." in line for line in said)
+    assert len(said) == 2
+
+
+def test_pauses_grow_and_are_not_the_same(checkpoints: Checkpoints) -> None:
+    pauses = []
+    for _ in range(2):
+        one = reader(Closed(GetShardIterator=["ThrottlingException"] * 9), checkpoints)
+        checkpoints.set(SHARD, {})
+        for _ in range(9):
+            one._read()
+            pauses.append(one._pause)
+    first, second = pauses[:9], pauses[9:]
+    assert all(min(30.0, 2.0**n) / 2 <= pause <= min(30.0, 2.0**n) for n, pause in enumerate(first))
+    assert first != second
+
+
+def test_a_stream_that_is_gone_ends_the_reader(checkpoints: Checkpoints) -> None:
+    checkpoints.set(SHARD, {})
+    with pytest.raises(NotFound):
+        reader(Closed(GetRecords=["ResourceNotFoundException"]), checkpoints).run()
+
+
+def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Streams(Closed):
+        def list_shards(self, **request: Any) -> Any:
+            if self.asked:
+                raise KeyboardInterrupt
+            self.asked.append(request)
+            ranges = {"SequenceNumberRange": {"StartingSequenceNumber": "1"}}
+            return {"Shards": [{"ShardId": f"shardId-{number}", **ranges} for number in range(3)]}
+
+    written: list[int] = []
+    monkeypatch.setattr("penstock.functions.checkpoints.os.fsync", written.append)
+    monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
+    source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
+    origin = KinesisOrigin(arn=ARN, role="r")
+    mapping = KinesisMapping(source, origin, FiltersAll, Account("m"), state=tmp_path, say=print)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        mapping.run(threading.Event())
+    assert len(written) == 1
+
+
+def test_one_run_at_a_time_has_the_checkpoints(tmp_path: Path) -> None:
+    first = Checkpoints(tmp_path, "m")
+    with pytest.raises(InvalidInput, match="Another run on this machine reads the stream of mapping m"):
+        Checkpoints(tmp_path, "m")
+    Checkpoints(tmp_path, "other").close()
+    first.close()
+    Checkpoints(tmp_path, "m").close()

@@ -109,6 +109,7 @@ def test_a_pattern_matches_what_aws_says(name: str, pattern: dict[str, Any], mat
     ("pattern", "words"),
     [
         ("{", "no JSON"),
+        ("[" * 4000, "no JSON"),
         ("[1]", "has to be a JSON object"),
         ({"a": "x"}, "'a' is \"x\""),
         ({"a": []}, "empty array"),

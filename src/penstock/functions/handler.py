@@ -1,0 +1,49 @@
+"""What can be said of a handler without running it: whether its module is there, and whether that is Python.
+
+Lambda says it with the first invocation (Runtime.ImportModuleError, Runtime.UserCodeSyntaxError), which a mapping would
+then retry for ever.
+"""
+
+import ast
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+
+from penstock.errors import InvalidInput
+
+__all__ = ["require_module"]
+
+
+def require_module(code: Path, handler: str) -> None:
+    """Raise :class:`InvalidInput` where ``handler`` (MODULE.FUNCTION, folder ``code``) names no module, or a broken one.
+
+    Nothing of the module is run, so that what it does at import stays unknown.
+    """
+    name = handler.rpartition(".")[0].replace("/", ".")
+    spec = _found(name, code)
+    if spec is None:
+        raise InvalidInput(f"module '{name}' of handler {handler} is not in {code}", remedy="Correct Handler or CodeUri.")
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        return
+    try:
+        ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    except SyntaxError as error:
+        raise InvalidInput(
+            f"module '{name}' is no Python: {spec.origin}:{error.lineno or 1}: {error.msg}", remedy="Correct it."
+        ) from None
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        raise InvalidInput(f"module '{name}' cannot be read: {spec.origin}: {error}", remedy="Correct it.") from None
+
+
+def _found(name: str, code: Path) -> ModuleSpec | None:
+    """Where the import system would find a module, packages one by one, without importing them."""
+    path: list[str] = [str(code), *sys.path]
+    spec: ModuleSpec | None = None
+    so_far = ""
+    for part in name.split("."):
+        so_far = f"{so_far}.{part}" if so_far else part
+        spec = PathFinder.find_spec(so_far, path)
+        if spec is None:
+            return spec
+        path = list(spec.submodule_search_locations or ())
+    return spec
