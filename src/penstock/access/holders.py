@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from penstock.access.authorize import Authorizer
 from penstock.access.entities import DeleteConflict, Entity, EntityKind, Holder, ManagedPolicy, NoSuchEntity, missing
-from penstock.access.keys import AccessStore
+from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy
 from penstock.errors import LimitExceeded
@@ -63,10 +63,12 @@ class Holders:
 
     def attach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
         """Attach a managed policy of the account, or one of AWS's; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
-        if arn not in AWS_MANAGED:
-            found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
-            if not isinstance(found, ManagedPolicy) or found.arn != arn:
-                raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.")
+
+        def check(entities: EntityReader) -> None:
+            if arn not in AWS_MANAGED:
+                found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+                if not isinstance(found, ManagedPolicy) or found.arn != arn:
+                    raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.")
 
         def change(holder: Holder) -> Holder:
             if arn in holder.attached:
@@ -75,7 +77,7 @@ class Holders:
                 raise LimitExceeded(f"Cannot exceed quota for PoliciesPer{_OPERATION[kind]}: {_MAX_ATTACHED}")
             return replace(holder, attached=(*holder.attached, arn))
 
-        self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change)
+        self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change, check=check)
 
     def detach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
         """Detach a managed policy; :class:`NoSuchEntity`."""
@@ -99,7 +101,14 @@ class Holders:
         self.change(kind, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[kind]}", change)
 
     def change(
-        self, kind: EntityKind, account: str, name: str, operation: str, change: Callable[[Holder], Holder | None]
+        self,
+        kind: EntityKind,
+        account: str,
+        name: str,
+        operation: str,
+        change: Callable[[Holder], Holder | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         """Change a user or role in one step, as the store's ``change_entity`` does."""
 
@@ -107,7 +116,7 @@ class Holders:
             assert isinstance(entity, Holder)
             return change(entity)
 
-        self._store.change_entity(kind, account, name, operation, checked)
+        self._store.change_entity(kind, account, name, operation, checked, check=check)
         self._authorizer.forget()
 
 

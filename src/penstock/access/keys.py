@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from penstock.access.entities import Account, Entity, EntityKind
+from penstock.access.entities import Account, Entity, EntityKind, Holder
 from penstock.errors import AlreadyExists, NotFound
 
-__all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore"]
+__all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore", "EntityReader"]
 
 
 class AccessKeyExists(AlreadyExists):
@@ -38,7 +38,17 @@ class AccessKey:
     """Unique id of the user: a user made anew under the same name does not get the old one's keys."""
 
 
-class AccessStore(Protocol):
+class EntityReader(Protocol):
+    """Entities as they are at one moment."""
+
+    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
+        """The user, role or policy, or None."""
+
+    def list_holders(self, account: str) -> Sequence[Holder]:
+        """All users, then all roles, each by name in small letters."""
+
+
+class AccessStore(EntityReader, Protocol):
     """Access keys by id, entities by account, kind and name, accounts by id.
 
     Names are unique in any spelling of capitals. Implementations keep secrets encrypted wherever they outlive the process,
@@ -63,9 +73,6 @@ class AccessStore(Protocol):
     def list(self, account: str) -> list[AccessKey]:
         """The account's keys, by id."""
 
-    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
-        """The user, role or policy, or None."""
-
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         """All of one kind, by name in small letters."""
 
@@ -77,11 +84,19 @@ class AccessStore(Protocol):
         """
 
     def change_entity(
-        self, kind: EntityKind, account: str, name: str, operation: str, change: Callable[[Entity], Entity | None]
+        self,
+        kind: EntityKind,
+        account: str,
+        name: str,
+        operation: str,
+        change: Callable[[Entity], Entity | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         """Replace an entity by what ``change`` makes of it, in one step; None deletes it, and what it raises stops it.
 
-        :class:`~penstock.access.entities.NoSuchEntity`.
+        ``check`` looks at other entities within the step, before the change: nobody changes them meanwhile, and what it
+        raises stops it, too. :class:`~penstock.access.entities.NoSuchEntity`.
         """
 
     def note(self, operation: str, resource: str, outcome: str) -> None:

@@ -1,5 +1,6 @@
 """Managed policies and their versions. Source: IAM API reference."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from penstock.access.entities import (
     new_id,
 )
 from penstock.access.holders import checked_tags, dense_length
-from penstock.access.keys import AccessStore
+from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy
 from penstock.errors import LimitExceeded
@@ -86,21 +87,24 @@ class ManagedPolicies:
 
     def holders(self, account: str, arn: str) -> Sequence[Holder]:
         """The users and roles of the account that the policy is attached to."""
-        kinds = (EntityKind.USER, EntityKind.ROLE)
-        entities = [entity for kind in kinds for entity in self._store.list_entities(kind, account)]
-        return [entity for entity in entities if isinstance(entity, Holder) and arn in entity.attached]
+        return _holders(self._store, account, arn)
+
+    def attachments(self, account: str) -> Mapping[str, int]:
+        """How many users and roles of the account each policy is attached to, by ARN; 0 for those that have none."""
+        return Counter(arn for holder in self._store.list_holders(account) for arn in holder.attached)
 
     def delete(self, account: str, arn: str) -> None:
         """Delete a policy; :class:`DeleteConflict` while it is attached or has other versions, :class:`NoSuchEntity`."""
-        self._check_own(account, arn)
-        if self.holders(account, arn):
-            raise DeleteConflict("Cannot delete a policy attached to entities.")
+
+        def check(entities: EntityReader) -> None:
+            if _holders(entities, account, arn):
+                raise DeleteConflict("Cannot delete a policy attached to entities.")
 
         def change(policy: ManagedPolicy) -> None:
             if len(policy.versions) > 1:
                 raise DeleteConflict("This policy has more than one version. Delete all but the default one first.")
 
-        self._change(account, arn, "DeletePolicy", change)
+        self._change(account, arn, "DeletePolicy", change, check=check)
 
     def add_version(self, account: str, arn: str, text: str, *, default: bool) -> PolicyVersion:
         """A new text, which holds from now on where ``default`` says so; :class:`LimitExceeded` for a sixth one."""
@@ -154,7 +158,13 @@ class ManagedPolicies:
             raise NoSuchEntity(f"Policy {arn} is AWS's own and cannot be changed.")
 
     def _change(
-        self, account: str, arn: str, operation: str, change: Callable[[ManagedPolicy], ManagedPolicy | None]
+        self,
+        account: str,
+        arn: str,
+        operation: str,
+        change: Callable[[ManagedPolicy], ManagedPolicy | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         def checked(entity: Entity) -> Entity | None:
             if not isinstance(entity, ManagedPolicy) or entity.arn != arn:
@@ -162,8 +172,12 @@ class ManagedPolicies:
             return change(entity)
 
         self._check_own(account, arn)
-        self._store.change_entity(EntityKind.POLICY, account, arn.rpartition("/")[2], operation, checked)
+        self._store.change_entity(EntityKind.POLICY, account, arn.rpartition("/")[2], operation, checked, check=check)
         self._authorizer.forget()
+
+
+def _holders(entities: EntityReader, account: str, arn: str) -> Sequence[Holder]:
+    return [holder for holder in entities.list_holders(account) if arn in holder.attached]
 
 
 def _aws(arn: str) -> ManagedPolicy:

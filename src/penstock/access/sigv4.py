@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_plus
 
 from penstock.access.errors import IncompleteSignature, InvalidSignature, MissingAuthentication
 
@@ -170,11 +170,12 @@ def _normalised(path: str) -> str:
 
 
 def _canonical_query(query: str) -> str:
+    # A plus is a space, as it is to who reads the request: a signed plus, %2B, is not to be taken for one.
     pairs = []
     for item in query.split("&"):
         name, _, value = item.partition("=")
         if name and name != "X-Amz-Signature":
-            pairs.append((quote(unquote(name), safe="-_.~"), quote(unquote(value), safe="-_.~")))
+            pairs.append((quote(unquote_plus(name), safe="-_.~"), quote(unquote_plus(value), safe="-_.~")))
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))
 
 
@@ -231,7 +232,7 @@ def _query_claim(query: str) -> Claim:
         if name.startswith("X-Amz-"):
             if name in fields:
                 raise IncompleteSignature(f"AWS query-string parameter '{name[:50]}' is given twice.")
-            fields[name] = unquote(value)
+            fields[name] = unquote_plus(value)
     wanted = ("Algorithm", "Credential", "Signature", "SignedHeaders", "Date", "Expires")
     missing = [f"X-Amz-{name}" for name in wanted if not fields.get(f"X-Amz-{name}")]
     if missing:

@@ -20,7 +20,7 @@ from penstock.access.entities import (
     Role,
     User,
 )
-from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, AccessStore
+from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, AccessStore, EntityReader
 from penstock.errors import DataProblem, LimitExceeded
 from penstock.registry.audit import Actor, acting
 from penstock.store.memory.access import MemoryAccessStore
@@ -152,6 +152,28 @@ def test_lists_one_kind_of_one_account_by_name(store: AccessStore) -> None:
     users = [replace(USER, name=name, id=name) for name in ("b", "A", "c")]
     add(store, *users, ROLE, replace(USER, account="444455556666"))
     assert [user.name for user in store.list_entities(EntityKind.USER, KEY.account)] == ["A", "b", "c"]
+
+
+def test_lists_users_and_roles_of_one_account(store: AccessStore) -> None:
+    users = [replace(USER, name=name, id=name) for name in ("b", "A")]
+    add(store, ROLE, POLICY, *users, replace(USER, account="444455556666"))
+    assert store.list_holders(KEY.account) == [users[1], users[0], ROLE]
+
+
+def test_a_change_looks_at_others_within_its_step(store: AccessStore) -> None:
+    add(store, USER, POLICY)
+
+    def look(entities: EntityReader) -> None:
+        assert entities.list_holders(KEY.account) == [USER]
+        if entities.get_entity(EntityKind.POLICY, KEY.account, "READ") is not None:
+            raise DeleteConflict("no")
+
+    for _ in range(2):
+        with pytest.raises(DeleteConflict):
+            store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None, check=look)
+    store.change_entity(EntityKind.POLICY, KEY.account, "read", "DeletePolicy", lambda _: None)
+    store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None, check=look)
+    assert store.list_holders(KEY.account) == []
 
 
 def test_changes_in_one_step_or_not_at_all(store: AccessStore) -> None:

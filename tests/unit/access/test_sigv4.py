@@ -87,6 +87,17 @@ def test_verifies_what_botocore_presigned(path: str, query: dict[str, str], head
         verify(SignedRequest(method="GET", path=path, query=tampered, headers=request.headers, body=b""))
 
 
+def test_a_plus_in_a_query_is_the_space_that_handlers_read() -> None:
+    url = "http://localhost:8750/?ExternalId=" + botocore.auth.quote("a b+c", safe="")
+    request = signed(SigV4QueryAuth, method="GET", url=url, data=b"")
+    assert "ExternalId=a%20b%2Bc" in request.query
+    verify(request)
+    verify(request._replace(query=request.query.replace("%20", "+")))
+    # A plus that was signed cannot be turned into a space on the way.
+    with pytest.raises(InvalidSignature):
+        verify(request._replace(query=request.query.replace("%2B", "+")))
+
+
 def test_leaves_the_path_of_s3_as_it_is() -> None:
     request = signed(S3SigV4Auth, service="s3", method="GET", url="http://localhost:8750/b/a%20b//../c", data=b"")
     verify(request, service="s3")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,8 +10,8 @@ import pytest
 
 from penstock.access.authorize import Authorizer
 from penstock.access.entities import EntityKind, User
-from penstock.access.errors import NotAuthorized
-from penstock.access.principals import Caller, root_arn
+from penstock.access.errors import NotAuthorized, UnrecognizedClient
+from penstock.access.principals import Caller, SessionFacts, root_arn
 from penstock.api.aws.gate import PolicyGate, Warden
 from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
 from penstock.registry.schemas import NewSchema
@@ -232,3 +232,21 @@ def _athena(caller: Caller) -> RequestContext:
         request_id="1",
         caller=caller,
     )
+
+
+def test_iam_takes_no_session_token_of_users_nor_of_root(world: World) -> None:
+    session = SessionFacts(issued=0, expires=2**40)
+    role = SessionFacts(issued=0, expires=2**40, role=f"arn:aws:iam::{A}:role/r", session_name="s")
+    root = Caller(account=A, principal=root_arn(A), user_id=A)
+    for caller in (root, ANA):
+        for service in ("iam", "sts", "organizations"):
+            asked = replace(_athena(replace(caller, session=session)), service=service, operation="GetUser")
+            if service == "iam":
+                with pytest.raises(UnrecognizedClient, match="security token included in the request is invalid"):
+                    world.gate.admit(Endpoint(), {}, asked)
+            elif service == "sts" or caller is root:
+                world.gate.admit(Endpoint(), {}, asked)
+    world.gate.admit(Endpoint(), {}, replace(_athena(root), service="iam", operation="GetUser"))
+    with pytest.raises(UnrecognizedClient, match="invalid"):
+        # A role's session passes this gate, and finds here that its role is not there.
+        world.gate.admit(Endpoint(), {}, replace(_athena(replace(ANA, session=role)), service="iam", operation="GetUser"))

@@ -118,6 +118,9 @@ class PolicyGate:
         """As the protocol says; the root of the first account passes without a look at any policy."""
         caller, service = context.caller, context.service
         assert caller is not None
+        if service == "iam" and caller.session is not None and caller.session.role is None:
+            # Root's, too: STS API reference, GetSessionToken.
+            raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         shared = service in _SHARED
         owner = caller.account if shared else named_account(service, request) or caller.account
         own_root = caller.is_root and owner == caller.account
@@ -153,8 +156,6 @@ class PolicyGate:
             return
         if context.on_loop and not self._warden.ready(caller, realm):
             raise RunOnThread
-        if service == "iam" and caller.session is not None and caller.session.role is None:
-            raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         origin = origin_of(context)
         place = self._place(caller, owner, realm)
         resources = resources_of(service, operation, request, place)

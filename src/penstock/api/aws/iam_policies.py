@@ -44,25 +44,27 @@ class _Policies:
             description=request.get("Description"),
             tags=tags_of(request),
         )
-        return {"Policy": self._shape(policy, context)}
+        return {"Policy": _shape(policy, attached=0)}
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        return {"Policy": self._shape(self._policies.get(context.account, request["PolicyArn"]), context)}
+        policy = self._policies.get(context.account, request["PolicyArn"])
+        return {"Policy": _shape(policy, attached=len(self._policies.holders(context.account, policy.arn)))}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
         found = self._policies.list(
             context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
         )
+        attached = self._policies.attachments(context.account)
         if request.get("OnlyAttached"):
-            found = [policy for policy in found if self._policies.holders(context.account, policy.arn)]
+            found = [policy for policy in found if policy.arn in attached]
         return paged(
             request,
             "policies",
             "Policies",
             found,
             key=lambda policy: policy.arn,
-            shape=lambda policy: self._shape(policy, context),
+            shape=lambda policy: _shape(policy, attached=attached.get(policy.arn, 0)),
         )
 
     def delete(self, request: Request, context: RequestContext) -> Request:
@@ -107,17 +109,18 @@ class _Policies:
         users = [{"UserName": holder.name, "UserId": holder.id} for holder in found if not isinstance(holder, Role)]
         return {"PolicyRoles": roles, "PolicyUsers": users, "PolicyGroups": [], "IsTruncated": False}
 
-    def _shape(self, policy: ManagedPolicy, context: RequestContext) -> dict[str, Any]:
-        return present(
-            **named("Policy", policy),
-            Description=policy.description,
-            DefaultVersionId=f"v{policy.default}",
-            AttachmentCount=len(self._policies.holders(context.account, policy.arn)),
-            PermissionsBoundaryUsageCount=0,
-            IsAttachable=True,
-            UpdateDate=policy.updated,
-            Tags=tags_shape(policy),
-        )
+
+def _shape(policy: ManagedPolicy, *, attached: int) -> dict[str, Any]:
+    return present(
+        **named("Policy", policy),
+        Description=policy.description,
+        DefaultVersionId=f"v{policy.default}",
+        AttachmentCount=attached,
+        PermissionsBoundaryUsageCount=0,
+        IsAttachable=True,
+        UpdateDate=policy.updated,
+        Tags=tags_shape(policy),
+    )
 
 
 def _version(version: PolicyVersion, default: int) -> dict[str, Any]:

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from penstock.access.entities import Account, AccountExists, Entity, EntityKind, kind_of, missing, taken
-from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound
+from penstock.access.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 
 __all__ = ["MemoryAccessStore"]
@@ -20,7 +20,8 @@ class MemoryAccessStore:
         self._keys: dict[str, AccessKey] = {}
         self._entities: dict[_Place, Entity] = {}
         self._accounts: dict[str, Account] = {}
-        self._lock = threading.Lock()
+        # Whoever changes an entity looks at others meanwhile.
+        self._lock = threading.RLock()
 
     def get(self, access_key_id: str) -> AccessKey | None:
         return self._keys.get(access_key_id)
@@ -59,6 +60,11 @@ class MemoryAccessStore:
             found = [entity for place, entity in self._entities.items() if place[:2] == (kind, account)]
         return sorted(found, key=lambda entity: entity.name.lower())
 
+    def list_holders(self, account: str) -> Sequence[Holder]:
+        with self._lock:
+            found = [each for each in self._entities.values() if each.account == account and isinstance(each, Holder)]
+        return sorted(found, key=lambda holder: (kind_of(holder) is EntityKind.ROLE, holder.name.lower()))
+
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:  # noqa: ARG002
         kind = kind_of(entity)
         place = (kind, entity.account, entity.name.lower())
@@ -76,12 +82,16 @@ class MemoryAccessStore:
         name: str,
         operation: str,  # noqa: ARG002
         change: Callable[[Entity], Entity | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         place = (kind, account, name.lower())
         with self._lock:
             stored = self._entities.get(place)
             if stored is None:
                 raise missing(kind, name)
+            if check is not None:
+                check(self)
             changed = change(stored)
             if changed is None:
                 del self._entities[place]

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import (
     Column,
     ColumnElement,
+    Connection,
     DateTime,
     Integer,
     LargeBinary,
@@ -23,8 +24,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from penstock.access.entities import Account, AccountExists, Entity, EntityKind, kind_of, missing, taken
-from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound
+from penstock.access.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 from penstock.store.sql.access_codec import entity_from, entity_json
 from penstock.store.sql.database import Database, metadata, retried
@@ -123,8 +124,11 @@ class SqlAccessStore:
 
     def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
         with self._database.read() as connection:
-            row = connection.execute(select(iam_entities).where(_place(kind, account, name))).one_or_none()
-        return None if row is None else _entity(row)
+            return _Entities(connection).get_entity(kind, account, name)
+
+    def list_holders(self, account: str) -> Sequence[Holder]:
+        with self._database.read() as connection:
+            return _Entities(connection).list_holders(account)
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         columns = iam_entities.c
@@ -155,14 +159,23 @@ class SqlAccessStore:
 
     @retried
     def change_entity(
-        self, kind: EntityKind, account: str, name: str, operation: str, change: Callable[[Entity], Entity | None]
+        self,
+        kind: EntityKind,
+        account: str,
+        name: str,
+        operation: str,
+        change: Callable[[Entity], Entity | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         mine = _place(kind, account, name)
         with self._database.write() as connection:
-            row = connection.execute(select(iam_entities).where(mine)).one_or_none()
-            if row is None:
+            entities = _Entities(connection)
+            stored = entities.get_entity(kind, account, name)
+            if stored is None:
                 raise missing(kind, name)
-            stored = _entity(row)
+            if check is not None:
+                check(entities)
             changed = change(stored)
             if changed is None:
                 connection.execute(delete(iam_entities).where(mine))
@@ -216,6 +229,24 @@ class SqlAccessStore:
             active=bool(row.active),
             owner_id=row.owner_id,
         )
+
+
+class _Entities:
+    """An :class:`~penstock.access.keys.EntityReader` within one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
+        row = self._connection.execute(select(iam_entities).where(_place(kind, account, name))).one_or_none()
+        return None if row is None else _entity(row)
+
+    def list_holders(self, account: str) -> Sequence[Holder]:
+        columns = iam_entities.c
+        kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value])
+        query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
+        found = [_entity(row) for row in self._connection.execute(query)]
+        return [each for each in found if isinstance(each, Holder)]
 
 
 def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:

@@ -1,0 +1,125 @@
+"""Managed policies and what they are attached to, while others attach and delete at the same time."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.access.authorize import Authorizer
+from penstock.access.entities import DeleteConflict, EntityKind, NoSuchEntity
+from penstock.access.holders import Holders
+from penstock.access.keys import AccessStore
+from penstock.access.managed_policies import ManagedPolicies
+from penstock.access.roles import Roles
+from penstock.access.users import Users
+from penstock.api.aws.iam_policies import policy_handlers
+from penstock.api.aws.operations import RequestContext
+from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.sealing import Sealer
+
+A = "111122223333"
+TEXT = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "glue:Get*", "Resource": "*"}}'
+TRUST = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}}'
+SECONDS = 20.0
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AccessStore]:
+    if request.param == "memory":
+        yield MemoryAccessStore()
+        return
+    # A file: in memory all threads would share one connection.
+    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    database.create_all()
+    yield SqlAccessStore(database, Sealer(bytes(32)))
+    database.close()
+
+
+class World:
+    def __init__(self, store: AccessStore) -> None:
+        authorizer = Authorizer(store)
+        self.holders = Holders(store, authorizer)
+        self.users = Users(store, self.holders, keys_changed=lambda _: None)
+        self.roles = Roles(store, self.holders)
+        self.policies = ManagedPolicies(store, authorizer)
+
+    def attach(self, arn: str) -> None:
+        self.holders.attach(EntityKind.USER, A, "ana", arn)
+
+
+@pytest.fixture
+def world(store: AccessStore) -> World:
+    made = World(store)
+    made.users.create(A, "ana")
+    return made
+
+
+def outcome(call: Callable[[], Any]) -> type[Exception] | None:
+    try:
+        call()
+    except (DeleteConflict, NoSuchEntity) as error:
+        return type(error)
+    return None
+
+
+def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
+    for number in range(25):
+        arn = world.policies.create(A, f"p{number}", TEXT).arn
+        ready, found = threading.Barrier(2, timeout=SECONDS), {}
+
+        def run(
+            name: str, call: Callable[[str], None], arn: str = arn, ready: threading.Barrier = ready, found: Any = found
+        ) -> None:
+            ready.wait()
+            found[name] = outcome(lambda: call(arn))
+
+        calls: dict[str, Callable[[str], None]] = {
+            "delete": lambda arn: world.policies.delete(A, arn),
+            "attach": world.attach,
+        }
+        threads = [threading.Thread(target=run, args=each) for each in calls.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        attached = arn in world.holders.get(EntityKind.USER, A, "ana").attached
+        assert found == (
+            {"delete": DeleteConflict, "attach": None} if attached else {"delete": None, "attach": NoSuchEntity}
+        )
+        assert (outcome(lambda arn=arn: world.policies.get(A, arn)) is None) == attached
+        if attached:
+            world.holders.detach(EntityKind.USER, A, "ana", arn)
+
+
+def test_listing_policies_looks_once_at_who_holds_them(
+    world: World, store: AccessStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.roles.create(A, "reader", TRUST)
+    for number in range(5):
+        world.policies.create(A, f"p{number}", TEXT)
+    for kind, name, number in ((EntityKind.USER, "ana", 0), (EntityKind.ROLE, "reader", 0), (EntityKind.ROLE, "reader", 3)):
+        world.holders.attach(kind, A, name, f"arn:aws:iam::{A}:policy/p{number}")
+    context = RequestContext(
+        service="iam",
+        operation="ListPolicies",
+        account=A,
+        region="us-east-1",
+        principal=f"arn:aws:iam::{A}:root",
+        request_id="1",
+    )
+    looked: list[str] = []
+    for name in ("list_entities", "list_holders"):
+        original = getattr(store, name)
+        monkeypatch.setattr(store, name, lambda *args, name=name, original=original: looked.append(name) or original(*args))
+    handlers = policy_handlers(world.policies)
+    listed = handlers["ListPolicies"]({"Scope": "Local"}, context)["Policies"]
+    assert [each["AttachmentCount"] for each in listed] == [2, 0, 0, 1, 0]
+    assert looked == ["list_entities", "list_holders"]
+    looked.clear()
+    attached = handlers["ListPolicies"]({"Scope": "Local", "OnlyAttached": True}, context)["Policies"]
+    assert [each["PolicyName"] for each in attached] == ["p0", "p3"]
+    assert looked == ["list_entities", "list_holders"]
