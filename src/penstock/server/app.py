@@ -25,6 +25,7 @@ from penstock.settings.server import ServerSettings
 __all__ = ["build_app"]
 
 _FLUSH_SECONDS = 0.5
+_ROLES_PER_SECOND = 100  # an account may assume; each leaves a record
 _BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -44,6 +45,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         region=settings.region,
         observer=metrics,
         gate=gate if settings.authenticate else None,
+        account_throttle=Throttle(_ROLES_PER_SECOND / settings.workers, whose="An account", what="calls of AssumeRole"),
         throttle=Throttle(settings.requests_per_second / settings.workers) if settings.requests_per_second else None,
     )
     confluent = ConfluentApp(

@@ -14,15 +14,20 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from penstock.access.authenticate import Authenticator, KeyCache
+from penstock.access.authorize import Authorizer
 from penstock.access.keys import AccessKey
+from penstock.access.sessions import Sessions
+from penstock.access.sts import TokenService
 from penstock.api import workers
 from penstock.api.aws import body as bodies
+from penstock.api.aws import sts
 from penstock.api.aws.dispatch import AwsApp, Served
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.aws.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.sealing import Sealer
 
 KEY = AccessKey(
     access_key_id="AKIAIOSFODNN7EXAMPLE",
@@ -90,6 +95,7 @@ class World:
                 service="glue",
                 handlers={"GetSchemaVersion": self.handlers, "RegisterSchemaVersion": self.handlers},
                 inline=frozenset({"GetSchemaVersion"}),
+                bounded=frozenset({"RegisterSchemaVersion"}),
             ),
             OperationSet(service="athena", handlers={"GetQueryExecution": self.handlers}),
             OperationSet(service="secretsmanager", handlers={"GetSecretValue": self.handlers}),
@@ -350,3 +356,23 @@ def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
     assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
     answer = world.call("AWSGlue.GetSchemaVersion", request)
     assert (answer.status, answer.body["__type"]) == (400, "ThrottlingException")
+
+
+def test_what_an_account_may_repeat_without_end_is_bounded_for_all_its_keys(world: World) -> None:
+    world.app._account_throttle = Throttle(1.0, clock=lambda: 0.0, whose="An account", what="such requests")
+    for expected in (200, 400):
+        world.call("AWSGlue.GetSchemaVersion", ID)
+        answer = world.call("AWSGlue.RegisterSchemaVersion", {"SchemaId": {}, "SchemaDefinition": '"int"'})
+        assert answer.status == expected
+    assert (answer.body["__type"], answer.message) == (
+        "ThrottlingException",
+        "Rate exceeded. An account may send 1 such requests a second.",
+    )
+    assert [context.operation for _, context, _ in world.handlers.seen].count("RegisterSchemaVersion") == 1
+
+
+def test_roles_are_assumed_at_a_bounded_rate() -> None:
+    # Each one leaves a record, and gives a new access key with a bound of its own.
+    store = MemoryAccessStore()
+    tokens = TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))))
+    assert sts.operations(tokens).bounded == {"AssumeRole"}

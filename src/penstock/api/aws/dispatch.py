@@ -77,7 +77,8 @@ class AwsApp:
     """Answers AWS's JSON and query protocols over ``endpoints``.
 
     ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``gate`` says who may do what; None lets every
-    caller do everything.
+    caller do everything. ``throttle`` bounds what an access key sends, ``account_throttle`` what an account sends of the
+    operations that are bounded.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class AwsApp:
         region: str,
         observer: Observer,
         throttle: Throttle | None = None,
+        account_throttle: Throttle | None = None,
         gate: Gate | None = None,
         threads: int = 16,
     ) -> None:
@@ -99,6 +101,7 @@ class AwsApp:
         self._region = region
         self._observer = observer
         self._throttle = throttle
+        self._account_throttle = account_throttle
         self._workers = Workers(threads, name="penstock-api")
         self._gatherings: dict[Endpoint, Gathering[tuple[Any, RequestContext], bytes]] = {}
 
@@ -152,6 +155,8 @@ class AwsApp:
             exchange.operation = self._endpoints.known_operation(exchange.target)
             raise self._endpoints.refuse(exchange.target)
         exchange.operation = endpoint.operation
+        if endpoint.bounded and self._account_throttle is not None:
+            self._account_throttle.take(caller.account)
         raw: Any = exchange.fields
         if raw is None:
             raw = query_members(request.query) if request.query and not body else parse_json(body)

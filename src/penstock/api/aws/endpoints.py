@@ -34,15 +34,23 @@ class Service:
 class Endpoint:
     """One served operation: its handler and its shapes, compiled on first use."""
 
-    __slots__ = ("_checker", "_misplaced", "_renderer", "handler", "inline", "operation", "service")
+    __slots__ = ("_checker", "_misplaced", "_renderer", "bounded", "handler", "inline", "operation", "service")
 
     def __init__(
-        self, service: Service, operation: str, handler: Handler, *, inline: bool, misplaced: Mapping[str, str] | None = None
+        self,
+        service: Service,
+        operation: str,
+        handler: Handler,
+        *,
+        inline: bool,
+        bounded: bool = False,
+        misplaced: Mapping[str, str] | None = None,
     ) -> None:
         self.service = service
         self.operation = operation
         self.handler = handler
         self.inline = inline
+        self.bounded = bounded
         self._misplaced = misplaced or {}
         self._checker: Checker | None = None
         self._renderer: Renderer | None = None
@@ -90,7 +98,7 @@ class EndpointTable:
         self._services: dict[str, Service] = {}
         for served in sets:
             service = self._service(served.service)
-            unknown = (set(served.handlers) | set(served.inline)) - set(service.model.operations)
+            unknown = (set(served.handlers) | set(served.inline) | set(served.bounded)) - set(service.model.operations)
             if unknown:
                 raise ValueError(f"{served.service} has no operation {', '.join(sorted(unknown))}")
             for operation, handler in served.handlers.items():
@@ -102,6 +110,7 @@ class EndpointTable:
                     operation,
                     handler,
                     inline=operation in served.inline,
+                    bounded=operation in served.bounded,
                     misplaced=served.misplaced.get(operation),
                 )
         for name in SERVICES:

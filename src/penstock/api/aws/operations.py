@@ -81,6 +81,8 @@ class OperationSet:
     service: str
     handlers: Mapping[str, Handler]
     inline: frozenset[str] = field(default_factory=frozenset)
+    bounded: frozenset[str] = field(default_factory=frozenset)
+    """Those that leave a record with each call and change nothing that would bound them: an account has so many a second."""
     misplaced: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By operation, members that it does not have and examples in circulation send: ignored, they would mislead. The text
     says what is meant; all other unknown members are ignored, as AWS does."""

@@ -42,7 +42,7 @@ def operations(tokens: TokenService) -> OperationSet:
         return {"UserId": caller.user_id or caller.account, "Account": caller.account, "Arn": caller.principal}
 
     handlers = {"AssumeRole": assume_role, "GetSessionToken": session_token, "GetCallerIdentity": identity}
-    return OperationSet(service="sts", handlers=handlers)
+    return OperationSet(service="sts", handlers=handlers, bounded=frozenset({"AssumeRole"}))
 
 
 def caller_in(context: RequestContext) -> Caller:

@@ -1,4 +1,4 @@
-"""A bound on how many requests a second one access key may send, answered as AWS answers so that SDKs wait and try again."""
+"""A bound on how many requests a second a key or an account may send, answered as AWS answers: SDKs wait and try again."""
 
 import time
 from collections.abc import Callable
@@ -11,24 +11,34 @@ _MAX_KEYS = 10_000
 
 
 class Throttle:
-    """A token bucket an access key: ``rate`` requests a second, as many at once after a second of rest.
+    """A token bucket for each name, an access key's or an account's: ``rate`` requests a second, as many at once after a
+    second of rest. ``whose`` is what the error calls them, ``what`` what is counted.
 
     Called on the event loop alone. Each worker process counts for itself.
     """
 
-    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        rate: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        whose: str = "An access key",
+        what: str = "requests",
+    ) -> None:
         self._rate = rate
         self._burst = max(rate, 1.0)
         self._clock = clock
+        self._whose = whose
+        self._what = what
         self._buckets: dict[str, tuple[float, float]] = {}
 
-    def take(self, access_key_id: str) -> None:
-        """Count a request of the key; :class:`Throttled` where it had too many."""
+    def take(self, name: str) -> None:
+        """Count a request of the key or account; :class:`Throttled` where it had too many."""
         now = self._clock()
-        left, since = self._buckets.get(access_key_id, (self._burst, now))
+        left, since = self._buckets.get(name, (self._burst, now))
         left = min(self._burst, left + (now - since) * self._rate)
         if left < 1.0:
-            raise Throttled("Rate exceeded", remedy=f"An access key may send {self._rate:g} requests a second.")
-        if access_key_id not in self._buckets and len(self._buckets) >= _MAX_KEYS:
+            raise Throttled("Rate exceeded", remedy=f"{self._whose} may send {self._rate:g} {self._what} a second.")
+        if name not in self._buckets and len(self._buckets) >= _MAX_KEYS:
             self._buckets.clear()
-        self._buckets[access_key_id] = (left - 1.0, now)
+        self._buckets[name] = (left - 1.0, now)
