@@ -12,6 +12,8 @@ from penstock.errors import InvalidInput
 __all__ = ["LakeFolder", "ObjectUri", "parse_uri"]
 
 _SCHEMES = ("s3://", "s3a://", "s3n://")
+_MAX_KEY = 1_024  # bytes, S3's bound
+_MAX_NAME = 255  # bytes, what a file system takes between two slashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,20 @@ class LakeFolder:
     root: Path
 
     def path(self, uri: str) -> Path:
-        """The file or folder behind ``uri``; :class:`InvalidInput` where a link leads outside the lake."""
+        """The file or folder behind ``uri``; :class:`InvalidInput` where a link leads outside or a name is too long."""
         where = parse_uri(uri)
+        names = (where.bucket, *where.key.split("/"))
+        if len(where.key.encode()) > _MAX_KEY or any(len(name.encode()) > _MAX_NAME for name in names):
+            raise InvalidInput(
+                f"{uri[:200]}... is too long.",
+                remedy=f"A key has up to {_MAX_KEY:,} bytes, and a name between its slashes up to {_MAX_NAME}.",
+            )
         root = self.root.resolve()
-        path = (root / where.bucket / where.key).resolve()
+        try:
+            path = (root / where.bucket / where.key).resolve()
+        except (OSError, RuntimeError):
+            # Python says that a link leads to itself by one or the other.
+            raise InvalidInput(f"{uri} cannot be followed.", remedy="Remove the link that leads to itself.") from None
         if not path.is_relative_to(root / where.bucket):
             raise InvalidInput(f"{uri} leads outside the lake.", remedy="Remove the symbolic link in its bucket's folder.")
         return path

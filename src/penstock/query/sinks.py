@@ -27,12 +27,11 @@ class LakeSink:
         self._lake = lake
 
     def check(self, location: str) -> None:
-        bucket = self._lake.root / parse_uri(location).bucket
-        if not bucket.is_dir():
+        self._lake.path(location)
+        if not (self._lake.root / parse_uri(location).bucket).is_dir():
             raise InvalidInput(
                 f"The bucket of {location[:200]} does not exist.", remedy="Create it, or give another OutputLocation."
             )
-        self._lake.path(location)
 
     def put(self, uri: str, file: Path) -> None:
         target = self._lake.path(uri)

@@ -1,0 +1,56 @@
+"""What ``s3://`` names lead to, and that nothing leads out of a bucket's folder."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import InvalidInput
+from penstock.lake.locations import LakeFolder
+from penstock.lake.statistics import walk
+from penstock.query.sinks import LakeSink
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> LakeFolder:
+    for name in ("lake/bucket/words", "other/bucket"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lake" / "linked").symlink_to(tmp_path / "other" / "bucket")
+    (tmp_path / "lake" / "bucket" / "linked").symlink_to(tmp_path / "other")
+    (tmp_path / "lake" / "bucket" / "loop").symlink_to(tmp_path / "lake" / "bucket" / "loop")
+    return LakeFolder(tmp_path / "lake")
+
+
+def test_a_name_leads_to_a_file_and_back(lake: LakeFolder) -> None:
+    path = lake.path("s3a://bucket/words/part.parquet")
+    assert path == lake.root.resolve() / "bucket" / "words" / "part.parquet"
+    assert lake.uri(path) == "s3://bucket/words/part.parquet"
+    assert lake.path("s3://bucket/%2e%2e/x") == lake.root.resolve() / "bucket" / "%2e%2e" / "x"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://bucket/../../other/bucket/",
+        "s3://../other/bucket/",
+        "s3://./bucket/",
+        "s3:///bucket/words",
+        "s3://bucket//etc/",
+        "s3://bucket/linked/bucket/",
+        "s3://linked/",
+        "s3://bucket/loop",
+        "s3://bucket/a\0b",
+        "/bucket/words",
+        "file:///bucket/words",
+        f"s3://bucket/{'x' * 256}/",
+        f"s3://bucket/{'ä' * 128}/",
+        f"s3://{'y' * 256}/words",
+        f"s3://bucket/{'a/' * 513}",
+    ],
+)
+def test_what_leads_out_or_can_be_no_file_is_refused_everywhere(lake: LakeFolder, uri: str) -> None:
+    with pytest.raises(InvalidInput):
+        lake.path(uri)
+    with pytest.raises(InvalidInput):
+        list(walk(lake, uri))
+    with pytest.raises(InvalidInput):
+        LakeSink(lake).check(uri)
