@@ -110,7 +110,14 @@ def _format(sides: Sequence[_Definition], wanted: str | None) -> str:
         raise InvalidInput(f"The registered version is {registered[0]}, not {wanted}.", remedy="Leave --data-format out.")
     if registered and len(set(registered)) > 1:
         raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they have nothing to compare.")
-    known = registered[0] if registered else wanted or next((side.data_format for side in sides if side.data_format), None)
+    named = {side.data_format: side.name for side in sides if side.data_format}
+    if not registered and wanted is None and len(named) > 1:
+        told = " and ".join(f"{name} is {kind}" for kind, name in named.items())
+        raise InvalidInput(
+            f"By their names {told}: that is nothing to compare.",
+            remedy=f"Give --data-format {', '.join(sorted(FORMATS))} where a name is wrong.",
+        )
+    known = registered[0] if registered else wanted or next(iter(named), None)
     if known is None:
         raise InvalidInput(
             f"The format of {sides[0].name} is not clear from its name.",

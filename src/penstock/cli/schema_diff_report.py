@@ -8,6 +8,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 import click
+from rich.cells import cell_len, set_cell_size
 
 from penstock.schema.diff.align import kept
 from penstock.schema.diff.model import Change, SchemaDiff, broken_modes
@@ -85,7 +86,7 @@ def _change(change: Change) -> Iterator[str]:
 
 def _beside(old: DiffSide, new: DiffSide, width: int, context: int | None) -> Iterator[str]:
     half = (width - 3) // 2
-    yield f"{_fit(old.name, half)}   {new.name}".rstrip()
+    yield f"{_fit(old.name, half)}   {_fit(new.name, half)}".rstrip()
     for mark, left, right in _rows(_pretty(old), _pretty(new), context):
         line = f"{_fit(left, half)} {mark} {_fit(right, half)}".rstrip()
         yield click.style(line, fg=_COLOURS[mark]) if mark in _COLOURS else line
@@ -139,8 +140,9 @@ def _pretty(side: DiffSide) -> list[str]:
 
 
 def _fit(text: str, width: int) -> str:
-    text = text.expandtabs(4)
-    return text[: width - 1] + "…" if len(text) > width else text.ljust(width)
+    """``text`` in exactly ``width`` columns of a terminal, where a letter of Chinese takes two."""
+    text = _shown(text.expandtabs(4))
+    return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)
 
 
 def _cut(text: str | None) -> str:

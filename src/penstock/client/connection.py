@@ -160,7 +160,8 @@ def _endpoint(client: Any) -> str:
 
 def _refusal(client: Any, what: str, error: ClientError, seconds: float) -> PenstockError:
     code = error.response.get("Error", {}).get("Code", "")
-    text = error.response.get("Error", {}).get("Message", "") or code
+    # A signature that does not fit is explained by AWS over pages, for those who write signers.
+    text = (error.response.get("Error", {}).get("Message", "") or code).partition("\n\n")[0]
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     return _by_code(code, text, f"(asked for {what} at {_endpoint(client)}, {seconds:.1f} s)", status)
 

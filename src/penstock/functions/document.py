@@ -7,7 +7,7 @@ Bounds are those of the service model. ``CodeUri`` is the name that SAM template
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ _HANDLER = re.compile(r"[^\s]+\.[A-Za-z_][A-Za-z0-9_]*")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # names files too
 _STREAM = re.compile(r"stream/[a-zA-Z0-9_.-]{1,128}")
 _VARIABLE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]+")
+_BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _LATEST_MOMENT = 253_402_300_799  # seconds since 1970: the end of the year 9999
 _TOPIC = re.compile(r"[^.]([a-zA-Z0-9\-_.]+)")
 _DESTINATION = re.compile(r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+")
@@ -373,7 +374,7 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
     if arn is not None:
         if managed is not None:
             raise section.fault("a source has either EventSourceArn or SelfManagedEventSource", key="SelfManagedEventSource")
-        return ",".join(own) or None
+        return _addresses(section, "BootstrapServers", own) or None
     if managed is None:
         raise section.fault(
             "the mapping has no source",
@@ -381,6 +382,7 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
         )
     endpoints = managed.required_section("Endpoints")
     servers = endpoints.texts("KAFKA_BOOTSTRAP_SERVERS")
+    brokers = _addresses(endpoints, "KAFKA_BOOTSTRAP_SERVERS", servers)
     endpoints.done()
     managed.done()
     if own or not servers:
@@ -388,7 +390,16 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
             "a self-managed cluster has its brokers in SelfManagedEventSource",
             remedy="Endpoints: KAFKA_BOOTSTRAP_SERVERS: [...]",
         )
-    return ",".join(servers)
+    return brokers
+
+
+def _addresses(section: Section, key: str, given: Sequence[str]) -> str:
+    """librdkafka's list of brokers; each text may hold several, as a variable does."""
+    addresses = [each.strip() for text in given for each in text.split(",")]
+    for address in addresses:
+        if not _BROKER.fullmatch(address):
+            raise section.fault(f"'{address[:120]}' is no broker's address", key=key, remedy="It reads HOST:PORT.")
+    return ",".join(addresses)
 
 
 def _access(section: Section) -> KafkaAccess:

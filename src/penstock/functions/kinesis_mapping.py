@@ -16,7 +16,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from penstock.client.connection import calls, open_client
-from penstock.errors import EnvironmentProblem, LimitExceeded, PenstockError
+from penstock.errors import EnvironmentProblem, LimitExceeded, NotFound, PenstockError
 from penstock.functions.account import Account
 from penstock.functions.checkpoints import Checkpoint, Checkpoints
 from penstock.functions.crew import Crew
@@ -237,6 +237,12 @@ class KinesisMapping:
 
     def run(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set. Raises what cannot be mended."""
+        try:
+            self._run(stop)
+        except NotFound as error:
+            raise EnvironmentProblem(error.message, remedy="Create the stream, or correct EventSourceArn.") from None
+
+    def _run(self, stop: threading.Event) -> None:
         checkpoints = Checkpoints(self._state, self._mapping.uuid)
         client = open_client("kinesis", region=self._origin.region)
         crew: Crew[ShardReader] = Crew("shard")

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
 
 from penstock.cli import schema as schema_command
 from penstock.cli import schema_diff, schema_diff_report
@@ -162,6 +163,19 @@ def test_two_files_of_each_format(ending: str, old: str, new: str, says: str) ->
     assert diff("./1", "-", "--data-format", {"a": "AVRO", "j": "JSON", "p": "PROTOBUF"}[ending[1]], text=new).exit_code == 0
 
 
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_letters_of_two_columns_keep_the_columns(width: int) -> None:
+    for name, doc in (("old", "漢字" * 40), ("new", "漢字" * 39 + "🙂\u202e")):
+        Path(f"{name}.avsc").write_text(FIRST.replace('"name":"F"', f'"name":"F","doc":"{doc}"'), encoding="utf-8")
+    lines = diff("old.avsc", "new.avsc", "--width", str(width)).stdout.splitlines()
+    lines = lines[: lines.index("")]
+    assert lines[0].split() == ["old.avsc", "new.avsc"]
+    assert all(cell_len(line) <= width for line in lines)
+    assert all(line.isprintable() for line in lines)
+    (changed,) = (line for line in lines if "doc" in line)
+    assert cell_len(changed.partition(" | ")[0]) == (width - 3) // 2
+
+
 def test_documentation_cannot_steer_the_terminal() -> None:
     Path("own.avsc").write_text(json.dumps({**json.loads(FIRST), "doc": "two\nlines \x1b[2J"}))
     found = diff("1", "own.avsc", *NAMED).stdout
@@ -184,6 +198,11 @@ def test_rules_of_the_face() -> None:
         (["1", "latest", "--schema-name", "other"], "Schema is not found."),
         (["nothing.avsc", "2", *NAMED], "There is no file nothing.avsc."),
         (["old", "old"], "The format of old is not clear from its name. Give --data-format AVRO, JSON, PROTOBUF."),
+        (
+            ["old.avsc", "new.proto"],
+            "By their names old.avsc is AVRO and new.proto is PROTOBUF: that is nothing to compare.",
+        ),
+        (["old.avsc", "new.proto", "--data-format", "AVRO"], "old.avsc cannot be read: The definition is not JSON"),
         (["1", "old", *NAMED], "old cannot be read: The definition is not JSON"),
         (["1", "2", *NAMED, "--data-format", "JSON"], "The registered version is AVRO, not JSON."),
         (["-", "-"], "Standard input can be one side only."),
@@ -191,7 +210,8 @@ def test_rules_of_the_face() -> None:
     ],
 )
 def test_what_cannot_be_told_ends_with_two(arguments: list[str], says: str) -> None:
-    Path("old").write_text("{")
+    for name in ("old", "old.avsc", "new.proto"):
+        Path(name).write_text("{")
     found = diff(*arguments)
     assert (found.exit_code, found.stdout) == (2, "")
     assert says in found.stderr

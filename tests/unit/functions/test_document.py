@@ -95,6 +95,12 @@ def test_a_stream_has_a_name_and_a_region(arn: str) -> None:
         parse(text)
 
 
+def test_a_variable_may_hold_several_brokers() -> None:
+    source = parse(KAFKA.replace("one:9092", '"${B}"'), TABLE="t", B="a_1:9092, [::1]:9093").mappings[0].source
+    assert isinstance(source, KafkaSource)
+    assert source.brokers == "a_1:9092,[::1]:9093,two:9092"
+
+
 def test_the_id_of_a_mapping_stays_where_brokers_move() -> None:
     first = parse(KAFKA, TABLE="t").mappings[0].uuid
     assert parse(KAFKA.replace("one:9092", "three:9092"), TABLE="t").mappings[0].uuid == first
@@ -162,6 +168,8 @@ def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) ->
         ("2026-01-31T12:00:00Z", "inf", r"f.yaml:14: 'inf' is no point in time"),
         ("2026-01-31T12:00:00Z", "1e17", r"f.yaml:14: '1e17' is no point in time"),
         ("2026-01-31T12:00:00Z", "0001-01-01", r"f.yaml:14: '0001-01-01' is no point in time"),
+        ("two:9092", "two", r"f.yaml:11: 'two' is no broker's address. It reads HOST:PORT"),
+        ("one:9092", '"a:1,b c:2"', r"f.yaml:11: 'b c:2' is no broker's address"),
         ("BatchSize: 500", "UUID: ../../outside", r"f.yaml:19: '../../outside' is no id"),
         ("    TABLE: ", "    A=B: ", r"f.yaml:6: 'A=B' cannot be an environment variable"),
         ("${TABLE}", '"\\0"', r"f.yaml:6: 'TABLE' cannot be an environment variable"),

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.errors import InvalidInput, NotFound
+from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.functions import kinesis_mapping
 from penstock.functions.account import Account
 from penstock.functions.checkpoints import Checkpoints
@@ -134,6 +134,21 @@ def test_a_stream_that_is_gone_ends_the_reader(checkpoints: Checkpoints) -> None
     checkpoints.set(SHARD, {})
     with pytest.raises(NotFound):
         reader(Closed(GetRecords=["ResourceNotFoundException"]), checkpoints).run()
+
+
+def test_a_stream_that_is_not_there_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nothing(Closed):
+        def list_shards(self, **_request: Any) -> Any:
+            self._refuse("ListShards")
+
+    monkeypatch.setattr(
+        kinesis_mapping, "open_client", lambda *_args, **_named: Nothing(ListShards=["ResourceNotFoundException"])
+    )
+    source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f")
+    origin = KinesisOrigin(arn=ARN, role="r")
+    mapping = KinesisMapping(source, origin, FiltersAll, Account("m"), state=tmp_path, say=print)  # type: ignore[arg-type]
+    with pytest.raises(EnvironmentProblem, match="Create the stream, or correct EventSourceArn"):
+        mapping.run(threading.Event())
 
 
 def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

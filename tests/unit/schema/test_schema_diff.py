@@ -77,6 +77,20 @@ def test_fields_of_a_record() -> None:
     assert found.to_json()["broken_modes"] == ["BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL"]
 
 
+def test_a_default_symbol_troubles_nobody_unless_it_goes() -> None:
+    def state(*symbols: str, **more: Any) -> dict[str, Any]:
+        return flight({"name": "state", "type": {"type": "enum", "name": "State", "symbols": symbols, **more}})
+
+    came = difference(state("ON", "OFF"), state("ON", "GONE", default="ON"))
+    assert charges(came) == {("/state", "symbol"): [("FORWARD", "MISSING_ENUM_SYMBOLS")]}
+    assert [change.new for change in came.changes if change.breaks] == ["GONE"]
+    went = difference(state("ON", "GONE", default="ON"), state("ON", "OFF"))
+    assert charges(went) == {
+        ("/state", "symbol"): [("BACKWARD", "MISSING_ENUM_SYMBOLS")],
+        ("/state", "default symbol"): [("BACKWARD", "MISSING_ENUM_SYMBOLS")],
+    }
+
+
 def test_a_type_that_two_fields_share_changes_once() -> None:
     def legs(kind: str, first: str, second: str) -> dict[str, Any]:
         leg = {"type": "record", "name": "Leg", "fields": [{"name": "miles", "type": kind}]}

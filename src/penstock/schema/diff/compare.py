@@ -17,6 +17,7 @@ _MAX_SPELLINGS = 20
 _ALONE = frozenset({"name", "aliases", "package", "size", "order of fields"})  # parts of a place that are not what is below
 
 _MEMBERS = frozenset({"symbol", "branch", "enum"})
+_DEFAULT_SYMBOL = "default symbol"  # stands in for symbols that its own side, as the reader, does not know
 
 
 def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GLUE_RULES) -> SchemaDiff:
@@ -95,8 +96,13 @@ def _guilty(changes: Sequence[Change], path: str, walked: Changes) -> list[int]:
 def _of_direction(changes: Sequence[Change], guilty: list[int], direction: Direction) -> list[int]:
     """Without the members of a list that the reader has: additions trouble the old reader, removals the new one."""
     innocent = "added" if direction == "BACKWARD" else "removed"
-    left = [index for index in guilty if changes[index].part not in _MEMBERS or changes[index].kind != innocent]
-    return left or guilty
+
+    def meant(change: Change) -> bool:
+        if change.part == _DEFAULT_SYMBOL:
+            return direction == "BACKWARD" and change.kind == "removed"
+        return change.part not in _MEMBERS or change.kind != innocent
+
+    return [index for index in guilty if meant(changes[index])] or guilty
 
 
 def _inside(path: str, around: str) -> bool:
