@@ -23,3 +23,4 @@ def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
     assert '"arn": "arn:aws:iam::' in said
     assert "payments\ndenied, as it should be" in said
     assert "no resource-based policy allows the glue:ListSchemas action" in done.stderr
+    assert "warmth\n25.0\nthe first account has no such table" in said

@@ -33,3 +33,12 @@ def test_one_within_the_other_is_refused(tmp_path: Path, lake: str, others: str)
     (tmp_path / "link").symlink_to(tmp_path / "a")
     with pytest.raises(EnvironmentProblem, match="lie one within the other"):
         lakes(tmp_path / lake, tmp_path / others).check_apart()
+
+
+def test_a_link_in_an_accounts_place_is_its_lake(tmp_path: Path) -> None:
+    placed = lakes(tmp_path / "lake", tmp_path / "lakes")
+    placed.make(A)
+    (tmp_path / "lakes").mkdir()
+    (tmp_path / "lakes" / B).symlink_to(tmp_path / "lake")
+    placed.make(B)
+    assert placed.of(B).path("s3://lake/x") == placed.of(A).path("s3://lake/x")
