@@ -7,9 +7,10 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from penstock.api.aws import athena, catalog, cloudtrail, crawlers, registry, secretsmanager
+from penstock.api.aws import athena, catalog, cloudtrail, connections, crawlers, registry, secretsmanager
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
+from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
@@ -27,6 +28,7 @@ from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog import SqlCatalogStore
+from penstock.store.sql.connections import SqlConnectionStore
 from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
@@ -166,6 +168,7 @@ def _tenant(settings: ServerSettings, account: str, database: Database, sealer: 
                 registry.operations(schemas),
                 cloudtrail.operations(schemas.audit),
                 catalog.operations(tables),
+                connections.operations(ConnectionService(SqlConnectionStore(database, sealer))),
                 crawlers.operations(crawls),
                 athena.operations(statements),
                 secretsmanager.operations(secrets),

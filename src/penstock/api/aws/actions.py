@@ -196,6 +196,19 @@ def _crawlers(request: Request, place: Place) -> Sequence[str]:
     return [place.glue(f"crawler/{name}") for name in names]
 
 
+def _connection(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
+    return _connections_of(place, sorted(map(str, names)))
+
+
+def _connections(request: Request, place: Place) -> Sequence[str]:
+    return _connections_of(place, request.get("ConnectionNameList") or ["*"])
+
+
+def _connections_of(place: Place, names: Sequence[str]) -> Sequence[str]:
+    return (place.glue("catalog"), *(place.glue(f"connection/{name}") for name in names))
+
+
 def _work_group(request: Request, place: Place) -> Sequence[str]:
     # This server has the one workgroup; statements do not say theirs.
     return (arn("athena", place.region, place.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
@@ -275,6 +288,8 @@ _GLUE: dict[str, Builder] = {
     **_each(_table, "CreatePartition", "DeletePartition", "GetPartition", "GetPartitions", "UpdatePartition"),
     **_each(_tables, "BatchDeleteTable", "GetTables"),
     "SearchTables": _all_tables,
+    **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
+    **_each(_connections, "BatchDeleteConnection", "GetConnections"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),
 }

@@ -11,7 +11,7 @@ from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput, NotFound, OperationNotServed
 
-__all__ = ["operations"]
+__all__ = ["operations", "own_catalog"]
 
 _PAGE = 100  # CatalogGetterPageSize
 
@@ -23,10 +23,10 @@ def operations(service: CatalogService) -> OperationSet:
     """Every operation of Glue on the catalog that ``service`` answers."""
     handlers = {**_database_handlers(service), **_table_handlers(service), **_version_handlers(service)}
     handlers.update(partition_handlers(service))
-    return OperationSet(service="glue", handlers={name: _own_catalog(each) for name, each in handlers.items()})
+    return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
 
 
-def _own_catalog(handler: Handler) -> Handler:
+def own_catalog(handler: Handler) -> Handler:
     """``handler`` behind the check that the request means this account's catalog; there is no other."""
 
     def checked(request: Request, context: RequestContext) -> Response:

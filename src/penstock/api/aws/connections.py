@@ -1,0 +1,128 @@
+"""Glue's operations on connections."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.api.aws.catalog import own_catalog
+from penstock.api.aws.catalog_shapes import error_detail
+from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.catalog.connections import Connection, ConnectionService, without_passwords
+from penstock.errors import OperationNotServed, PenstockError
+
+__all__ = ["operations"]
+
+_PAGE = 100
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_NOT_SERVED = {
+    "AuthenticationConfiguration": "Put the login into ConnectionProperties, such as KAFKA_SASL_SCRAM_SECRETS_ARN.",
+    "SparkProperties": "Put them into ConnectionProperties.",
+    "AthenaProperties": "Put them into ConnectionProperties.",
+    "PythonProperties": "Put them into ConnectionProperties.",
+    "ValidateCredentials": "Leave it out: the first job that uses the connection tells.",
+    "ValidateForComputeEnvironments": "Leave it out.",
+    "ApplyOverrideForComputeEnvironment": "Leave it out: connections have one set of properties.",
+    "Tags": "Tags of connections are not kept: leave them out.",
+}
+
+Request = Mapping[str, Any]
+Response = Mapping[str, Any]
+
+
+def operations(service: ConnectionService) -> OperationSet:
+    """Every operation of Glue on connections that ``service`` answers."""
+    handlers = _Handlers(service)
+    named = {
+        "CreateConnection": handlers.create,
+        "GetConnection": handlers.get,
+        "GetConnections": handlers.list,
+        "UpdateConnection": handlers.update,
+        "DeleteConnection": handlers.delete,
+        "BatchDeleteConnection": handlers.delete_several,
+    }
+    return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in named.items()})
+
+
+class _Handlers:
+    def __init__(self, service: ConnectionService) -> None:
+        self._service = service
+
+    def create(self, request: Request, context: RequestContext) -> Response:
+        _refuse(request)
+        self._service.create(_wanted(request["ConnectionInput"], context))
+        return {"CreateConnectionStatus": "READY"}
+
+    def get(self, request: Request, _context: RequestContext) -> Response:
+        _refuse(request)
+        return {"Connection": _shape(self._service.get(request["Name"]), request)}
+
+    def list(self, request: Request, _context: RequestContext) -> Response:
+        page = self._service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
+        wanted = request.get("Filter") or {}
+        found = [each for each in page.items if _matches(each, wanted)]
+        token = {"NextToken": page.next_token} if page.next_token else {}
+        return {"ConnectionList": [_shape(each, request) for each in found], **token}
+
+    def update(self, request: Request, context: RequestContext) -> Response:
+        self._service.update(request["Name"], _wanted(request["ConnectionInput"], context))
+        return {}
+
+    def delete(self, request: Request, _context: RequestContext) -> Response:
+        self._service.delete(request["ConnectionName"])
+        return {}
+
+    def delete_several(self, request: Request, _context: RequestContext) -> Response:
+        gone: list[str] = []
+        failed: dict[str, Any] = {}
+        for name in dict.fromkeys(request["ConnectionNameList"]):
+            try:
+                self._service.delete(name)
+                gone.append(name)
+            except PenstockError as error:
+                failed[name] = error_detail(error)
+        return {"Succeeded": gone, "Errors": failed}
+
+
+def _refuse(shape: Request) -> None:
+    for name, remedy in _NOT_SERVED.items():
+        if shape.get(name):
+            raise OperationNotServed(f"{name} of connections is not served yet.", remedy=remedy)
+
+
+def _wanted(shape: Request, context: RequestContext) -> Connection:
+    _refuse(shape)
+    return Connection(
+        name=shape["Name"],
+        type=shape["ConnectionType"],
+        properties=dict(shape["ConnectionProperties"]),
+        description=shape.get("Description"),
+        match_criteria=tuple(shape.get("MatchCriteria") or ()),
+        place=shape.get("PhysicalConnectionRequirements"),
+        created=_EPOCH,
+        updated=_EPOCH,
+        updated_by=context.principal,
+    )
+
+
+def _matches(connection: Connection, wanted: Request) -> bool:
+    kind, criteria = wanted.get("ConnectionType"), wanted.get("MatchCriteria") or ()
+    if wanted.get("ConnectionSchemaVersion") not in {None, 1}:
+        return False
+    return (kind is None or kind == connection.type) and set(criteria) <= set(connection.match_criteria)
+
+
+def _shape(connection: Connection, request: Request) -> dict[str, Any]:
+    shown = without_passwords(connection) if request.get("HidePassword") else connection
+    return {
+        "Name": shown.name,
+        "Description": shown.description,
+        "ConnectionType": shown.type,
+        "MatchCriteria": list(shown.match_criteria) or None,
+        "ConnectionProperties": dict(shown.properties),
+        "PhysicalConnectionRequirements": shown.place,
+        "CreationTime": shown.created,
+        "LastUpdatedTime": shown.updated,
+        "LastUpdatedBy": shown.updated_by or None,
+        "Status": "READY",
+        "ConnectionSchemaVersion": 1,
+    }

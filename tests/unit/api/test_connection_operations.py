@@ -1,0 +1,118 @@
+"""Glue's operations on connections as boto3 calls them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from test_catalog_operations import ACCOUNT, _Loopback, _Silent
+
+from penstock.api.aws import connections
+from penstock.api.aws.dispatch import AwsApp
+from penstock.api.aws.endpoints import EndpointTable
+from penstock.catalog.connections import ConnectionService
+from penstock.store.memory.connections import MemoryConnectionStore
+
+MSK = {
+    "Name": "msk",
+    "ConnectionType": "KAFKA",
+    "ConnectionProperties": {
+        "KAFKA_BOOTSTRAP_SERVERS": "b-1:9096,b-2:9096",
+        "KAFKA_SASL_SCRAM_USERNAME": "ana",
+        "KAFKA_SASL_SCRAM_PASSWORD": "secret",
+    },
+    "MatchCriteria": ["shop"],
+    "PhysicalConnectionRequirements": {"SubnetId": "subnet-1"},
+}
+JDBC = {"Name": "db", "ConnectionType": "JDBC", "ConnectionProperties": {"JDBC_CONNECTION_URL": "jdbc:x", "PASSWORD": "p"}}
+
+
+@pytest.fixture
+def glue() -> Iterator[Any]:
+    endpoints = EndpointTable([connections.operations(ConnectionService(MemoryConnectionStore()))])
+    app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=_Silent())
+    client = boto3.client(
+        "glue",
+        region_name="us-east-1",
+        endpoint_url="http://localhost",
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        config=Config(retries={"max_attempts": 1}),
+    )
+    client.meta.events.register("before-send.glue", _Loopback(app))
+    yield client
+    app.close()
+
+
+def test_a_connection_comes_back_as_it_was_given(glue: Any) -> None:
+    assert glue.create_connection(ConnectionInput=MSK)["CreateConnectionStatus"] == "READY"
+    found = glue.get_connection(Name="msk")["Connection"]
+    assert {name: found[name] for name in MSK} == MSK
+    assert found["Status"] == "READY"
+    assert found["CreationTime"] == found["LastUpdatedTime"]
+    with pytest.raises(glue.exceptions.AlreadyExistsException):
+        glue.create_connection(ConnectionInput=MSK)
+
+
+def test_passwords_can_be_left_out(glue: Any) -> None:
+    for each in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=each)
+    found = glue.get_connection(Name="msk", HidePassword=True)["Connection"]["ConnectionProperties"]
+    assert set(found) == {"KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SASL_SCRAM_USERNAME"}
+    listed = glue.get_connections(HidePassword=True)["ConnectionList"]
+    assert [set(each["ConnectionProperties"]) & {"PASSWORD"} for each in listed] == [set(), set()]
+
+
+def test_lists_are_filtered_and_paged(glue: Any) -> None:
+    for each in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=each)
+    for wanted, names in (
+        ({"ConnectionType": "KAFKA"}, ["msk"]),
+        ({"MatchCriteria": ["shop"]}, ["msk"]),
+        ({}, ["db", "msk"]),
+    ):
+        assert [each["Name"] for each in glue.get_connections(Filter=wanted)["ConnectionList"]] == names
+    pages = glue.get_paginator("get_connections").paginate(PaginationConfig={"PageSize": 1})
+    assert [[each["Name"] for each in page["ConnectionList"]] for page in pages] == [["db"], ["msk"]]
+
+
+def test_an_update_replaces_all_but_the_name(glue: Any) -> None:
+    glue.create_connection(ConnectionInput=MSK)
+    made = glue.get_connection(Name="msk")["Connection"]["CreationTime"]
+    glue.update_connection(Name="msk", ConnectionInput={**JDBC, "Name": "msk"})
+    found = glue.get_connection(Name="msk")["Connection"]
+    assert (found["ConnectionType"], found["CreationTime"]) == ("JDBC", made)
+    assert "MatchCriteria" not in found
+    with pytest.raises(glue.exceptions.InvalidInputException, match="cannot be renamed"):
+        glue.update_connection(Name="msk", ConnectionInput=JDBC)
+    with pytest.raises(glue.exceptions.EntityNotFoundException):
+        glue.update_connection(Name="db", ConnectionInput=JDBC)
+
+
+def test_deletions_tell_what_was_not_there(glue: Any) -> None:
+    for each in (MSK, JDBC):
+        glue.create_connection(ConnectionInput=each)
+    glue.delete_connection(ConnectionName="db")
+    done = glue.batch_delete_connection(ConnectionNameList=["msk", "db"])
+    assert done["Succeeded"] == ["msk"]
+    assert done["Errors"]["db"]["ErrorCode"] == "EntityNotFoundException"
+    with pytest.raises(glue.exceptions.EntityNotFoundException, match="Connection msk not found"):
+        glue.get_connection(Name="msk")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"ConnectionProperties": {}}, "KAFKA_BOOTSTRAP_SERVERS is ''"),
+        ({"ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "b-1"}}, "HOST:PORT"),
+        ({"SparkProperties": {"a": "b"}}, "SparkProperties of connections is not served yet"),
+        ({"ValidateCredentials": True}, "ValidateCredentials of connections is not served yet"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(glue: Any, changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(ClientError, match=why):
+        glue.create_connection(ConnectionInput={**MSK, **changes})
+    with pytest.raises(ClientError, match="Tags of connections are not kept"):
+        glue.create_connection(ConnectionInput=MSK, Tags={"team": "a"})
