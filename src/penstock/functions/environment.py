@@ -192,8 +192,11 @@ class ExecutionEnvironment:
     def _environment(self) -> dict[str, str]:
         """https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, reserved variables."""
         function = self._function
+        # Both names, as in Lambda: boto3 heeds the second, AWS's other SDKs the first.
+        region = self._variables.get("AWS_REGION") or self._variables.get("AWS_DEFAULT_REGION")
         return {
             **self._variables,
+            **({"AWS_REGION": region, "AWS_DEFAULT_REGION": region} if region else {}),
             "TZ": ":UTC",
             **function.variables,
             "_HANDLER": function.handler,

@@ -69,6 +69,7 @@ class KafkaPoller:
         self._paused = False
         self._fatal: KafkaError | None = None
         self._said_missing = False
+        self._said_uncommitted = False
         self._stop = threading.Event()
         try:
             self._consumer = Consumer(
@@ -168,6 +169,7 @@ class KafkaPoller:
             return
         error = message.error()
         if error is None:
+            self._said_missing = False
             self._inbox.append(message)
         elif error.code() in NO_TOPIC:
             if not self._said_missing:
@@ -263,8 +265,11 @@ class KafkaPoller:
         try:
             results = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            self._say(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
+            if not self._said_uncommitted:
+                self._said_uncommitted = True
+                self._say(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
             return
+        self._said_uncommitted = False
         for result in results or []:
             if result.error is None:
                 self._commits.pop(result.partition, None)

@@ -190,6 +190,17 @@ def test_a_frame_is_not_read_beyond_what_an_answer_may_have(made: Any, size: int
     assert "6291456 bytes" in message
 
 
+@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_the_region_has_both_names(made: Any, tmp_path: Path, monkeypatch: Any, name: str) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv(name, "eu-west-1")
+    (tmp_path / "code" / "where.py").write_text(
+        "import boto3\ndef handler(event, context):\n    return boto3.session.Session().region_name\n"
+    )
+    assert call(made("where.handler", memory=512)).answer == "eu-west-1"
+
+
 def test_an_answer_that_is_too_large_leaves_the_process_warm(made: Any) -> None:
     environment = made("app.huge", memory=512)
     call(environment)

@@ -1,0 +1,43 @@
+"""A poller whose offsets the broker does not take: it keeps them, and says so once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from penstock.functions.account import Account
+from penstock.functions.kafka_poller import KafkaPoller
+from penstock.functions.model import KafkaSource, SourceMapping
+
+
+class Consumer:
+    """Refuses commits until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.takes = False
+        self.taken: list[int] = []
+
+    def commit(self, *, offsets: Sequence[TopicPartition], asynchronous: bool) -> Sequence[TopicPartition]:
+        assert not asynchronous
+        if not self.takes:
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        self.taken += [each.offset for each in offsets]
+        return offsets
+
+
+def test_a_refused_commit_is_said_once_and_made_later() -> None:
+    said: list[str] = []
+    mapping = SourceMapping(source=KafkaSource(topic="t", brokers="127.0.0.1:1"), function_name="f")
+    config = {"bootstrap.servers": "127.0.0.1:1"}
+    lane: Any = lambda _settled: None  # noqa: E731 -- not used here
+    poller = KafkaPoller(mapping, config, lane, Account("m"), timeout=3, decoder=None, say=said.append)
+    poller._consumer.close()
+    consumer = Consumer()
+    poller._consumer = consumer  # type: ignore[assignment]
+    for takes in (False, False, True, True, False):
+        poller._commits[0] = 7
+        consumer.takes = takes
+        poller._commit()
+    assert consumer.taken == [7, 7]
+    assert len(said) == 2, "once for each time that it begins"
+    assert "Offsets of topic t were not committed, and will be" in said[0]
