@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "produce": ("penstock.cli.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
     "schema": ("penstock.cli.schema", "client", "Check a schema definition before it is registered; compare versions."),
     "run": ("penstock.cli.run", "spark", "Run a declared pipeline on Spark."),
+    "glue": ("penstock.cli.glue", "spark", "Run scripts that are written for AWS Glue."),
     "functions": ("penstock.cli.functions", "functions", "Run Lambda-style functions on Kafka and Kinesis."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),
     "demo": ("penstock.cli.demo", "all", "The whole platform on real data, reconciled to the record."),

@@ -26,7 +26,7 @@ from penstock.spark.session import lake_configuration, s3a_configuration
 from penstock.spark.source import reach
 from penstock.spark.versions import SchemaBook
 
-__all__ = ["alone", "command"]
+__all__ = ["alone", "command", "spark_setting"]
 
 
 @click.command("run")
@@ -88,7 +88,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         archive=spark_archive(java_home),
         spark_configuration={
             **(s3a_configuration(os.environ) if lake is None else {}),
-            **dict(_pair(each) for each in configuration),
+            **dict(spark_setting(each) for each in configuration),
         },
         once=once,
         metrics=metrics,
@@ -141,7 +141,8 @@ def _locations(pipeline: Pipeline) -> tuple[str, str, str]:
     return pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint
 
 
-def _pair(text: str) -> tuple[str, str]:
+def spark_setting(text: str) -> tuple[str, str]:
+    """Key and value of an option ``--conf``."""
     key, equals, value = text.partition("=")
     if not equals or not key.startswith("spark."):
         raise click.BadParameter(f"'{text}' does not read spark.KEY=VALUE.", param_hint="--conf")

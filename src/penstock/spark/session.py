@@ -1,6 +1,7 @@
 """A Spark session for one pipeline: locked jars, no UI, its log in a file, the lake's names, portable Parquet."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,15 @@ from pyspark.sql import SparkSession
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SessionSettings", "end_jvm", "lake_configuration", "open_session", "s3a_configuration"]
+__all__ = [
+    "SessionSettings",
+    "end_jvm",
+    "lake_configuration",
+    "leave_ending_to_python",
+    "open_session",
+    "s3a_configuration",
+    "submit_arguments",
+]
 
 _LOG4J = """\
 appender.file.type = RollingFile
@@ -166,8 +175,28 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
             raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
         if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
             context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
-        _leave_ending_to_python(context)
+        leave_ending_to_python(context)
         return SparkSession(context)
+
+
+def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterable[str], folder: Path) -> str:
+    """PYSPARK_SUBMIT_ARGS under which a program's own ``SparkContext()`` is such a session.
+
+    ``folder`` gets the files that they name, and has to stay for as long as the program runs.
+    """
+    settings.log.parent.mkdir(parents=True, exist_ok=True)
+    log4j, properties = folder / "log4j2.properties", folder / "spark.properties"
+    log4j.write_text(_LOG4J.format(path=settings.log))
+    configuration = _spark_configuration(settings, name, locations, log4j)
+    lines = (f"{_escaped(key)}={_escaped(value)}\n" for key, value in configuration.items())
+    properties.touch(mode=0o600)
+    properties.write_text("".join(lines))
+    return f"--properties-file {shlex.quote(str(properties))} pyspark-shell"
+
+
+def _escaped(text: str) -> str:
+    """A key or value as Java's properties files have it."""
+    return text.replace("\\", "\\\\").replace("=", "\\=").replace(":", "\\:").replace("\n", "\\n")
 
 
 def end_jvm(*, seconds: float) -> None:
@@ -179,7 +208,7 @@ def end_jvm(*, seconds: float) -> None:
     SparkContext._gateway = SparkContext._jvm = None
 
 
-def _leave_ending_to_python(context: SparkContext) -> None:
+def leave_ending_to_python(context: SparkContext) -> None:
     """Make the JVM deaf to SIGTERM: a service manager sends it to all processes, and the batch in hand is to end first.
 
     The JVM ends when its standard input does, which is Python's other end of the pipe.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.pipelines.model import KafkaSource
 
-__all__ = ["Credentials", "kafka_options", "reach"]
+__all__ = ["Credentials", "kafka_options", "login_options", "reach", "reach_brokers"]
 
 Credentials = tuple[str, str]
 
@@ -43,10 +43,7 @@ def kafka_options(
         options["minPartitions"] = str(source.min_partitions)
     if source.security_protocol.startswith("SASL"):
         user, password = fetch_secret(source.secret) if source.secret else (source.username or "", source.password or "")
-        options["kafka.sasl.mechanism"] = source.sasl_mechanism
-        options["kafka.sasl.jaas.config"] = (
-            f"{_MODULES[source.sasl_mechanism]} required username={_quoted(user)} password={_quoted(password)};"
-        )
+        options |= login_options(source.sasl_mechanism, user, password)
     if source.truststore is not None:
         options["kafka.ssl.truststore.location"] = source.truststore
         if source.truststore.endswith(".pem"):
@@ -56,14 +53,25 @@ def kafka_options(
     return {**options, **source.options}
 
 
+def login_options(mechanism: str, user: str, password: str) -> dict[str, str]:
+    """Options of Spark's ``kafka`` format that log in with SASL; ``mechanism`` is PLAIN or one of SCRAM's."""
+    login = f"{_MODULES[mechanism]} required username={_quoted(user)} password={_quoted(password)};"
+    return {"kafka.sasl.mechanism": mechanism, "kafka.sasl.jaas.config": login}
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def reach(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
     """Connect to one of the brokers; :class:`EnvironmentProblem` says why none can be, long before Kafka's client would."""
+    reach_brokers(source.brokers, f"topic {source.topic}", "source.kafka.brokers", seconds=seconds)
+
+
+def reach_brokers(brokers: str, what: str, where: str = "bootstrap.servers", *, seconds: float = _CONNECT_SECONDS) -> None:
+    """As :func:`reach`, for addresses that are ``what``'s and declared in ``where``."""
     problems = []
-    for broker in source.brokers.split(","):
+    for broker in brokers.split(","):
         host, _, port = broker.strip().rpartition(":")
         if not host or not port.isdigit():
             raise InvalidInput(f"'{broker}' is not a broker's address.", remedy="It has to read HOST:PORT.")
@@ -73,6 +81,6 @@ def reach(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
         except OSError as error:
             problems.append(f"{broker.strip()}: {error.strerror or error}")
     raise EnvironmentProblem(
-        f"No broker of topic {source.topic} can be reached ({'; '.join(problems)}).",
-        remedy="Start it, or correct source.kafka.brokers.",
+        f"No broker of {what} can be reached ({'; '.join(problems)}).",
+        remedy=f"Start it, or correct {where}.",
     )

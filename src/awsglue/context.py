@@ -1,0 +1,5 @@
+"""GlueContext."""
+
+from penstock.spark.glue.context import GlueContext
+
+__all__ = ["GlueContext"]

@@ -1,0 +1,5 @@
+"""Job."""
+
+from penstock.spark.glue.job import Job
+
+__all__ = ["Job"]

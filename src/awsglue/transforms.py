@@ -1,0 +1,34 @@
+"""The transforms that are built; asking for another one says so."""
+
+from typing import Any
+
+from penstock.spark.glue.errors import TRANSFORMS, not_built
+from penstock.spark.glue.transforms import (
+    ApplyMapping,
+    DropFields,
+    DropNullFields,
+    Filter,
+    GlueTransform,
+    Map,
+    RenameField,
+    Repartition,
+    SelectFields,
+    Union,
+)
+
+__all__ = [
+    "ApplyMapping",
+    "DropFields",
+    "DropNullFields",
+    "Filter",
+    "GlueTransform",
+    "Map",
+    "RenameField",
+    "Repartition",
+    "SelectFields",
+    "Union",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise not_built(TRANSFORMS, "awsglue.transforms", name, __all__)

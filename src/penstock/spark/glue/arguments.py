@@ -1,0 +1,61 @@
+"""A job's arguments: ``--NAME value`` on its command line, as Glue passes them.
+
+Rules: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-get-resolved-options.html
+"""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from penstock.errors import InvalidInput
+
+__all__ = ["BOOKMARKS", "GlueArgumentError", "resolved_options"]
+
+BOOKMARKS = ("job-bookmark-enable", "job-bookmark-disable", "job-bookmark-pause")
+_RESERVED = {
+    "job-bookmark-option": BOOKMARKS,
+    "job-bookmark-from": None,
+    "job-bookmark-to": None,
+    "continuation-option": ("continuation-enabled", "continuation-readonly", "continuation-ignore"),
+    "JOB_ID": None,
+    "JOB_RUN_ID": None,
+    "SECURITY_CONFIGURATION": None,
+    "encryption-type": ("sse-s3", "sse-kms"),
+}
+_FOLDERS = ("TempDir", "RedshiftTempDir")  # one folder under two names; never required
+
+
+class GlueArgumentError(InvalidInput):
+    """The arguments lack one that the script asks for, or one has a value that it may not have."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise GlueArgumentError(
+            f"The job's arguments are wrong: {message}.", remedy="Each is given as --NAME value on the job's command line."
+        )
+
+
+def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
+    """The values of ``options`` in ``args`` (``sys.argv``), all required, by name; hyphens in names become underscores.
+
+    Arguments that nobody asked for are left alone. Glue's own, such as ``job_bookmark_option``, are there too, None where
+    not given. Raises :class:`GlueArgumentError`, and RuntimeError for names that are reserved, as AWS's does.
+    """
+    # Short forms of long names would be taken for them: --job for --job_name.
+    parser = _Parser(allow_abbrev=False, add_help=False)
+    for name, choices in _RESERVED.items():
+        if name in options or name.replace("-", "_") in options:
+            raise RuntimeError(f"Using reserved arguments --{name}")
+        parser.add_argument(f"--{name}", choices=choices)
+    for name in _FOLDERS:
+        parser.add_argument(f"--{name}")
+    for name in dict.fromkeys(options):
+        if name not in _FOLDERS:
+            parser.add_argument(f"--{name}", required=True)
+    found = vars(parser.parse_known_args(list(args[1:]))[0])
+    for one, other in (_FOLDERS, _FOLDERS[::-1]):
+        found[one] = found[one] if found[one] is not None else found[other]
+    found.pop("continuation_option")
+    found["job_bookmark_option"] = found["job_bookmark_option"] or "job-bookmark-disable"
+    return found

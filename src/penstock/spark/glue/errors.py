@@ -1,0 +1,67 @@
+"""The error for a name of Glue's library that is not built, and the table of those names.
+
+A script that uses one hears at that line what is missing and what does the same, instead of an AttributeError.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from penstock.errors import OperationNotServed
+
+__all__ = ["CONTEXT", "FRAME", "TRANSFORMS", "NotBuilt", "not_built"]
+
+
+class NotBuilt(OperationNotServed):
+    """AWS's library has this name and Penstock's has not yet."""
+
+
+_SINK = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
+_SOURCE = "Read with spark.read, then DynamicFrame.fromDF."
+_S3 = "Delete or move the objects with boto3's S3 client."
+_LEDGER = "Governed tables are gone from AWS, too; append with Spark's writer."
+_SQL = "Use toDF() and Spark's own functions."
+
+
+def _each(names: str, remedy: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), remedy)
+
+
+CONTEXT: Mapping[str, str] = {
+    **_each("getSource getStreamingSource create_sample_dynamic_frame create_dynamic_frame_from_catalog", _SOURCE),
+    **_each("create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options", _SOURCE),
+    **_each("getSink getCatalogSink write_dynamic_frame_from_catalog write_dynamic_frame_from_jdbc_conf", _SINK),
+    **_each("write_data_frame write_data_frame_from_catalog write_from_options write_from_jdbc_conf", _SINK),
+    "extract_jdbc_conf": "Read the connection with boto3: glue.get_connection(Name=...).",
+    "get_catalog_schema_as_spark_schema": "Read the table's columns with boto3: glue.get_table(...).",
+    **_each("purge_table purge_s3_path transition_table transition_s3_path", _S3),
+    **_each("start_transaction begin_transaction commit_transaction cancel_transaction abort_transaction", _LEDGER),
+}
+"""Names of GlueContext."""
+
+FRAME: Mapping[str, str] = {
+    **_each("unbox split_fields split_rows join unnest relationalize unnest_ddb_json simplify_ddb_json", _SQL),
+    **_each("resolveChoice mergeDynamicFrame mapPartitions mapPartitionsWithIndex with_frame_schema", _SQL),
+    **_each("write spigot", _SINK),
+    **_each(
+        "errorsAsDynamicFrame errorsCount stageErrorsCount assertErrorThreshold",
+        "No error records are kept: what a function raises fails the batch, which is tried again.",
+    ),
+}
+"""Names of DynamicFrame."""
+
+TRANSFORMS: Mapping[str, str] = {
+    **_each("ErrorsAsDynamicFrame FillMissingValues FindIncrementalMatches FindMatches FlatMap Join", _SQL),
+    **_each("MapToCollection Relationalize ResolveChoice SelectFromCollection Spigot SplitFields SplitRows", _SQL),
+    **_each("Unbox UnnestFrame DynamicFrameCollection EvaluateDataQuality", _SQL),
+}
+"""Names of ``awsglue.transforms``."""
+
+
+def not_built(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:
+    """What to raise for ``owner``'s attribute ``name``: :class:`NotBuilt` where AWS has it, AttributeError otherwise."""
+    if name in table:
+        known = ", ".join(sorted(there))
+        built = f" Built are: {known}." if known else ""
+        return NotBuilt(
+            f"{owner}.{name} of AWS Glue's library is not built in Penstock yet.", remedy=f"{table[name]}{built}"
+        )
+    return AttributeError(f"{owner} has no attribute {name!r}")

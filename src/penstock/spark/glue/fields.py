@@ -1,0 +1,161 @@
+"""Fields at paths: ``a.b`` is field ``b`` of struct ``a``, and backquotes hold a name that has a dot.
+
+A selection is a tree of structs with a column at each leaf, built once for mapping, selecting, dropping and renaming.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import ParseException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import DataType, NullType, StructType
+
+from penstock.errors import InvalidInput
+
+__all__ = ["Field", "Path", "applied", "dropped", "null_fields", "quoted", "renamed", "selected", "split"]
+
+Path = tuple[str, ...]
+
+_PART = re.compile(r"`([^`]+)`(?:\.|$)|([^.`]+)(?:\.|$)")
+# What Glue's type names are in Spark's DDL, where they differ.
+_TYPES = {"choice": None, "null": "void", "enum": "string", "set": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a mapping; ``type`` is None where it stays what it is."""
+
+    source: Path
+    target: Path
+    type: str | None
+
+
+def split(text: str) -> Path:
+    """A path's names; :class:`InvalidInput` for what is no path."""
+    parts, at = [], 0
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            break
+        parts.append(found[1] or found[2])
+        at = found.end()
+    if not parts or at < len(text) or text.endswith("."):
+        raise InvalidInput(f"{text!r} is no path of fields.", remedy="Such as name, address.city or `name.with.dots`.")
+    return tuple(parts)
+
+
+def quoted(path: Path) -> str:
+    """The path as Spark reads it."""
+    return ".".join(f"`{name}`" for name in path)
+
+
+def applied(frame: DataFrame, fields: Iterable[Field], *, case_sensitive: bool = False) -> DataFrame:
+    """The fields that are there, each where its target says and cast to its type."""
+    tree: dict[str, object] = {}
+    for field in fields:
+        path = _found(frame.schema, field.source, case_sensitive=case_sensitive)
+        if path is not None:
+            column = F.col(quoted(path))
+            _put(tree, field.target, column if field.type is None else column.try_cast(_type(field.type)))
+    return frame.select(*_columns(tree))
+
+
+def selected(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
+    """The fields at ``paths``, within their structs."""
+    wanted = [_found(frame.schema, split(path)) for path in paths]
+    return applied(frame, [Field(source=path, target=path, type=None) for path in wanted if path is not None])
+
+
+def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
+    """All fields but those at ``paths``; a struct that loses its last field goes, too."""
+    gone = {path for path in (_found(frame.schema, split(each)) for each in paths) if path is not None}
+    if not gone:
+        return frame
+    return _keeping(frame, [path for path in _leaves(frame.schema, gone) if path not in gone])
+
+
+def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:
+    """The field at ``old``, and all that it holds, at ``new``; :class:`InvalidInput` where there is none."""
+    path = _found(frame.schema, split(old))
+    if path is None:
+        raise InvalidInput(f"There is no field {old} to rename.", remedy=f"There are {', '.join(frame.columns)}.")
+    fields = [
+        Field(source=each, target=split(new) if each == path else each, type=None) for each in _leaves(frame.schema, {path})
+    ]
+    return applied(frame, fields, case_sensitive=True)
+
+
+def null_fields(schema: StructType) -> list[str]:
+    """Paths of the fields whose type is null: no record has a value."""
+    return [quoted(path) for path in _leaves(schema, set()) if isinstance(_at(schema, path), NullType)]
+
+
+def _keeping(frame: DataFrame, paths: Sequence[Path]) -> DataFrame:
+    return applied(frame, [Field(source=path, target=path, type=None) for path in paths], case_sensitive=True)
+
+
+def _leaves(schema: StructType, open_at: set[Path], prefix: Path = ()) -> list[Path]:
+    """Every field, taken apart only as far as the paths in ``open_at`` need (all the way where it is empty)."""
+    found: list[Path] = []
+    for field in schema.fields:
+        path = (*prefix, field.name)
+        within = not open_at or any(len(each) > len(path) and each[: len(path)] == path for each in open_at)
+        if isinstance(field.dataType, StructType) and within:
+            found += _leaves(field.dataType, open_at, path)
+        else:
+            found.append(path)
+    return found
+
+
+def _at(schema: StructType, path: Path) -> DataType:
+    kind: DataType = schema
+    for name in path:
+        assert isinstance(kind, StructType)
+        kind = kind[name].dataType
+    return kind
+
+
+def _found(schema: StructType, path: Path, *, case_sensitive: bool = False) -> Path | None:
+    """The path as the schema spells it, or None."""
+    kind: DataType = schema
+    spelled: list[str] = []
+    for name in path:
+        if not isinstance(kind, StructType):
+            return None
+        same = [each for each in kind.fields if each.name == name]
+        if not same and not case_sensitive:
+            same = [each for each in kind.fields if each.name.lower() == name.lower()]
+        if not same:
+            return None
+        spelled.append(same[0].name)
+        kind = same[0].dataType
+    return tuple(spelled)
+
+
+def _put(tree: dict[str, object], path: Path, column: Column) -> None:
+    *outer, name = path
+    for each in outer:
+        inner = tree.setdefault(each, {})
+        if not isinstance(inner, dict):
+            raise InvalidInput(f"Field {quoted(path)} would be within {each}, which is a value itself.")
+        tree = inner
+    tree[name] = column
+
+
+def _columns(tree: dict[str, object]) -> list[Column]:
+    return [
+        (F.struct(*_columns(each)) if isinstance(each, dict) else each).alias(name)  # type: ignore[attr-defined]
+        for name, each in tree.items()
+    ]
+
+
+def _type(text: str) -> DataType:
+    name = _TYPES.get(text.strip().lower(), text)
+    try:
+        if name is None:
+            raise InvalidInput(f"Type {text} cannot be mapped to.", remedy="Name one that Spark has, such as string.")
+        return DataType.fromDDL(name)
+    except ParseException as error:
+        raise InvalidInput(f"{text!r} is no type: {str(error).splitlines()[0]}") from None

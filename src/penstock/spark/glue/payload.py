@@ -1,0 +1,129 @@
+"""From a record's bytes to columns, by the options ``classification``, ``schema``, ``inferSchema`` and ``delimiter``.
+
+Source: "Kafka connection option reference" and "Kinesis connection option reference" of Glue's developer guide. JSON without
+a schema stays text, in the column that Glue calls ``$json$data_infer_schema$_temporary$``.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import ParseException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody uses
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.types import StructType
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+
+__all__ = ["TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
+
+TEXT_COLUMN = "$json$data_infer_schema$_temporary$"
+"""Where Glue hands JSON text that no schema describes."""
+
+TEXT_COLUMNS = (TEXT_COLUMN, "$json$data_infer_schema$_1")
+"""The same text under the second name that published programs have for it, where no schema is inferred."""
+
+_FORMATS = ("json", "csv", "avro")
+_RECORD = "__penstock_record"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """How records are read. ``classification`` is None where the script names none; ``schema`` is DDL, or an Avro schema."""
+
+    classification: str | None
+    schema: str | None
+    infer: bool
+    delimiter: str = ","
+
+    def frame(self, records: DataFrame, value: str, *, extra: Mapping[str, str], raw: Sequence[str]) -> DataFrame:
+        """Columns of ``records``, whose bytes are in the column ``value``.
+
+        ``extra`` are further columns to give, by name in ``records`` and in the result; ``raw`` those that a script gets
+        beside the text where it names no classification.
+        """
+        further = [F.col(source).alias(name) for source, name in extra.items()]
+        if self.schema is None:
+            names = TEXT_COLUMNS[:1] if self.infer else TEXT_COLUMNS
+            text = [F.col(value).cast("string").alias(name) for name in names]
+            kept = [F.col(name) for name in raw] if self.classification is None else []
+            return records.select(*kept, *text, *further)
+        decoded = records.select(self._decoded(F.col(value)).alias(_RECORD), *further)
+        return decoded.select(f"{_RECORD}.*", *extra.values())
+
+    def _decoded(self, value: Column) -> Column:
+        assert self.schema is not None
+        if self.classification == "avro":
+            return from_avro(value, self.schema)
+        if self.classification == "csv":
+            return F.from_csv(value.cast("string"), self.schema, {"sep": self.delimiter})
+        return F.from_json(value.cast("string"), self.schema)
+
+
+def payload_of(options: Options, source: str) -> Payload:
+    """The payload's options, taken from ``options``; :class:`InvalidInput` for what does not go together."""
+    classification = options.text("classification")
+    kind = classification.strip().lower() if classification else None
+    schema = options.text("schema") or options.text("avroSchema")
+    infer = options.flag("inferSchema")
+    delimiter = options.text("delimiter")
+    if kind is not None and kind not in _FORMATS:
+        raise InvalidInput(
+            f"Records of classification {classification} cannot be read from {source}.", remedy=f"Known are {_known()}."
+        )
+    if delimiter is not None and kind != "csv":
+        raise InvalidInput(
+            f"Option delimiter is for csv, and the records of {source} are {kind or 'of no given classification'}.",
+            remedy="Leave it out, or set classification to csv.",
+        )
+    if kind in {"csv", "avro"} and schema is None:
+        raise InvalidInput(f"Records of classification {kind} from {source} need the option schema.", remedy=_SCHEMA)
+    if infer and schema is not None:
+        raise InvalidInput("Options schema and inferSchema exclude each other.", remedy="Leave one of them out.")
+    return Payload(
+        classification=kind,
+        schema=None if schema is None else _checked(schema, kind),
+        infer=infer,
+        delimiter=delimiter or ",",
+    )
+
+
+_SCHEMA = "It is DDL, such as id INT, name STRING; for avro an Avro schema."
+
+
+def _known() -> str:
+    return f"{', '.join(_FORMATS[:-1])} and {_FORMATS[-1]}"
+
+
+def _checked(schema: str, kind: str | None) -> str:
+    if kind == "avro":
+        try:
+            json.loads(schema)
+        except ValueError as error:
+            raise InvalidInput(f"Option schema is no Avro schema: {error}.", remedy=_SCHEMA) from None
+        return schema
+    # AWS's own example writes names in single quotes, which Spark's DDL has not.
+    ddl = re.sub(r"(^|,)\s*'([^']+)'", r"\1 `\2`", schema)
+    try:
+        StructType.fromDDL(ddl)
+    except ParseException as error:
+        raise InvalidInput(f"Option schema cannot be read: {str(error).splitlines()[0]}", remedy=_SCHEMA) from None
+    return ddl
+
+
+def with_inferred_columns(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """``frame`` with the JSON of its text column as columns, of the schema that the batch's own records have.
+
+    A frame without that column comes back as it is. Text that is no JSON gives a row of nulls.
+    """
+    if TEXT_COLUMN not in frame.columns:
+        return frame
+    text = F.col(f"`{TEXT_COLUMN}`")
+    found = spark.read.option("mode", "DROPMALFORMED").json(frame.select(text.cast("string")).rdd.map(lambda row: row[0]))
+    others = [F.col(f"`{name}`") for name in frame.columns if name not in TEXT_COLUMNS]
+    if not found.schema.fields:
+        return frame.select(*others)
+    return frame.select(F.from_json(text, found.schema).alias(_RECORD), *others).select(f"{_RECORD}.*", *others)

@@ -1,0 +1,53 @@
+"""``write_dynamic_frame.from_options`` for files: what Spark's own writer does, under Glue's names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+
+__all__ = ["write_frame"]
+
+_FORMATS = {"parquet": "parquet", "glueparquet": "parquet", "json": "json", "csv": "csv", "orc": "orc", "avro": "avro"}
+_CSV = {"separator": "sep", "quoteChar": "quote", "escaper": "escape", "writeHeader": "header"}
+
+
+def write_frame(
+    frame: DataFrame, connection_type: str, given: Mapping[str, Any], form: str | None, format_options: Mapping[str, Any]
+) -> None:
+    """Append ``frame`` to the files under ``path``; :class:`InvalidInput` for what Spark's writer does not do."""
+    kind = connection_type.strip().lower()
+    if kind in _FORMATS and form is None:
+        form = kind
+    elif kind != "s3":
+        raise InvalidInput(
+            f"Connection type {connection_type!r} is not served for writing.",
+            remedy="Known is s3; others are written with Spark's writer: frame.toDF().write.",
+        )
+    if form is None or form.lower() not in _FORMATS:
+        raise InvalidInput(f"Format {form!r} is not served for writing.", remedy=f"Known are {', '.join(_FORMATS)}.")
+    keys = given.get("partitionKeys") or []
+    options = Options("s3 sink's", {name: value for name, value in given.items() if name != "partitionKeys"})
+    path, compression = options.text("path"), options.text("compression")
+    options.finish()
+    if not path:
+        raise InvalidInput("The s3 sink names no path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.')
+    writer = frame.write.format(_FORMATS[form.lower()]).mode("append")
+    if compression:
+        writer = writer.option("compression", compression)
+    if form.lower() == "csv":
+        # Glue's CSV has a header unless told otherwise.
+        writer = writer.option("header", "true")
+    details = Options("format", format_options)
+    for name, spark_name in _CSV.items() if form.lower() == "csv" else ():
+        found = details.text(name)
+        if found is not None:
+            writer = writer.option(spark_name, found)
+    if form.lower() in {"parquet", "glueparquet"}:
+        details.flag("useGlueParquetWriter")  # one and the same here
+        found = details.text("compression")
+        writer = writer.option("compression", found) if found else writer
+    details.finish()
+    (writer.partitionBy(*keys) if keys else writer).save(path)

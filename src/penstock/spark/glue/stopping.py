@@ -1,0 +1,38 @@
+"""SIGTERM and SIGINT end a script's streams after the batch in hand, where ``penstock glue run`` has started it."""
+
+import signal
+import sys
+import threading
+from types import FrameType
+
+from pyspark import SparkContext
+
+from penstock.spark.session import leave_ending_to_python
+
+__all__ = ["end_on_signals", "heed_signals", "stop_requested"]
+
+stop_requested = threading.Event()
+"""Set to end every ``forEachBatch`` of this process after the batch in hand."""
+
+_ours = threading.Event()
+
+
+def _handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    if stop_requested.is_set():
+        raise KeyboardInterrupt
+    print("penstock: stopping after the batch in hand.", file=sys.stderr, flush=True)
+    stop_requested.set()
+
+
+def end_on_signals() -> None:
+    """Take the two signals of this process; a second one ends it at once, and its batch is run again at the next start."""
+    _ours.set()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _handle)
+
+
+def heed_signals(context: SparkContext) -> None:
+    """Take the signals again, which a SparkContext has taken since; nothing where :func:`end_on_signals` was not called."""
+    if _ours.is_set() and threading.current_thread() is threading.main_thread():
+        end_on_signals()
+        leave_ending_to_python(context)

@@ -1,0 +1,167 @@
+"""``forEachBatch``: a function for each batch of a stream, with a checkpoint, retries and an end that can be asked for.
+
+Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-glue-context.html. A batch that
+fails is run again from its records, after 1, 2 and then 5 seconds; what it wrote before it failed stays written.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.stopping import heed_signals, stop_requested
+
+__all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
+
+BatchFunction = Callable[[DataFrame, int], object]
+
+ONCE = "PENSTOCK_GLUE_ONCE"
+"""Environment variable; 1 ends every ``forEachBatch`` when what the source holds is done."""
+
+_log = logging.getLogger("awsglue")
+
+_POLL_SECONDS = 1
+_TICK_SECONDS = 0.05
+_BACK_OFF = (1.0, 2.0, 5.0)
+_MOST_RETRIES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """``window`` is Spark's trigger interval, ``storage`` None where batches are not kept while the function runs."""
+
+    window: str
+    checkpoint: str
+    storage: StorageLevel | None
+    retries: int
+
+
+def batch_options(given: Mapping[str, Any]) -> BatchOptions:
+    """The options of ``forEachBatch``; :class:`InvalidInput` for what is missing, unknown or wrong."""
+    options = Options("forEachBatch", given)
+    window, checkpoint = options.text("windowSize"), options.text("checkpointLocation")
+    for name, value in (("windowSize", window), ("checkpointLocation", checkpoint)):
+        if not value:
+            raise InvalidInput(
+                f"Missing {name} argument of forEachBatch.", remedy='Such as "100 seconds" and "s3://BUCKET/checkpoint/".'
+            )
+    assert window is not None
+    assert checkpoint is not None
+    retries = options.number("batchMaxRetries", 3) or 0
+    if retries > _MOST_RETRIES:
+        raise InvalidInput(f"batchMaxRetries is {retries}.", remedy="It has to be between 0 and 100.")
+    keep = options.flag("persistDataFrame", default=True)
+    level = (options.text("storageLevel") or "MEMORY_AND_DISK").upper()
+    options.refuse("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source.")
+    storage = getattr(StorageLevel, level, None) if level.replace("_", "").isalnum() else None
+    if not isinstance(storage, StorageLevel):
+        raise InvalidInput(f"storageLevel is {level!r}.", remedy="It has to be one of Spark's, such as MEMORY_AND_DISK.")
+    options.finish()
+    return BatchOptions(window=window, checkpoint=checkpoint, storage=storage if keep else None, retries=retries)
+
+
+class _Batches:
+    """Spark's callback: skips empty batches, keeps the others for the function, remembers how it went."""
+
+    def __init__(self, function: BatchFunction, storage: StorageLevel | None) -> None:
+        self._function = function
+        self._storage = storage
+        self.done = 0
+        self.failure: Exception | None = None
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        if stop_requested.is_set():
+            raise _Stopped
+        try:
+            self._run(frame, batch_id)
+            self.done += 1
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _run(self, frame: DataFrame, batch_id: int) -> None:
+        if self._storage is None:
+            if frame.take(1):
+                self._function(frame, batch_id)
+            return
+        frame.persist(self._storage)
+        try:
+            if frame.count():
+                self._function(frame, batch_id)
+        finally:
+            frame.unpersist()
+
+
+class _Stopped(Exception):
+    """A batch that was not begun because the end was asked for."""
+
+
+def for_each_batch(
+    frame: DataFrame,
+    function: BatchFunction,
+    given: Mapping[str, Any],
+    *,
+    wait: Callable[[float], object] = time.sleep,
+) -> None:
+    """Call ``function(batch, batch id)`` for each batch of the stream ``frame``, until it ends or is asked to.
+
+    Raises what ``function`` raised once a batch has failed ``batchMaxRetries`` times after its first; failures of Spark
+    count likewise. ``wait`` passes the seconds before the next try.
+    """
+    options = batch_options(given)
+    if not frame.isStreaming:
+        raise InvalidInput("forEachBatch needs a stream.", remedy="Get one from create_data_frame.from_options.")
+    batches, failed = _Batches(function, options.storage), 0
+    while True:
+        before = batches.done
+        try:
+            _run(frame, options, batches)
+            return
+        except Exception as error:
+            if stop_requested.is_set():
+                return
+            failed = 1 if batches.done > before else failed + 1
+            cause, batches.failure = batches.failure or error, None
+            if failed > options.retries:
+                raise cause from error
+            pause = _BACK_OFF[min(failed, len(_BACK_OFF)) - 1]
+            _log.warning(
+                "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)
+            )
+            wait(pause)
+
+
+def _first(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
+    once = os.environ.get(ONCE) == "1"
+    heed_signals(frame.sparkSession.sparkContext)
+    writer = frame.writeStream.foreachBatch(batches).option("checkpointLocation", options.checkpoint)
+    query = writer.trigger(processingTime="0 seconds" if once else options.window).start()
+    try:
+        if once:
+            # Not the trigger for what is available now: with it Spark 4.1 does not tell a Python source where it stood.
+            query.processAllAvailable()
+            return
+        while not query.awaitTermination(_POLL_SECONDS):
+            if stop_requested.is_set():
+                _let_end(query)
+                return
+    finally:
+        query.stop()
+
+
+def _let_end(query: StreamingQuery) -> None:
+    """Wait until the batch in hand is done and noted in the checkpoint; the next one is not begun."""
+    while query.isActive and query.status["isTriggerActive"]:
+        time.sleep(_TICK_SECONDS)
