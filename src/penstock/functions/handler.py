@@ -6,12 +6,15 @@ then retry for ever.
 
 import ast
 import sys
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Sequence
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
 
 from penstock.errors import InvalidInput
 
 __all__ = ["require_module"]
+
+_STANDARD = (BuiltinImporter, FrozenImporter, PathFinder)
 
 
 def require_module(code: Path, handler: str) -> None:
@@ -42,8 +45,17 @@ def _found(name: str, code: Path) -> ModuleSpec | None:
     so_far = ""
     for part in name.split("."):
         so_far = f"{so_far}.{part}" if so_far else part
-        spec = PathFinder.find_spec(so_far, path)
+        spec = PathFinder.find_spec(so_far, path) or _by_hook(so_far, None if spec is None else path)
         if spec is None:
             return spec
         path = list(spec.submodule_search_locations or ())
     return spec
+
+
+def _by_hook(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """What finders say that installed packages have put up, as those that are installed to be edited do."""
+    for finder in sys.meta_path:
+        spec = None if finder in _STANDARD else finder.find_spec(name, path)
+        if spec is not None:
+            return spec
+    return None

@@ -1,6 +1,9 @@
 """Documents: what they mean, that their bounds are the service model's, and what is said of a mistake."""
 
 import json
+import sys
+from contextlib import nullcontext
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 import botocore.session
@@ -214,4 +217,22 @@ def test_the_handlers_module_is_looked_for_and_not_run(tmp_path: Path, handler: 
         assert read_function(tmp_path / "f.yaml", {}).function.handler == handler
     else:
         with pytest.raises(InvalidInput, match=words):
+            read_function(tmp_path / "f.yaml", {})
+
+
+def test_a_handler_in_a_package_that_is_installed_to_be_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "elsewhere" / "edited"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "app.py").touch()
+
+    class Hook:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            return PathFinder.find_spec(name, [str(tmp_path / "elsewhere")]) if name == "edited" else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Hook])
+    for handler, found in (("edited.app.handler", True), ("edited.other.handler", False), ("time.sleep", False)):
+        (tmp_path / "f.yaml").write_text(f"FunctionName: f\nHandler: {handler}\n")
+        with nullcontext() if found else pytest.raises(InvalidInput, match="is not in"):
             read_function(tmp_path / "f.yaml", {})
