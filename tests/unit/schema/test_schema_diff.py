@@ -153,6 +153,24 @@ def test_json_keywords() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "guilty"),
+    [
+        ({"type": "string", "maxItems": 2}, {"type": ["integer", "string"], "maxItems": 3}, {"/type"}),
+        ({"type": "string", "pattern": "a"}, {"const": 1, "pattern": "b"}, {"/type", "/const"}),
+        (
+            {"allOf": [{"type": "string"}], "properties": {"a": {"type": "string"}}},
+            {"allOf": [{"type": "integer"}], "properties": {"a": {"type": "string", "maxLength": 3}}},
+            {"/allOf/0/type"},
+        ),
+    ],
+)
+def test_rules_about_types_are_charged_to_what_says_types(old: Any, new: Any, guilty: set[str]) -> None:
+    found = difference(old, new, "JSON")
+    assert {change.path for change in found.changes if change.breaks} == guilty
+    assert len(found.changes) > len(guilty)
+
+
 def test_json_null_is_not_nothing() -> None:
     found = difference({"default": None}, {"default": 1}, "JSON")
     assert told(found) == [("changed", "default", "/default", "null", "1")]

@@ -9,12 +9,18 @@ from penstock.schema.diff.jsonschema import json_changes
 from penstock.schema.diff.model import Break, Change, Changes, Direction, SchemaDiff
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
+from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import GLUE_RULES, CompatibilityRules
 
 __all__ = ["compare"]
 
 _MAX_SPELLINGS = 20
 _ALONE = frozenset({"name", "aliases", "package", "size", "order of fields"})  # parts of a place that are not what is below
+
+# JSON: rules about types speak of a schema, which says them in these keywords, its own or those of a combination.
+_TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
+_COMBINATIONS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref"})
+_SAY_TYPES = _COMBINATIONS | {"type", "const", "enum"}
 
 _MEMBERS = frozenset({"symbol", "branch", "enum"})
 _DEFAULT_SYMBOL = "default symbol"  # stands in for symbols that its own side, as the reader, does not know
@@ -42,7 +48,7 @@ def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GL
     charged: dict[int, list[Break]] = {}
     elsewhere: list[Break] = []
     for item in breaks:
-        guilty = _of_direction(changes, _guilty(changes, item.incompatibility.path, walked), item.direction)
+        guilty = _of_direction(changes, _guilty(changes, item.incompatibility, walked), item.direction)
         for index in guilty:
             charged.setdefault(index, []).append(item)
         if not guilty:
@@ -71,13 +77,13 @@ def _whole(old: ParsedSchema, new: ParsedSchema) -> Change:
     return Change(path="/", part="definition", old=old.fingerprint, new=new.fingerprint)
 
 
-def _guilty(changes: Sequence[Change], path: str, walked: Changes) -> list[int]:
-    """The changes that a rule broken at ``path`` speaks of.
+def _guilty(changes: Sequence[Change], broken: Incompatibility, walked: Changes) -> list[int]:
+    """The changes that a broken rule speaks of.
 
-    Those at the path; else the nearest around it, as where a field came with all its type; else the nearest below it, as
+    Those at its path; else the nearest around it, as where a field came with all its type; else the nearest below it, as
     where a type is changed by a keyword. A path through a type that was compared elsewhere is looked up there too.
     """
-    for where in _spellings(path, walked):
+    for where in _spellings(broken.path, walked):
         meant = [index for index, change in enumerate(changes) if not change.inert]
         exact = [index for index in meant if where in (changes[index].path, *changes[index].also)]
         if exact:
@@ -87,10 +93,18 @@ def _guilty(changes: Sequence[Change], path: str, walked: Changes) -> list[int]:
             nearest = max(len(changes[index].path) for index in around)
             return [index for index in around if len(changes[index].path) == nearest]
         below = [index for index in meant if _inside(changes[index].path, where)]
+        if broken.rule in _TYPE_RULES:
+            below = [index for index in below if _says_types(changes[index], where)] or below
         if below:
             steps = min(changes[index].path.count("/") for index in below)
             return [index for index in below if changes[index].path.count("/") == steps]
     return []
+
+
+def _says_types(change: Change, where: str) -> bool:
+    """Whether the change is of a keyword that says what types the schema at ``where`` has."""
+    *between, _ = change.path[len(where.rstrip("/")) + 1 :].split("/")
+    return change.part in _SAY_TYPES and all(step in _COMBINATIONS or step.isdecimal() for step in between)
 
 
 def _of_direction(changes: Sequence[Change], guilty: list[int], direction: Direction) -> list[int]:
