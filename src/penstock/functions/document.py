@@ -344,8 +344,14 @@ def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
             "'ParallelizationFactor' belongs to Kinesis", key="ParallelizationFactor", remedy="Use ProvisionedPollerConfig."
         )
     topics = section.texts("Topics")
-    if len(topics) != 1 or not _TOPIC.fullmatch(topics[0]):
+    if len(topics) != 1:
         raise section.fault("'Topics' has to name one topic", key="Topics")
+    if not _TOPIC.fullmatch(topics[0]):
+        raise section.fault(
+            f"'{topics[0][:80]}' is no topic's name to Lambda",
+            key="Topics",
+            remedy="One has two or more letters, digits, '.', '_' and '-'.",
+        )
     brokers = _brokers(section, arn)
     name = "SelfManagedKafkaEventSourceConfig" if arn is None else "AmazonManagedKafkaEventSourceConfig"
     config = section.section(name)

@@ -166,6 +166,7 @@ def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) ->
         ("MemorySize", "MemorySise", r"f.yaml:4: 'MemorySise' is not known here. Did you mean 'MemorySize'"),
         ("${TABLE}", "${TABEL}", r"f.yaml:7: .* uses \${TABEL}, which is not set"),
         ("[sensor]", "[a, b]", r"f.yaml:12: 'Topics' has to name one topic"),
+        ("[sensor]", "[no spaces]", r"f.yaml:12: 'no spaces' is no topic's name"),
         ("AT_TIMESTAMP", "TRIM_HORIZON", r"f.yaml:13: AT_TIMESTAMP and StartingPositionTimestamp go together"),
         ("2026-01-31T12:00:00Z", "yesterday", r"f.yaml:14: 'yesterday' is no point in time"),
         ("2026-01-31T12:00:00Z", "inf", r"f.yaml:14: 'inf' is no point in time"),
