@@ -210,6 +210,22 @@ def test_protobuf_fields_are_known_by_number() -> None:
     }
 
 
+def test_a_field_that_leaves_a_oneof_is_not_one_that_moves() -> None:
+    old, new = (
+        f'syntax = "proto3"; message M {{ {fields} }}'
+        for fields in ("oneof at { string a = 1; string b = 2; string c = 3; }", "oneof at { string a = 1; } string b = 2;")
+    )
+    moved, gone = "FIELD_MOVED_TO_EXISTING_ONEOF", "ONEOF_FIELD_REMOVED"
+    assert charges(difference(old, new, "PROTOBUF")) == {
+        ("/M/b", "field"): [("FORWARD", moved)],
+        ("/M/c", "field"): [("BACKWARD", gone)],
+    }
+    assert charges(difference(new, old, "PROTOBUF")) == {
+        ("/M/b", "field"): [("BACKWARD", moved)],
+        ("/M/c", "field"): [("FORWARD", gone)],
+    }
+
+
 def test_a_rule_may_speak_of_a_field_by_its_old_name() -> None:
     texts = [f'syntax = "proto3"; message F {{ {field}; }}' for field in ("int32 gate = 1", "string door = 1")]
     found = difference(*texts, "PROTOBUF")

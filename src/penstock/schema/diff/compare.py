@@ -22,6 +22,9 @@ _TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
 _COMBINATIONS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref"})
 _SAY_TYPES = _COMBINATIONS | {"type", "const", "enum"}
 
+# Protobuf: rules about fields that are on both sides, and in a oneof on one of them.
+_MOVES = frozenset({"FIELD_MOVED_TO_EXISTING_ONEOF", "MULTIPLE_FIELDS_MOVED_TO_ONEOF"})
+
 _MEMBERS = frozenset({"symbol", "branch", "enum"})
 _DEFAULT_SYMBOL = "default symbol"  # stands in for symbols that its own side, as the reader, does not know
 
@@ -48,7 +51,7 @@ def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GL
     charged: dict[int, list[Break]] = {}
     elsewhere: list[Break] = []
     for item in breaks:
-        guilty = _of_direction(changes, _guilty(changes, item.incompatibility, walked), item.direction)
+        guilty = _without_innocent(changes, _guilty(changes, item.incompatibility, walked), item)
         for index in guilty:
             charged.setdefault(index, []).append(item)
         if not guilty:
@@ -107,13 +110,18 @@ def _says_types(change: Change, where: str) -> bool:
     return change.part in _SAY_TYPES and all(step in _COMBINATIONS or step.isdecimal() for step in between)
 
 
-def _of_direction(changes: Sequence[Change], guilty: list[int], direction: Direction) -> list[int]:
-    """Without the members of a list that the reader has: additions trouble the old reader, removals the new one."""
-    innocent = "added" if direction == "BACKWARD" else "removed"
+def _without_innocent(changes: Sequence[Change], guilty: list[int], broken: Break) -> list[int]:
+    """Without the members of a list that the reader has: additions trouble the old reader, removals the new one.
+
+    And without the fields of a oneof that came or went, where those are meant that moved.
+    """
+    innocent = "added" if broken.direction == "BACKWARD" else "removed"
 
     def meant(change: Change) -> bool:
+        if broken.incompatibility.rule in _MOVES:
+            return change.kind == "changed"
         if change.part == _DEFAULT_SYMBOL:
-            return direction == "BACKWARD" and change.kind == "removed"
+            return broken.direction == "BACKWARD" and change.kind == "removed"
         return change.part not in _MEMBERS or change.kind != innocent
 
     return [index for index in guilty if meant(changes[index])] or guilty
