@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from confluent_kafka.serialization import MessageField, SerializationContext
-
 from penstock.client.default_session import default_session
 from penstock.client.registry import RegistryClient
 from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
+from penstock.serdes.kafka_client import MessageField, SerializationContext
+from penstock.serdes.writing import version_uuid
 
 __all__ = ["AvroSerDe", "GlueSchemaRegistryDeserializer", "GlueSchemaRegistrySerializer"]
 
@@ -66,7 +66,7 @@ class GlueSchemaRegistryDeserializer(GlueAvroDeserializer):
     ) -> None:
         source = settings.pop("source", None) or _client(region, properties or {})
         if schema_id is not None:
-            settings["reader_schema"] = source.version(UUID(str(schema_id))).definition
+            settings["reader_schema"] = source.version(version_uuid(schema_id)).definition
         super().__init__(properties, source=source, **settings)
 
     def deserialize(self, data: bytes | None, topic: str = "") -> Any:
@@ -88,7 +88,7 @@ class AvroSerDe:
         properties: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        self._schema_id = UUID(str(schema_id))
+        self._schema_id = version_uuid(schema_id)
         self._properties = dict(properties or {})
         self._source = settings.pop("source", None) or _client(region, self._properties)
         self._settings = settings

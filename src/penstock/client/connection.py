@@ -114,7 +114,7 @@ def calls(client: Any, what: str) -> Iterator[None]:
     """Translate botocore's exceptions inside the block; ``what`` says what was asked, such as ``schema version 7c…``.
 
     Raises the :class:`PenstockError` that the service's error code stands for, and :class:`EnvironmentProblem` where no
-    usable answer came at all.
+    usable answer came at all, also where the block misses (:class:`KeyError`) a member of the answer.
     """
     started = time.monotonic()
     try:
@@ -128,6 +128,12 @@ def calls(client: Any, what: str) -> Iterator[None]:
         ) from None
     except ParamValidationError as error:
         raise InvalidInput(f"Asking for {what}: {' '.join(str(error).split())}.") from None
+    except KeyError as error:
+        # botocore makes an empty answer of one that is no JSON.
+        raise EnvironmentProblem(
+            f"Asking for {what}: {_endpoint(client)} answered without {error}, which is not how AWS answers.",
+            remedy="Check that the endpoint is right; a proxy may have answered in its place.",
+        ) from error
     except BotoCoreError as error:
         seconds = time.monotonic() - started
         raise EnvironmentProblem(

@@ -98,7 +98,7 @@ class RegistryClient:
             answer = self._glue.get_schema_version(
                 SchemaId=_schema_id(registry, schema), SchemaVersionNumber={"LatestVersion": True}
             )
-        found = self._keep(answer)
+            found = self._keep(answer)
         if found.status == "AVAILABLE":
             return found
         available = self.versions(registry, schema)
@@ -131,25 +131,25 @@ class RegistryClient:
         """Format, mode and checkpoint of a schema (GetSchema); :class:`NotFound` where there is none. Asks each time."""
         with calls(self._glue, f"schema {registry}/{schema}"):
             answer = self._glue.get_schema(SchemaId=_schema_id(registry, schema))
-        return RegisteredSchema(
-            registry=registry,
-            name=schema,
-            data_format=answer["DataFormat"],
-            compatibility=answer["Compatibility"],
-            checkpoint=answer["SchemaCheckpoint"],
-        )
+            return RegisteredSchema(
+                registry=registry,
+                name=schema,
+                data_format=answer["DataFormat"],
+                compatibility=answer["Compatibility"],
+                checkpoint=answer["SchemaCheckpoint"],
+            )
 
     def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         """Id and status of the version with this definition (GetSchemaByDefinition); :class:`NotFound` with AWS's words."""
         with calls(self._glue, f"a version of schema {registry}/{schema} by its definition"):
             answer = self._glue.get_schema_by_definition(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
-        return UUID(answer["SchemaVersionId"]), answer["Status"]
+            return UUID(answer["SchemaVersionId"]), answer["Status"]
 
     def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         """Id and status of a new version, or of the equal one that is there (RegisterSchemaVersion)."""
         with calls(self._glue, f"registration of a version of schema {registry}/{schema}"):
             answer = self._glue.register_schema_version(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
-        return UUID(answer["SchemaVersionId"]), answer["Status"]
+            return UUID(answer["SchemaVersionId"]), answer["Status"]
 
     def create_schema(
         self,
@@ -174,7 +174,7 @@ class RegistryClient:
                 Tags=dict(tags or {}),
                 **extra,
             )
-        return UUID(answer["SchemaVersionId"]), answer["SchemaVersionStatus"]
+            return UUID(answer["SchemaVersionId"]), answer["SchemaVersionStatus"]
 
     def version_status(self, version_id: UUID) -> str:
         """The version's status now: AVAILABLE, PENDING, FAILURE or DELETING."""

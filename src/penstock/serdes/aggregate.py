@@ -13,13 +13,23 @@ from typing import Any
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.serdes.errors import DamagedAggregate
 
-__all__ = ["MAGIC", "MAX_RECORD", "Aggregator", "UserRecord", "is_aggregate", "read_aggregate", "write_aggregate"]
+__all__ = [
+    "MAGIC",
+    "MAX_RECORD",
+    "Aggregator",
+    "UserRecord",
+    "check_keys",
+    "is_aggregate",
+    "read_aggregate",
+    "write_aggregate",
+]
 
 MAGIC = b"\xf3\x89\x9a\xc2"
 MAX_RECORD = 1_048_576  # bytes of data and partition key, PutRecord's limit
 _DIGEST = 16
 _MAX_KEY = 256  # characters of a partition key
 _HASHES = 1 << 128
+_DIGITS = 60  # more than a number below 2**128 has, even with zeros in front
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ class Aggregator:
 
         Raises :class:`InvalidInput` for a record that is too large by itself, and keys that Kinesis has not.
         """
-        _check_keys(record)
+        check_keys(record)
         shard = self._shard(record)
         batch = self._open.get(shard)
         if batch is not None and batch.size_with(record) <= self._limit:
@@ -187,12 +197,13 @@ def _varint(number: int) -> int:
     return max(1, (number.bit_length() + 6) // 7)
 
 
-def _check_keys(record: UserRecord) -> None:
+def check_keys(record: UserRecord) -> None:
+    """Raises :class:`InvalidInput` for a partition key or an explicit hash key that Kinesis does not take."""
     if not 1 <= len(record.partition_key) <= _MAX_KEY:
         raise InvalidInput(f"A partition key has 1 to {_MAX_KEY} characters, not {len(record.partition_key)}.")
     key = record.explicit_hash_key
-    if key is not None and not (key.isdecimal() and int(key) < _HASHES):
-        raise InvalidInput(f"Explicit hash key {key[:60]!r} is no number below 2**128.")
+    if key is not None and not (isinstance(key, str) and key.isdecimal() and len(key) < _DIGITS and int(key) < _HASHES):
+        raise InvalidInput(f"Explicit hash key {str(key)[:60]!r} is no number below 2**128, as decimal digits.")
 
 
 def _hash_key(record: UserRecord) -> int:

@@ -17,7 +17,7 @@ from penstock.serdes import confluent
 from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
 from penstock.serdes.confluent import Headers, SchemaId
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
-from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split
+from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split, whole_bytes
 from penstock.serdes.payload import Payloads
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 from penstock.serdes.shape import Limits
@@ -113,22 +113,36 @@ class MessageReader:
         """
         if data is None:
             return None
+        if data.__class__ is not bytes:
+            data = whole_bytes(data)
         try:
-            if self._confluent is not None:
-                named = confluent.header_of(headers, key=key)
-                if named is not None:
-                    named = named[:_MAX_HEADER]
-                    return self._by_id(_IN_HEADER + named, named, start=0)(data)
-                if confluent.is_confluent(data):
-                    head = data[: confluent.prefix_size(data)]
-                    return self._by_id(head, head, start=len(head))(data)
-            decode = self._by_header.get(data[:HEADER_SIZE])
-            return decode(data) if decode is not None else self._prepare(data)(data)
+            decode = self._by_header.get(data[:HEADER_SIZE]) if self._confluent is None else None
+            return (decode or self._decoder(data, headers, key))(data)
         except SerdeError as error:
             raise self._named(error, data) from error.__cause__
 
+    def prepare(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> None:
+        """Ask the registry what :meth:`read` needs for this message; raises what that raises for its schema."""
+        try:
+            self._decoder(whole_bytes(data), headers, key)
+        except SerdeError as error:
+            raise self._named(error, whole_bytes(data)) from error.__cause__
+
+    def _decoder(self, data: bytes, headers: Headers | None, key: bool) -> Callable[[bytes], Any]:
+        if self._confluent is not None:
+            named = confluent.header_of(headers, key=key)
+            if named is not None:
+                named = named[:_MAX_HEADER]
+                return self._by_id(_IN_HEADER + named, named, start=0)
+            if confluent.is_confluent(data):
+                head = data[: confluent.prefix_size(data)]
+                return self._by_id(head, head, start=len(head))
+        return self._by_header.get(data[:HEADER_SIZE]) or self._prepare(data)
+
     def knows(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> bool:
         """Whether :meth:`read` decodes this message, or refuses it, without asking the registry."""
+        if data.__class__ is not bytes:
+            return not isinstance(data, bytearray | memoryview)
         if self._confluent is not None:
             named = confluent.header_of(headers, key=key)
             if named is not None:
@@ -139,7 +153,7 @@ class MessageReader:
 
     def _named(self, error: SerdeError, data: bytes) -> SerdeError:
         """``error`` with the schema in its text where that is known already; nothing is fetched for it."""
-        version = self._versions.get(bytes(data[:HEADER_SIZE]))
+        version = self._versions.get(data[:HEADER_SIZE])
         if version is None:
             return error
         return error.of(f"{version.registry_name}/{version.schema_name}", version.number, version.id)
@@ -162,15 +176,17 @@ class MessageReader:
         try:
             return self._source.version(version_id)
         except NotFound as error:
-            raise UnknownWriterSchema(
+            unknown = UnknownWriterSchema(
                 f"Schema version {version_id} is unknown: {error.message}",
                 remedy="The message is damaged, or was written against another registry, region or account.",
-            ) from error
+            )
+            unknown.version_id = version_id
+            raise unknown from error
 
     def _prepare(self, data: bytes) -> Callable[[bytes], Any]:
         compression, version_id = split(data)
         version = self._version(version_id)
-        head = bytes(data[:HEADER_SIZE])
+        head = data[:HEADER_SIZE]
         self._remember(head, version)
         text = SchemaText(definition=version.definition, data_format=version.data_format)
         what = f"Schema version {version_id} ({version.schema_name})"

@@ -139,10 +139,10 @@ def _compression(value: Any) -> Compression:
 
 
 def _count(value: Any) -> int:
-    number = int(value)
-    if number < 1:
-        raise ValueError("it has to be 1 or more")
-    return number
+    text = str(value).strip()
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError("it has to be a whole number, 1 or more")
+    return int(text)
 
 
 def _naming(value: Any) -> NameOfSchema:
@@ -154,6 +154,8 @@ def _naming(value: Any) -> NameOfSchema:
 
 
 def _pairs(value: Any) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError("it has to be a mapping of names to texts")
     return {str(key): str(text) for key, text in value.items()}
 
 

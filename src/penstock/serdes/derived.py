@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+from penstock.client.cache import OnceCache
 from penstock.errors import NotFound
 from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, turned_avro, unite_avro
 from penstock.schema.infer.errors import CannotDerive
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DerivedSchemas", "DerivingRegistrar", "UnderivableSchema"]
 
 _LOG = logging.getLogger("penstock.serdes")
+_EXACT = 2**53  # a double holds every whole number up to here
 _ROUNDS = 10  # of uniting with others' versions; each ends at once unless yet another producer came between
 # Logical types of which fastavro writes values of other kinds without a word, some so that nobody can read them.
 _LENIENT = ("date", "time-millis", "time-micros", "uuid")
@@ -55,7 +57,7 @@ class DerivingRegistrar(Registrar, Protocol):
 class _Latest:
     """A schema's latest version with what is asked of it for each value: whether that fits, and whether its shape does."""
 
-    __slots__ = ("_encode", "_lenient", "has_room", "version")
+    __slots__ = ("_doubles", "_encode", "_lenient", "has_room", "version")
 
     def __init__(self, version: SchemaVersion) -> None:
         if version.data_format != "AVRO":
@@ -66,13 +68,14 @@ class _Latest:
         self.version = version
         self.has_room = room_in_avro(version.definition)
         self._encode = encoder(schema)
-        self._lenient = _lenient(schema.parsed)
+        self._lenient, self._doubles = _lenient(schema.parsed), "double" in _types(schema.parsed)
 
     def fits(self, value: Any) -> bool:
         """Whether ``value`` can be written as it is, all of it: fastavro's verdict, where that is one."""
         try:
             self._encode(value)
-            return not self._lenient or self.has_room(shape_of([value]))
+            doubtful = self._lenient or (self._doubles and _has_wide_number(value))
+            return not doubtful or self.has_room(shape_of([value]))
         except (SerdeError, CannotDerive):
             return False
 
@@ -103,8 +106,11 @@ class DerivedSchemas:
     ``compatibility`` is the mode of schemas that have to be created; FULL is what derived schemas are made for. At
     ``max_versions`` derivation ends with an error, since data that keep changing their fields have keys that are data. The
     latest version is asked for at most once in ``refresh_seconds`` where values do not fit, and always before one is
-    registered. ``description``, ``tags`` and ``metadata`` go to what is registered.
+    registered. ``cache_size`` counts the schemas that are remembered. ``description``, ``tags`` and ``metadata`` go to what
+    is registered.
     """
+
+    data_format = "AVRO"
 
     covers_values = True
     """For serialisers: what a value has beyond its definition has no type yet, and may be left out."""
@@ -117,6 +123,7 @@ class DerivedSchemas:
         rules: InferenceRules | None = None,
         max_versions: int = 100,
         refresh_seconds: float = 5.0,
+        cache_size: int = 1000,
         description: str | None = None,
         tags: Mapping[str, str] | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -130,15 +137,17 @@ class DerivedSchemas:
         self._refresh_seconds = refresh_seconds
         self._description, self._tags, self._metadata = description, dict(tags or {}), dict(metadata or {})
         self._sleep, self._clock = sleep, clock
-        self._known: dict[tuple[str, str], _Known] = {}
+        self._known: OnceCache[tuple[str, str], _Known] = OnceCache(cache_size)
 
     def __call__(self, value: Any, registry: str, schema: str) -> str:
         """The definition to write ``value`` with, registered where it is new; see :meth:`cover` for what it raises."""
-        known = self._known.get((registry, schema))
+        return self.known(value, registry, schema) or self.cover([value], registry, schema).definition
+
+    def known(self, value: Any, registry: str, schema: str) -> str | None:
+        """The definition that ``value`` fits as far as is known, without a call to the registry."""
+        known = self._known.peek((registry, schema))
         latest = known.latest if known is not None else None
-        if latest is not None and latest.fits(value):
-            return latest.version.definition
-        return self.cover([value], registry, schema).definition
+        return latest.version.definition if latest is not None and latest.fits(value) else None
 
     def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
         """The latest version, which all ``values`` fit; at most one is registered for all of them together.
@@ -169,7 +178,7 @@ class DerivedSchemas:
             raise _underivable(error, registry, schema) from error
 
     def _cover(self, wanted: _Wanted) -> SchemaVersion:
-        known = self._known.setdefault((wanted.registry, wanted.schema), _Known())
+        known = self._known.get((wanted.registry, wanted.schema), _Known)
         with known.lock:
             fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
             latest = self._read(known, wanted) if fresh else known.latest
@@ -268,6 +277,30 @@ def _underivable(error: CannotDerive, registry: str, schema: str) -> Underivable
     return UnderivableSchema(
         f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
     )
+
+
+def _has_wide_number(value: Any) -> bool:
+    """Whether there is a whole number in it that a double may not hold; its depth was bounded when it was encoded."""
+    if isinstance(value, Mapping):
+        return any(map(_has_wide_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_wide_number, value))
+    return isinstance(value, int) and not -_EXACT <= value <= _EXACT
+
+
+def _types(parsed: Any) -> set[str]:
+    """The names of the types that a schema is made of."""
+    found, todo = set(), [parsed]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, str):
+            found.add(node)
+        elif isinstance(node, list):
+            todo.extend(node)
+        else:
+            todo.extend(node[part] for part in ("type", "items", "values") if part in node)
+            todo.extend(part["type"] for part in node.get("fields", ()))
+    return found
 
 
 def _lenient(parsed: Any) -> bool:

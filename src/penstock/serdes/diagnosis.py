@@ -1,12 +1,16 @@
 """Why a value does not fit its schema, and where: a walk that runs only after fastavro has refused the value."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from io import BytesIO
 from typing import Any
+from uuid import UUID
 
 import fastavro
 
 from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
+from penstock.serdes.lossless import FAULTS, leaf_guard
 
 __all__ = ["explain", "find_misfit", "root_name", "too_deep"]
 
@@ -129,9 +133,12 @@ def _leaf(value: Any, schema: Any, path: str) -> IncompatibleValue | None:
     expected = _expected(value, schema, kind) if logical is None else None
     if expected is not None:
         return _wrong(value, expected, path)
+    guard = leaf_guard(schema)
     try:
+        if guard is not None:
+            guard(value)
         fastavro.schemaless_writer(BytesIO(), fastavro.parse_schema(schema), value)
-    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError) as error:
+    except (*FAULTS, ArithmeticError, IndexError) as error:
         return _wrong(value, _name(schema), path, f" ({' '.join(str(error).split())[:200]})")
     return None
 
@@ -161,6 +168,8 @@ def _shown(value: Any) -> str:
     if value is None:
         return "null"
     text = repr(value) if isinstance(value, bool | int | float | str | bytes) else ""
+    if isinstance(value, Decimal | date | UUID):  # a datetime is a date too
+        text = str(value)
     if len(text) > _MAX_SHOWN:
         text = text[:_MAX_SHOWN] + "…"
     return f"{text} ({type(value).__name__})" if text else f"a {type(value).__name__}"

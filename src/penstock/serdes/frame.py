@@ -7,6 +7,7 @@
 import zlib
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 from uuid import UUID
 
 from penstock.serdes.errors import CorruptCompression, NotFramed, PayloadTooLarge, TruncatedFrame
@@ -22,6 +23,7 @@ __all__ = [
     "inflate",
     "is_framed",
     "split",
+    "whole_bytes",
 ]
 
 HEADER_SIZE = 18
@@ -62,6 +64,16 @@ def encode(version_id: UUID, payload: bytes, compression: Compression = Compress
 def is_framed(data: bytes) -> bool:
     """Whether AWS's deserialiser takes ``data`` for its own; what it does not goes to its secondary deserialiser."""
     return len(data) >= HEADER_SIZE and data[0] == HEADER_VERSION and data[1] in _COMPRESSIONS
+
+
+def whole_bytes(data: Any) -> bytes:
+    """What a client gave as a message as bytes; :class:`NotFramed` for what is none, such as a text."""
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    raise NotFramed(
+        f"A message is bytes, not a {type(data).__name__}.",
+        remedy="Give what the consumer received, before anything decoded it.",
+    )
 
 
 def split(data: bytes) -> tuple[Compression, UUID]:
@@ -111,7 +123,7 @@ def inflate(body: bytes, *, max_payload: int = DEFAULT_MAX_PAYLOAD) -> bytes:
     if len(payload) > max_payload:
         raise PayloadTooLarge(
             f"Payload of {len(body)} bytes inflates to more than {max_payload} bytes.",
-            remedy="Raise the deserialiser's max_payload if messages of this size are expected.",
+            remedy="Give the deserialiser limits=Limits(payload=...) if messages of this size are expected.",
         )
     if not inflater.eof:
         raise CorruptCompression(f"Payload of {len(body)} bytes is a zlib stream that is cut off.")

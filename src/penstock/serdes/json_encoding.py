@@ -15,7 +15,7 @@ from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.diagnosis import too_deep
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField, UnreadableSchema
-from penstock.serdes.json_payload import json_library, value_path
+from penstock.serdes.json_payload import json_library, problem_path
 from penstock.serdes.shape import Limits
 
 __all__ = ["as_jackson", "json_encoder"]
@@ -115,20 +115,19 @@ def _check_parts(value: Any, path: str = "value") -> None:
 
 def _misfit(validator: Any, value: Any) -> IncompatibleValue:
     problem = next(validator.iter_errors(value))
-    path = value_path(problem.instance_path)
-    details = problem.kind.as_dict()
+    # What is no JSON at all is said first: the validator takes NaN for null.
+    _check_parts(value)
+    where = problem_path(problem)
     message = " ".join(str(problem.message).split())[:300]
     if problem.kind.name == "required":
-        where = f"{path}.{details['property']}"
         return MissingField(f"{where} is missing: the schema requires it.", path=where)
     if problem.kind.name == "additionalProperties":
-        where = f"{path}.{details['unexpected'][0]}"
         return UnknownField(
             f"{where} is not a property of the schema, which allows no others.",
             path=where,
             remedy="Register a version that has it, or drop it.",
         )
-    return IncompatibleValue(f"{path} does not obey its schema: {message}", path=path)
+    return IncompatibleValue(f"{where} does not obey its schema: {message}", path=where)
 
 
 def _respell(match: "re.Match[bytes]") -> bytes:

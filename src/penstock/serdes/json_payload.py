@@ -1,17 +1,17 @@
 """JSON payloads: text read with bounds by orjson, held against its schema by jsonschema-rs."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.jsonschema.document import read_document, validator_of
 from penstock.schema.version import SchemaText
-from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, UnreadableSchema
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TruncatedPayload, UnreadableSchema
 from penstock.serdes.shape import Limits, tree_depth
 
-__all__ = ["json_decoder", "json_library", "value_path"]
+__all__ = ["json_decoder", "json_library", "problem_path"]
 
 
 def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[[bytes], Any]:
@@ -38,7 +38,7 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
         pointer = "".join(f"/{step}" for step in problem.instance_path) or "/"
         raise MalformedPayload(
             f"Payload of {size} bytes is no value of its schema: at {pointer[:300]}: {problem.message[:300]}",
-            path=value_path(problem.instance_path),
+            path=problem_path(problem),
         )
 
     return decode
@@ -53,8 +53,16 @@ def json_library() -> Any:
     return orjson
 
 
-def value_path(steps: Iterable[str | int]) -> str:
-    """The path of a part of a value, as errors of all formats write it: ``value.legs[3].carrier``."""
+def problem_path(problem: Any) -> str:
+    """Where a validator's problem is, as errors of all formats write it: ``value.legs[3].carrier``.
+
+    For a property that is missing or not allowed that is the property.
+    """
+    steps: list[str | int] = list(problem.instance_path)
+    if problem.kind.name == "required":
+        steps.append(problem.kind.as_dict()["property"])
+    elif problem.kind.name == "additionalProperties":
+        steps.append(problem.kind.as_dict()["unexpected"][0])
     return "value" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
@@ -78,13 +86,28 @@ def _second_try(payload: bytes, limits: Limits) -> Any:
     except RecursionError:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.") from None
     except ValueError as error:
+        if _is_cut(error):
+            raise TruncatedPayload(f"Payload of {len(payload)} bytes ends inside its JSON: {str(error)[:200]}") from None
         raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
+
+
+def _is_cut(error: ValueError) -> bool:
+    """Whether what was wrong with a text is that it ends too early, as far as that can be told."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.reason == "unexpected end of data"
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    rest = error.doc[error.pos :].rstrip()
+    begun = any(word.startswith(rest) for word in _WORDS)
+    return begun or error.msg.startswith("Unterminated string") or ("escape" in error.msg and len(rest) < _ESCAPE)
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
+_WORDS = ("true", "false", "null", "-")  # also where nothing is left
+_ESCAPE = 6  # characters of a whole one
 _STDLIB = json.JSONDecoder(parse_constant=_no_constant)
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
 _LONG = b"0" * 19  # digits, as many as the largest integer of 64 bits has

@@ -8,11 +8,9 @@ They plug into ``SerializingProducer`` and ``DeserializingConsumer`` or are call
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import Message
-from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext, Serializer
-
 from penstock.serdes.config import SerdeConfig
 from penstock.serdes.errors import SerdeError
+from penstock.serdes.kafka_client import Deserializer, Message, MessageField, SerializationContext, Serializer
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 from penstock.serdes.reading import FrameReader
 from penstock.serdes.writing import Definition, RegisteredWriter

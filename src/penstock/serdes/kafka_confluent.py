@@ -6,8 +6,6 @@ Their twins for AWS's frame are in :mod:`penstock.serdes.kafka`, and so are the 
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
-from confluent_kafka.serialization import MessageField, SerializationContext, Serializer
-
 from penstock.client.cache import OnceCache
 from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaText
@@ -15,6 +13,7 @@ from penstock.serdes.codec import MessageWriter, confluent_writer
 from penstock.serdes.confluent import KEY_HEADER, VALUE_HEADER, SchemaId, prefix
 from penstock.serdes.encoding import payload_encoder
 from penstock.serdes.errors import SerdeError, UnreadableSchema
+from penstock.serdes.kafka_client import MessageField, SerializationContext, Serializer
 from penstock.serdes.ports import ConfluentRegistrar
 from penstock.serdes.protobuf_encoding import definition_of, is_message, protobuf_encoder
 from penstock.serdes.protobuf_payload import ProtobufSchema

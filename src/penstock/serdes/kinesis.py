@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
+from penstock.client.connection import calls
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.serdes.aggregate import MAX_RECORD, Aggregator, UserRecord, is_aggregate, read_aggregate
+from penstock.serdes.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, is_aggregate, read_aggregate
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.reading import FrameReader
 from penstock.serdes.writing import RegisteredWriter
@@ -36,10 +39,11 @@ class KinesisSerializer(RegisteredWriter):
     def record(self, stream: str, value: Any, partition_key: str, *, explicit_hash_key: str | None = None) -> dict[str, Any]:
         """An entry of ``put_records``, and with ``StreamName`` the arguments of ``put_record``.
 
-        Raises :class:`SerdeError` for what does not fit, and :class:`InvalidInput` for no value (Kinesis has no tombstones)
-        and a record that is too large.
+        Raises :class:`SerdeError` for what does not fit, and :class:`InvalidInput` for no value (Kinesis has no tombstones),
+        keys that Kinesis does not take and a record that is too large.
         """
         user = self.user_record(stream, value, partition_key, explicit_hash_key=explicit_hash_key)
+        check_keys(user)
         if len(user.data) + len(partition_key.encode()) > MAX_RECORD:
             raise InvalidInput(f"The record has {len(user.data)} bytes; Kinesis takes {MAX_RECORD}, its key included.")
         entry: dict[str, Any] = {"Data": user.data, "PartitionKey": partition_key}
@@ -150,7 +154,8 @@ def put_all(
 
     A request has at most 500 records and 5 MiB. What was throttled is sent again up to ``attempts`` times, after pauses that
     double and vary by ``jitter`` (from 0 to 1); a record that has to be repeated may then come after later ones of its key.
-    Raises :class:`EnvironmentProblem` with the stream, how many records and the last reason where that was not enough.
+    Raises :class:`EnvironmentProblem` with the stream, how many records and the last reason where that was not enough, and
+    what :func:`penstock.client.connection.calls` makes of other refusals: :class:`NotFound` where there is no such stream.
     """
     total = 0
     for batch in _batches(entries):
@@ -170,7 +175,14 @@ def put_all(
 
 
 def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
-    answer: Any = client.put_records(StreamName=stream, Records=list(batch))  # type: ignore[arg-type]
+    with calls(client, f"{len(batch)} records to be put into stream {stream}"):
+        try:
+            answer: Any = client.put_records(StreamName=stream, Records=list(batch))  # type: ignore[arg-type]
+        except ClientError as error:
+            refusal = error.response.get("Error", {})
+            if refusal.get("Code") not in _RETRIED:
+                raise
+            return list(batch), f"{refusal['Code']}: {refusal.get('Message', '')}"
     if not answer["FailedRecordCount"]:
         return [], ""
     failed = [(entry, found) for entry, found in zip(batch, answer["Records"], strict=True) if found.get("ErrorCode")]

@@ -1,7 +1,10 @@
 """Where in a record an Avro payload stops making sense: a walk that runs only after fastavro has refused the payload."""
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
+
+import fastavro
 
 __all__ = ["locate"]
 
@@ -69,6 +72,7 @@ class _Walk:
             self._leaf(schema, kind, path)
 
     def _leaf(self, schema: Any, kind: str, path: str) -> None:
+        began = self._at
         if kind in _SIZES:
             self._take(_SIZES[kind], path)
         elif kind == "fixed":
@@ -81,6 +85,14 @@ class _Walk:
                 _check_text(text, path)
         else:
             self._number(path)
+        if isinstance(schema, dict) and "logicalType" in schema:
+            self._check_logical(schema, self._data[began : self._at], path)
+
+    def _check_logical(self, schema: Any, data: bytes, path: str) -> None:
+        try:
+            fastavro.schemaless_reader(BytesIO(data), fastavro.parse_schema(schema), None)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise _Stop(path, f"it is no {schema['logicalType']}: {error}") from None
 
     def _blocks(self, schema: Any, kind: str, path: str) -> None:
         index = 0

@@ -84,7 +84,10 @@ class SchemaDeriver(Protocol):
     It is called for every value, with the names of the registry and of the schema; what it answers is looked up, and
     registered where the serialiser registers. Equal texts are looked up once: one that answers a new text for every value
     makes a version for every value. Where it has an attribute ``covers_values`` that is true, what a value has beyond the
-    definition that was answered for it (null in a field that is not known yet, say) is left out in silence.
+    definition that was answered for it (null in a field that is not known yet, say) is left out in silence. An attribute
+    ``data_format`` says what it derives, where that is one format. One that asks a registry may have a method ``known`` of
+    the same arguments, which asks nobody and answers ``None`` where it does not know: asyncio's serialiser then stays in
+    its loop for what is known.
     """
 
     def __call__(self, value: Any, registry: str, schema: str) -> "str | Mapping[str, Any] | list[Any] | None":

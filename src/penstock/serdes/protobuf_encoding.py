@@ -12,7 +12,8 @@ from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
 from penstock.serdes.protobuf_floats import has_floats, has_overflown
-from penstock.serdes.protobuf_payload import ProtobufSchema
+from penstock.serdes.protobuf_lossless import can_lose, loss, with_texts
+from penstock.serdes.protobuf_payload import ProtobufSchema, steps_of
 
 __all__ = ["definition_of", "is_message", "protobuf_encoder"]
 
@@ -98,9 +99,12 @@ def protobuf_encoder(
 def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
     from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
 
-    may_overflow = has_floats(kind.DESCRIPTOR)
+    may_overflow, may_lose = has_floats(kind.DESCRIPTOR), can_lose(kind.DESCRIPTOR)
 
     def build(value: Mapping[str, Any]) -> Any:
+        lost = loss(value, kind.DESCRIPTOR, name) if may_lose else None
+        if lost is not None:
+            raise lost
         try:
             # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
             made = kind(**value)
@@ -109,7 +113,8 @@ def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping
         except _REFUSALS:
             pass
         try:
-            return json_format.ParseDict(value, kind(), ignore_unknown_fields=ignore_unknown)
+            texts = with_texts(value, kind.DESCRIPTOR) if may_lose else value
+            return json_format.ParseDict(texts, kind(), ignore_unknown_fields=ignore_unknown)
         except (json_format.Error, *_REFUSALS, RecursionError) as error:
             raise _misfit(name, error) from None
 
@@ -125,13 +130,7 @@ def _unfinished(message: Any, name: str, error: Exception) -> IncompatibleValue:
 
 
 def _misfit(name: str, error: BaseException) -> IncompatibleValue:
-    """ParseDict says where in its own words: ``Failed to parse legs field: ...``, ``... named "x" at "M.a.b"``."""
-    rest = " ".join(str(error).split()).rstrip(".")[:300]
-    steps = []
-    while rest.startswith("Failed to parse ") and " field: " in rest:
-        step, _, rest = rest.removeprefix("Failed to parse ").partition(" field: ")
-        steps.append(step)
-    path = ".".join([name, *steps])
+    path, rest = steps_of(name, error)
     unknown = _NO_FIELD.search(rest)
     if unknown is not None:
         path = f"{path}.{unknown[1]}"

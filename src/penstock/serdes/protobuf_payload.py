@@ -4,6 +4,7 @@ AWS: a plain varint, the rank of the message's full name among all of the file's
 varints, a count and as many positions, from the file to the message; a single 0 stands for the first message.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,14 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.version import SchemaText
-from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TruncatedPayload, UnreadableSchema
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
+from penstock.serdes.protobuf_locate import locate_in_message
 from penstock.serdes.shape import Limits
 
-__all__ = ["ProtobufSchema", "protobuf_decoder"]
+__all__ = ["ProtobufSchema", "protobuf_decoder", "steps_of"]
 
 _MAX_INDEXES = 100
+_STEP = re.compile(r"Failed to (?:parse|serialize) (\S+) field: ")
 
 
 class ProtobufSchema:
@@ -92,7 +95,8 @@ def protobuf_decoder(
     name, and a field that both know but write differently is an error, since Protobuf would drop it without a word. It
     raises :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
     """
-    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415 - an extra's library
+    from google.protobuf.json_format import Error as JsonError  # noqa: PLC0415 - an extra's library
+    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     target = reader or writer
@@ -122,11 +126,36 @@ def protobuf_decoder(
             if reader is not None:
                 _check_dropped(message, name)
             return message if messages else MessageToDict(message, **as_dict)
-        except (DecodeError, ValueError, TypeError, KeyError, RecursionError) as error:
-            text = " ".join(str(error).split())[:300]
-            raise MalformedPayload(f"Payload of {len(data) - start} bytes is no message {name}: {text}") from None
+        except DecodeError as error:
+            raise _undecodable(kind.DESCRIPTOR, data, start, at, error) from None
+        except (JsonError, ValueError, TypeError, KeyError, RecursionError) as error:
+            path, text = steps_of(name, error)
+            raise MalformedPayload(
+                f"Payload of {len(data) - start} bytes has no form in Protobuf's JSON, at {path}: {text}",
+                path=path,
+                remedy="Read messages: set protobufMessageType to DYNAMIC_MESSAGE, or POJO with a message_class.",
+            ) from None
 
     return decode
+
+
+def steps_of(name: str, error: BaseException) -> tuple[str, str]:
+    """Path and reason of what json_format says in its own words: ``Failed to parse legs field: ...``."""
+    rest = " ".join(str(error).split()).rstrip(".")[:300]
+    steps = [name]
+    while (found := _STEP.match(rest)) is not None:
+        steps.append(found[1])
+        rest = rest[found.end() :]
+    return ".".join(steps), rest
+
+
+def _undecodable(descriptor: Any, data: bytes, start: int, at: int, error: Exception) -> SerdeError:
+    size, name = len(data) - start, descriptor.full_name
+    path, why = locate_in_message(descriptor, data[at:], name) or ("", " ".join(str(error).split())[:300])
+    where = f", at {path}" if path else ""
+    if path and not why:
+        return TruncatedPayload(f"Payload of {size} bytes ends inside a value of message {name}{where}.", path=path)
+    return MalformedPayload(f"Payload of {size} bytes is no message {name}{where}: {why}.", path=path)
 
 
 def _kind(target: ProtobufSchema, name: str, messages: Any) -> Any:

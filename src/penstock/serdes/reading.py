@@ -80,6 +80,10 @@ class FrameReader:
             return self._secondary(data, context)
         return self._reader.read(data, headers, key=is_key)
 
+    def prepare(self, data: bytes, headers: Headers | None = None, *, is_key: bool = False) -> None:
+        """Ask the registry what :meth:`read` needs for this message; raises what that raises for its schema."""
+        self._reader.prepare(data, headers, key=is_key)
+
     def is_ready(self, data: bytes | None, headers: Headers | None = None, *, is_key: bool = False) -> bool:
         """Whether the message is read without a call to the registry, so that nothing waits."""
         return data is None or self._reader.knows(data, headers, key=is_key)

@@ -141,7 +141,7 @@ def _until_available(name: str, version_id: UUID, status: str) -> Generator[Step
     if status == "FAILURE":
         raise UnreadableSchema(
             f"Version {version_id} of schema {name} is FAILURE: it breaks the schema's compatibility mode.",
-            remedy="Change the new definition, or the mode; the registry's refusal says where.",
+            remedy="Change the new definition, or the mode; 'penstock schema check' says which rule it breaks and where.",
         )
     if status != "AVAILABLE":
         raise UnreadableSchema(f"Version {version_id} of schema {name} is {status}, not AVAILABLE.")

@@ -253,7 +253,7 @@ class _Walk:
         if self._depth > self._limits.depth:
             raise PayloadTooLarge(
                 f"Payload nests deeper than {self._limits.depth} levels at byte {self._at}.",
-                remedy="Raise the deserialiser's max_depth if such values are expected.",
+                remedy="Give the deserialiser limits=Limits(depth=...) if such values are expected.",
             )
         self._work.append(_LEAVE)
 

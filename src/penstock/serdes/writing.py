@@ -26,7 +26,7 @@ from penstock.serdes.opening import open_registry, settled
 from penstock.serdes.ports import Registrar, SchemaDeriver
 from penstock.serdes.registration import TRANSPORT_KEY, Registration, perform
 
-__all__ = ["Definition", "RegisteredWriter", "definition_text"]
+__all__ = ["Definition", "RegisteredWriter", "definition_text", "version_uuid"]
 
 Definition = str | Mapping[str, Any] | list[Any]
 """A schema's text, or the JSON that it is the text of."""
@@ -109,7 +109,7 @@ class RegisteredWriter:
         self._message = message
         self._derive: SchemaDeriver | None = None
         self._definition: str | None = None
-        self._pinned = UUID(str(version_id)) if version_id is not None else None
+        self._pinned = version_uuid(version_id) if version_id is not None else None
         self._take(schema)
         self._source: Registrar = source or open_registry(self._config)
         # A definition's id never changes; only "latest" goes stale.
@@ -148,17 +148,30 @@ class RegisteredWriter:
 
     def is_ready(self, value: Any, topic: str, *, is_key: bool = False) -> bool:
         """Whether ``value`` is written without a call to the registry, so that nothing waits."""
-        if isinstance(self._derive, _OfMessages):
-            known = self._stale.get((topic, is_key, self._derive(value, "", "")))
-            return known is not None and self._clock() < known.expires
-        ready = self._ready
-        return (
-            self._derive is None
-            and ready is not None
-            and ready.topic == topic
-            and ready.is_key is is_key
-            and self._clock() < ready.expires
-        )
+        definition = self._definition
+        if self._derive is not None:
+            known = getattr(self._derive, "known", None)
+            if known is None:
+                return False
+            name = self._config.schema_name(topic, key=is_key)
+            definition = known(value, self._config.registry, name)
+            if definition is None and not isinstance(self._derive, _OfMessages):
+                return False
+        key = (topic, is_key, definition)
+        found = self._entries.peek(key) if self._seconds is None else self._stale.get(key)
+        return found is not None and self._clock() < found.expires
+
+    def prepare(self, value: Any, topic: str, *, is_key: bool = False) -> None:
+        """Ask the registry what :meth:`write` needs for ``value``; raises what that raises for its schema."""
+        try:
+            self._prepare(value, topic, is_key)
+        except SerdeError as error:
+            raise self._place(error, topic) from error.__cause__
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether each value says its schema, so that what one needs is not what another does."""
+        return self._derive is not None
 
     def _place(self, error: SerdeError, topic: str) -> SerdeError:
         return error.at(topic or None)
@@ -174,6 +187,12 @@ class RegisteredWriter:
         elif isinstance(schema, str | Mapping | list):
             self._definition = definition_text(schema)
         elif callable(schema):
+            derived = getattr(schema, "data_format", self._config.data_format)
+            if derived != self._config.data_format:
+                raise InvalidInput(
+                    f"{derived} schemas are derived, and dataFormat is {self._config.data_format}.",
+                    remedy=f"Set dataFormat to {derived}, or give a schema.",
+                )
             self._derive = schema
         else:
             raise InvalidInput(f"A {type(schema).__name__} is no schema.", remedy="Give its text, or what derives it.")
@@ -248,10 +267,13 @@ class RegisteredWriter:
         # Made first: what is no schema is not registered.
         # What a definition that was derived from the value has no field for has no type, and is nothing to be lost.
         ignore_unknown = config.ignore_unknown_fields or getattr(self._derive, "covers_values", False)
-        encoder_of = payload_encoder(text, message=self._message, ignore_unknown=ignore_unknown)
-        if definition is not None:
-            version_id = self._registered(topic, name, definition)
-            place = f"{config.registry}/{name}"
+        try:
+            encoder_of = payload_encoder(text, message=self._message, ignore_unknown=ignore_unknown)
+            if definition is not None:
+                place = f"{config.registry}/{name}"
+                version_id = self._registered(topic, name, definition)
+        except SerdeError as error:
+            raise error.of(place or f"{config.registry}/{name}", number) from error.__cause__
         return Ready(
             topic=topic,
             is_key=is_key,
@@ -285,6 +307,17 @@ class RegisteredWriter:
         return perform(wanted, self._source, auto_register=config.auto_register, sleep=self._sleep)
 
 
+def version_uuid(version_id: UUID | str) -> UUID:
+    """A schema version's id; :class:`InvalidInput` for a text that is none."""
+    try:
+        return version_id if isinstance(version_id, UUID) else UUID(str(version_id))
+    except ValueError:
+        raise InvalidInput(
+            f"'{str(version_id)[:80]}' is no schema version id, which is a UUID.",
+            remedy="CreateSchema, RegisterSchemaVersion and ListSchemaVersions answer with it as SchemaVersionId.",
+        ) from None
+
+
 def _in_background(make: Callable[[], Ready]) -> "Future[Ready]":
     """``make`` in a thread of its own that does not hold up the end of the process."""
     future: Future[Ready] = Future()
@@ -304,6 +337,10 @@ class _OfMessages:
 
     def __init__(self) -> None:
         self._known: OnceCache[Any, str] = OnceCache(1000)
+
+    def known(self, value: Any, registry: str, schema: str) -> str | None:
+        """As a call: no registry is asked."""
+        return self(value, registry, schema)
 
     def __call__(self, value: Any, registry: str, schema: str) -> str | None:  # noqa: ARG002 - the port's
         """The definition; ``None`` for what is no message."""

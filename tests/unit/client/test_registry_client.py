@@ -80,6 +80,21 @@ def test_a_version_is_asked_for_once(setup: Setup) -> None:
     assert (first.registry_name, first.schema_name, first.number, first.definition) == ("r", "s", 1, '"int"')
 
 
+def test_an_answer_that_is_not_the_registrys_names_the_endpoint(setup: Setup) -> None:
+    # What botocore makes of a page that a proxy answers with.
+    setup.stub.add_response("get_schema_version", {})
+    setup.stub.add_response("get_schema_version", {})
+    setup.stub.add_response("get_schema_by_definition", {})
+    client = setup.client
+    for ask in (
+        lambda: client.version(uuid(1)),
+        lambda: client.latest("r", "s"),
+        lambda: client.find_version("r", "s", '"int"'),
+    ):
+        with pytest.raises(EnvironmentProblem, match=f"Asking for .*{ENDPOINT} answered without 'Schema"):
+            ask()
+
+
 def test_a_pending_version_is_not_kept(setup: Setup) -> None:
     setup.by_id(1, "PENDING")
     setup.by_id(1)

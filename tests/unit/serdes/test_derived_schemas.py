@@ -176,6 +176,27 @@ def test_refused_records_are_no_stream_of_requests(registry: FullRegistry) -> No
     assert registry.calls == ["latest"]
 
 
+def test_a_whole_number_that_a_double_changes_is_refused(registry: FullRegistry) -> None:
+    derive = deriving(registry)
+    derive({"l": [{"x": 1.5}]}, "r", "s")
+    registry.calls.clear()
+    derive({"l": [{"x": 2**53}]}, "r", "s")
+    assert registry.calls == []
+    for number in (2**53 + 1, 2**70):
+        with pytest.raises(UnderivableSchema, match="At /l/items/x"):
+            derive({"l": [{"x": number}]}, "r", "s")
+
+
+def test_the_schemas_that_are_remembered_are_bounded(registry: FullRegistry) -> None:
+    derive = deriving(registry, cache_size=2)
+    for number in range(3):
+        derive({"id": 1}, "r", f"s{number}")
+    registry.calls.clear()
+    assert [derive.known({"id": 2}, "r", f"s{number}") is not None for number in range(3)] == [False, True, True]
+    derive({"id": 2}, "r", "s0")
+    assert registry.calls == ["latest"]
+
+
 def test_versions_are_bounded(registry: FullRegistry) -> None:
     derive = deriving(registry, max_versions=3)
     for number in range(3):

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
+from uuid import UUID
 
 import boto3
 import botocore.endpoint
@@ -16,7 +17,14 @@ from test_kafka_serdes import Consumed
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import EnvironmentProblem, LimitExceeded
-from penstock.serdes.errors import MalformedPayload, SerdeError, TruncatedPayload, UnknownWriterSchema, UnreadableSchema
+from penstock.serdes.errors import (
+    MalformedPayload,
+    NotFramed,
+    SerdeError,
+    TruncatedPayload,
+    UnknownWriterSchema,
+    UnreadableSchema,
+)
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
 
 ORDER: dict[str, Any] = {
@@ -41,6 +49,7 @@ VALUE = {
     "next": None,
 }
 CONTEXT = SerializationContext("orders", MessageField.VALUE)
+_UUID = b"\x48" + str(UUID(int=1)).encode()
 
 
 @pytest.fixture
@@ -112,7 +121,9 @@ def test_which_rule_a_readers_schema_breaks(registry: FakeRegistry, message: byt
     ("data_format", "definition", "payload", "path"),
     [
         ("JSON", '{"properties":{"a":{"items":{"type":"integer"}}}}', b'{"a":[1,"x"]}', "value.a[1]"),
-        ("JSON", '{"required":["a"]}', b"{}", "value"),
+        ("JSON", '{"required":["a"]}', b"{}", "value.a"),
+        ("JSON", '{"items":{"properties":{"a":{}},"additionalProperties":false}}', b'[{"b":1}]', "value[0].b"),
+        ("PROTOBUF", PROTO, b"\x00\x0a\x03\x08\x01\x03", "A.b"),
         ("PROTOBUF", PROTO, b"\x00\x0a\x00", "A.b.c"),
     ],
 )  # fmt: skip
@@ -180,9 +191,57 @@ def test_a_registry_that_throttles(nobody: str, pauses: list[float]) -> None:
     assert len(pauses) == 4
 
 
+@pytest.mark.parametrize(
+    ("data_format", "definition", "payload", "path"),
+    [
+        ("JSON", "true", b'{"a":', ""),
+        ("JSON", "true", b'{"a":"b', ""),
+        ("JSON", "true", b'{"a":tr', ""),
+        ("JSON", "true", b'{"a":1', ""),
+        ("JSON", "true", b'"\\u00', ""),
+        ("JSON", "true", '"é'.encode()[:-1], ""),
+        ("PROTOBUF", PROTO, b"\x00\x0a\x02\x08\xff", "A.b.c"),
+        ("PROTOBUF", PROTO, b"\x00\x0a\x05\x08\x01", "A.b"),
+        ("PROTOBUF", PROTO, b"\x00\x19\x01", "A.3"),
+    ],
+)
+def test_a_payload_that_is_cut_is_told_from_one_that_is_wrong(
+    registry: FakeRegistry, data_format: str, definition: str, payload: bytes, path: str
+) -> None:
+    version = registry.add(definition, schema="order", data_format=data_format)
+    with pytest.raises(TruncatedPayload, match=f"Payload of {len(payload)} bytes ends inside") as caught:
+        GlueDeserializer(source=registry)(b"\x03\x00" + version.id.bytes + payload)
+    assert caught.value.path == path
+
+
+def test_a_logical_value_that_cannot_be_read_names_its_path(registry: FakeRegistry) -> None:
+    kinds = [{"type": "string", "logicalType": "uuid"}, {"type": "long", "logicalType": "timestamp-millis"}]
+    fields = [{"name": "a", "type": kinds[0]}, {"name": "b", "type": kinds[1]}]
+    version = registry.add(json.dumps({"type": "record", "name": "R", "fields": fields}))
+    read, frame = GlueDeserializer(source=registry), b"\x03\x00" + version.id.bytes
+    for payload, path in ((b"\x04no\x00", "R.a"), (b"\x00\x00", "R.a"), (_UUID + b"\xfe" + b"\xff" * 8 + b"\x01", "R.b")):
+        with pytest.raises(MalformedPayload) as caught:
+            read(frame + payload)
+        assert caught.value.path == path
+
+
+@pytest.mark.parametrize("wrong", ["text", 5, ["a"]])
+def test_what_is_no_bytes(registry: FakeRegistry, wrong: Any) -> None:
+    with pytest.raises(NotFramed, match="A message is bytes, not a"):
+        GlueDeserializer(source=registry)(wrong)
+
+
+def test_buffers_are_read_as_bytes(registry: FakeRegistry, message: bytes) -> None:
+    read = GlueDeserializer(source=registry)
+    assert read(bytearray(message)) == read(memoryview(message)) == read(message)  # type: ignore[arg-type]
+
+
 def test_an_unknown_version_names_the_place(registry: FakeRegistry) -> None:
     out = BytesIO(b"\x03\x00" + bytes(16))
     out.seek(18)
     fastavro.schemaless_writer(out, fastavro.parse_schema("int"), 1)
-    with pytest.raises(UnknownWriterSchema, match=r"version 00000000.* is unknown.*topic flights, partition 3, offset 42"):
+    with pytest.raises(
+        UnknownWriterSchema, match=r"version 00000000.* is unknown.*topic flights, partition 3, offset 42"
+    ) as caught:
         GlueDeserializer(source=registry).message(Consumed(out.getvalue()))  # type: ignore[arg-type]
+    assert caught.value.version_id == UUID(int=0)

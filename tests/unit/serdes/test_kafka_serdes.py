@@ -1,6 +1,8 @@
 """The classes that plug into confluent-kafka, and the configuration names they take."""
 
 import json
+import subprocess
+import sys
 import threading
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,8 +11,10 @@ import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
 from fake_registry import FakeRegistry
 
+from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.serdes.config import SerdeConfig
+from penstock.serdes.derived import DerivedSchemas
 from penstock.serdes.errors import (
     IncompatibleValue,
     MissingField,
@@ -22,7 +26,7 @@ from penstock.serdes.errors import (
     UnreadableSchema,
 )
 from penstock.serdes.frame import Compression
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
+from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer, GlueSerializer
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 NEWER = {"type": "record", "name": "R", "fields": [*SCHEMA["fields"], {"name": "b", "type": "string", "default": "x"}]}
@@ -212,10 +216,11 @@ def test_awss_property_names() -> None:
         ({"registryName": "r"}, "Unknown serde property 'registryName'"),
         ({"compression": "LZ4"}, "it has to be NONE or ZLIB"),
         ({"cacheSize": "0"}, "'cacheSize' cannot be '0'"),
-        ({"cacheSize": "many"}, "'cacheSize' cannot be 'many'"),
+        ({"cacheSize": "many"}, "'cacheSize' cannot be 'many': it has to be a whole number, 1 or more"),
+        ({"timeToLiveMillis": 2.5}, "'timeToLiveMillis' cannot be 2.5: it has to be a whole number, 1 or more"),
         ({"compatibility": "SIDEWARD"}, "it has to be one of BACKWARD"),
         ({"schemaAutoRegistrationEnabled": "perhaps"}, "true or false"),
-        ({"tags": "a=b"}, "'tags' cannot be 'a=b'"),
+        ({"tags": "a=b"}, "'tags' cannot be 'a=b': it has to be a mapping of names to texts"),
         ({"dataFormat": "THRIFT"}, "one of AVRO, JSON, PROTOBUF"),
     ],
 )
@@ -229,6 +234,10 @@ def test_wrong_settings(registry: FakeRegistry) -> None:
         GlueAvroSerializer(schema=SCHEMA, source=registry, colour="red")
     with pytest.raises(InvalidInput, match="not both"):
         GlueAvroSerializer(schema=SCHEMA, version_id=uuid4(), source=registry)
+    with pytest.raises(InvalidInput, match="'v1' is no schema version id"):
+        GlueAvroSerializer(version_id="v1", source=registry)
+    with pytest.raises(InvalidInput, match="AVRO schemas are derived, and dataFormat is JSON"):
+        GlueSerializer({"dataFormat": "JSON"}, schema=DerivedSchemas(RegistryClient(region="eu-west-1")), source=registry)
     with pytest.raises(InvalidInput, match="No schema name"):
         GlueAvroSerializer(schema=SCHEMA, source=registry)({"a": 1})
 
@@ -275,3 +284,10 @@ def test_every_name_of_the_java_serde_is_taken(registry: FakeRegistry) -> None:
         SerdeConfig.from_properties({"avroRecordType": "RECORD"})
     with pytest.raises(InvalidInput, match="POJO needs a class"):
         GlueAvroDeserializer({"protobufMessageType": "POJO"}, source=registry)
+
+
+def test_without_confluent_kafka_its_extra_is_named() -> None:
+    for module in ("penstock.serdes.kafka_asyncio", "awsglue.schema_registry.confluent_kafka_serde"):
+        code = f"import sys; sys.modules['confluent_kafka'] = None\nimport {module}"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "pip install 'penstock[kafka]'" in done.stderr.splitlines()[-1]

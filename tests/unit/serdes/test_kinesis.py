@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import boto3
 import pytest
+from botocore.stub import Stubber
 from fake_registry import FakeRegistry
 
-from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.serdes.aggregate import Aggregator, UserRecord
 from penstock.serdes.errors import MissingField, SerdeError
 from penstock.serdes.kafka import GlueSerializer
@@ -92,6 +94,15 @@ def test_what_kinesis_does_not_take(write: KinesisSerializer) -> None:
         large.record("orders", bytes(1_048_576), "k")
 
 
+@pytest.mark.parametrize(
+    ("key", "hash_key"),
+    [("", None), ("k" * 257, None), ("k", "ff"), ("k", str(2**128)), ("k", "9" * 5_000), ("k", 5)],
+)
+def test_keys_that_kinesis_does_not_take(registry: FakeRegistry, write: KinesisSerializer, key: str, hash_key: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"partition key has 1 to 256|no number below 2"):
+        write.record("orders", {"a": 1}, key, explicit_hash_key=hash_key)
+
+
 class Stream:
     """Takes what ``refusals`` let through: for each request the error codes by the position of the record."""
 
@@ -143,6 +154,14 @@ def test_giving_up_says_what_is_left() -> None:
     ):
         put_all(stream, "s", entries(2), attempts=3, sleep=lambda _: None)
     assert len(stream.requests) == 3
+    away = boto3.client("kinesis", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b")
+    with Stubber(away) as stub:
+        # A whole request that is throttled is sent again; one that can never succeed is not.
+        stub.add_client_error("put_records", throttled, "Rate exceeded")
+        stub.add_client_error("put_records", "ResourceNotFoundException", "Stream s not found")
+        with pytest.raises(NotFound, match=r"Stream s not found \(asked for 2 records to be put into stream s at https"):
+            put_all(away, "s", entries(2), sleep=lambda _: None)
+        stub.assert_no_pending_responses()
     denied: Any = Stream({0: throttled, 1: "KMSAccessDeniedException"})
     with pytest.raises(EnvironmentProblem, match="in 1 tries: KMSAccessDenied"):
         put_all(denied, "s", entries(2), sleep=lambda _: None)

@@ -166,8 +166,8 @@ def test_protobuf_is_read_as_the_readers_message(change: tuple[str, str], says: 
 @pytest.mark.parametrize(
     ("payload", "error"),
     [
-        (b"{", MalformedPayload),
-        (b"", MalformedPayload),
+        (b"{", TruncatedPayload),
+        (b"", TruncatedPayload),
         (b'{"id":1}{}', MalformedPayload),
         (b'{"id":"x"}', MalformedPayload),
         (b'{"id":NaN}', MalformedPayload),
@@ -213,10 +213,11 @@ def nest(levels: int) -> bytes:
         (b"\x80", TruncatedPayload),
         (b"\x80" * 20, MalformedPayload),
         (b"\x09", MalformedPayload),
-        (b"\x00\x0a\x05x", MalformedPayload),
-        (b"\x00\x12\xff\xff\xff\xff\x0f", MalformedPayload),
+        (b"\x00\x0a\x05x", TruncatedPayload),
+        (b"\x00\x12\xff\xff\xff\xff\x0f", TruncatedPayload),
         (b"\x00" + nest(5_000), MalformedPayload),
-        (b"\x00\xff\xff", MalformedPayload),
+        (b"\x00\xff\xff", TruncatedPayload),
+        (b"\x00\x0b", MalformedPayload),
     ],
 )
 def test_hostile_protobuf(payload: bytes, error: type[SerdeError]) -> None:

@@ -16,7 +16,15 @@ from google.rpc import error_details_pb2
 from test_other_formats import PROTO, classes
 
 from penstock.errors import EnvironmentProblem, InvalidInput, LimitExceeded
-from penstock.serdes.errors import IncompatibleValue, MissingField, NotFramed, SerdeError, UnknownField, UnreadableSchema
+from penstock.serdes.errors import (
+    IncompatibleValue,
+    MalformedPayload,
+    MissingField,
+    NotFramed,
+    SerdeError,
+    UnknownField,
+    UnreadableSchema,
+)
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
 from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
 
@@ -73,6 +81,7 @@ def test_json_is_what_jackson_writes(value: Any, text: str) -> None:
         ({"id": 1, "delay": float("nan")}, IncompatibleValue, "value.delay"),
         ({"id": 1, 2: 3}, IncompatibleValue, "value"),
         ({"id": object()}, IncompatibleValue, "value.id"),
+        ({"id": float("inf")}, IncompatibleValue, "value.id"),
     ],
 )
 def test_json_that_does_not_fit(value: Any, kind: type[SerdeError], path: str) -> None:
@@ -156,6 +165,41 @@ def test_protobuf_that_does_not_fit(value: Any, kind: type[SerdeError], path: st
     with pytest.raises(kind, match="schema r/flights") as caught:
         serializer(FakeRegistry(), "PROTOBUF", schema=PROTO, message="p.Z")(value, VALUE)
     assert caught.value.path == path
+
+
+CHOICES = """syntax = "proto3"; package p; import "google/protobuf/struct.proto";
+message C { oneof which { string one = 1; int32 other = 2; } bytes blob = 3; map<string, D> keys = 4;
+  google.protobuf.Value any = 5; message D { repeated bytes blobs = 1; } }"""
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"one": "a", "other": 1}, "p.C.other"),
+        ({"blob": "no base64?"}, "p.C.blob"),
+        ({"keys": {"k": {"blobs": ["AQ==", "?"]}}}, "p.C.keys.blobs"),
+    ],
+)
+def test_what_protobuf_would_drop_is_refused(value: Any, path: str) -> None:
+    with pytest.raises(IncompatibleValue, match="schema r/flights") as caught:
+        serializer(FakeRegistry(), "PROTOBUF", schema=CHOICES)(value, VALUE)
+    assert caught.value.path == path
+
+
+def test_a_choice_and_bytes_in_every_form_are_written() -> None:
+    registry = FakeRegistry()
+    write, read = serializer(registry, "PROTOBUF", schema=CHOICES), GlueDeserializer(source=registry)
+    value = {"other": 1, "one": None, "blob": "_-8=", "keys": {"k": {"blobs": [b"abcd", "AQ", "AQ=="]}}}
+    # Of the bytes b"abcd" a reader of Protobuf's JSON would make other bytes: they are valid base64.
+    assert read(write(value, VALUE)) == {"other": 1, "blob": "/+8=", "keys": {"k": {"blobs": ["YWJjZA==", "AQ==", "AQ=="]}}}
+
+
+def test_a_message_that_has_no_form_in_json_says_where() -> None:
+    registry = FakeRegistry()
+    message = serializer(registry, "PROTOBUF", schema=CHOICES)({"any": float("nan")}, VALUE)
+    with pytest.raises(MalformedPayload, match=r"no form in Protobuf's JSON, at p.C.any: .*schema r/flights") as caught:
+        GlueDeserializer(source=registry)(message)
+    assert caught.value.path == "p.C.any"
 
 
 def test_a_class_that_knows_more_than_the_version_is_refused() -> None:
@@ -401,29 +445,9 @@ def test_asyncio_asks_the_registry_once_and_outside_the_loop(data_format: str) -
 )
 def test_what_is_no_schema_is_not_registered(data_format: str, definition: str) -> None:
     registry = FakeRegistry()
-    with pytest.raises(UnreadableSchema, match="topic flights"):
+    with pytest.raises(UnreadableSchema, match=r"\(schema r/flights; topic flights\)"):
         serializer(registry, data_format, schema=definition)({}, VALUE)
     assert registry.calls == []
-
-
-def test_asyncio_leaves_the_loop_for_new_classes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry, left = FakeRegistry(), []
-    plain = asyncio.to_thread
-
-    async def to_thread(*arguments: Any, **named: Any) -> Any:
-        left.append(arguments)
-        return await plain(*arguments, **named)
-
-    monkeypatch.setattr(asyncio, "to_thread", to_thread)
-
-    async def work() -> None:
-        write = AsyncGlueSerializer({"dataFormat": "PROTOBUF", "schemaAutoRegistrationEnabled": True}, source=registry)
-        for _ in range(3):
-            await write(error_details_pb2.ErrorInfo(reason="R"), VALUE)
-            await write(timestamp_pb2.Timestamp(seconds=1), KEY)
-
-    asyncio.run(work())
-    assert len(left) == 2
 
 
 def test_defaults_of_bytes_are_bytes() -> None:

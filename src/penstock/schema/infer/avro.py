@@ -169,7 +169,9 @@ class _Draft:
             self._refuse(path, "null", kind)
         for scalar in sorted(shape.scalars):
             if not any(takes(branch, scalar) for branch in branches):
-                self._refuse(path, kinds(Shape(scalars=frozenset({scalar})))[0], kind)
+                words = kinds(Shape(scalars=frozenset({scalar})))[0]
+                is_double = scalar == "wide" and any(takes(branch, "double") for branch in branches)
+                self._refuse(path, f"a {words} that a double does not hold exactly" if is_double else words, kind)
         if shape.decimal is not None and not any(holds(branch, shape.decimal) for branch in branches):
             self._refuse(path, kinds(Shape(decimal=shape.decimal))[0], kind)
         if shape.items is not None:

@@ -48,7 +48,7 @@ _ACCEPTED: dict[str, frozenset[str]] = {
     "int": frozenset({"int"}),
     "long": _WHOLE,
     "float": _WHOLE | {"double"},
-    "double": _WHOLE | {"double"},
+    "double": frozenset({"int", "long", "double"}),
     "string": frozenset({"string", "uuid-text"}),
     "bytes": frozenset({"bytes"}),
 }

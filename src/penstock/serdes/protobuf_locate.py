@@ -1,0 +1,94 @@
+"""Where a Protobuf payload stops making sense: a walk over its wire format that runs only after upb has refused it.
+
+Wire format: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from typing import Any
+
+__all__ = ["locate_in_message"]
+
+_MAX_BYTES = 1 << 20  # of a payload that is walked in Python for the sake of a message
+_MAX_DEPTH = 100  # of nested messages, where upb gives up too
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_TEN = 70  # bits of the longest varint
+
+
+class _Stop(Exception):
+    """What is at ``path`` cannot be read; ``why`` is empty where the bytes end inside it."""
+
+    def __init__(self, path: str, why: str = "") -> None:
+        super().__init__(path)
+        self.path = path
+        self.why = why
+
+
+def locate_in_message(descriptor: Any, data: bytes, name: str) -> tuple[str, str] | None:
+    """The path, from the message's name, of the first part of ``data`` that cannot be read, and why not.
+
+    The reason is empty where the bytes end there; ``None`` where nothing is found, or there is too much to walk.
+    """
+    if len(data) > _MAX_BYTES:
+        return None
+    try:
+        _Walk(data).message(descriptor, 0, len(data), name)
+    except _Stop as found:
+        return found.path, found.why
+    return None
+
+
+class _Walk:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._depth = 0
+
+    def message(self, descriptor: Any, at: int, end: int, path: str) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise _Stop(path, f"it nests deeper than {_MAX_DEPTH} messages")
+        while at < end:
+            tag, at = self._varint(at, end, path)
+            number, kind = tag >> 3, tag & 7
+            field = descriptor.fields_by_number.get(number) if descriptor is not None else None
+            where = f"{path}.{field.name if field is not None else number}"
+            if number == 0:
+                raise _Stop(path, "it has a field of the number 0")
+            at = self._field((field, kind), at, end, where)
+        self._depth -= 1
+
+    def _field(self, known: tuple[Any, int], at: int, end: int, path: str) -> int:
+        field, kind = known
+        if kind == _VARINT:
+            return self._varint(at, end, path)[1]
+        if kind in _SIZES:
+            if at + _SIZES[kind] > end:
+                raise _Stop(path)
+            return at + _SIZES[kind]
+        if kind != _LENGTH:
+            raise _Stop(path, f"it is of the wire type {kind}, which messages of these definitions have not")
+        size, at = self._varint(at, end, path)
+        # Inside what is cut the walk goes on, to say where in it.
+        stop = min(at + size, end)
+        if field is not None and field.type == field.TYPE_MESSAGE:
+            self.message(field.message_type, at, stop, path)
+        if at + size > end:
+            raise _Stop(path)
+        if field is not None and field.type == field.TYPE_STRING:
+            try:
+                self._data[at:stop].decode()
+            except UnicodeDecodeError as error:
+                raise _Stop(path, f"it is no UTF-8: {error.reason}") from None
+        return at + size
+
+    def _varint(self, at: int, end: int, path: str) -> tuple[int, int]:
+        result = shift = 0
+        while shift < _TEN:
+            if at >= end:
+                raise _Stop(path)
+            byte = self._data[at]
+            at += 1
+            result |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return result, at
+            shift += 7
+        raise _Stop(path, "it is an integer of more than ten bytes")
