@@ -1,5 +1,6 @@
 """The registry's values as the store holds them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -25,6 +26,7 @@ __all__ = [
     "ResourcePolicy",
     "Schema",
     "SchemaKey",
+    "Standing",
     "Version",
     "VersionHead",
 ]
@@ -155,6 +157,20 @@ class Policy:
         normalize = None if self.normalize is None else str(self.normalize).lower()
         said = {"compatibility": self.compatibility, "mode": self.mode, "normalize": normalize, "alias": self.alias}
         return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None) or "says nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A schema with all that decides what may be registered in it.
+
+    ``mode`` and ``inherited`` (a compatibility) are what the nearest policy that has one says: that of the schema's name, of
+    its registry, of the whole store. None where none says anything.
+    """
+
+    schema: Schema
+    mode: str | None
+    inherited: CompatibilityMode | None
+    tags: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 from penstock.registry.errors import NotWritable
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey
+from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey, Standing
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode
 
-__all__ = ["Policies"]
+__all__ = ["Policies", "compatibility_of", "refuse_unwritable"]
+
+_UNSAID = CompatibilityMode.BACKWARD
 
 
 class Policies:
@@ -48,9 +50,7 @@ class Policies:
 
         Without an id to keep (``with_id`` false), which a new version needs there, also where it is IMPORT.
         """
-        mode = self.mode(key)
-        if mode == READONLY or (mode == IMPORT and not with_id):
-            raise NotWritable(key, mode)
+        refuse_unwritable(key, self.mode(key), with_id=with_id)
 
     def check_deletable(self, registry: str) -> None:
         """:class:`~penstock.registry.errors.NotWritable` where the registry, or a schema in it, is READONLY."""
@@ -64,4 +64,15 @@ class Policies:
         if schema.compatibility is not None:
             return schema.compatibility
         said = (policy.compatibility for policy in self.chain(schema.key))
-        return next((mode for mode in said if mode is not None), CompatibilityMode.BACKWARD)
+        return next((mode for mode in said if mode is not None), _UNSAID)
+
+
+def refuse_unwritable(key: SchemaKey, mode: str | None, *, with_id: bool) -> None:
+    """As :meth:`Policies.check_writable`, for a schema whose mode is known; None is READWRITE."""
+    if mode == READONLY or (mode == IMPORT and not with_id):
+        raise NotWritable(key, mode)
+
+
+def compatibility_of(standing: Standing) -> CompatibilityMode:
+    """As :meth:`Policies.compatibility`, for a schema whose policies are known."""
+    return standing.schema.compatibility or standing.inherited or _UNSAID

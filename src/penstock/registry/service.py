@@ -68,7 +68,7 @@ class RegistryService:
         self.policies = Policies(store)
         self.registries = Registries(store, now=now, limits=limits)
         self.schemas = Schemas(store, self._definitions, self.registries, self.policies, now=now, limits=limits)
-        self.versions = Versions(store, self._definitions, self.policies, now=now, limits=limits)
+        self.versions = Versions(store, self._definitions, now=now, limits=limits)
         self.deletion = Deletions(store, self.versions, now=now)
         self.metadata = VersionMetadata(store, now=now, limits=limits)
         self.audit = AuditLog(store)

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from penstock.registry.audit import AuditTrail
+from penstock.registry.audit import AuditTrail, acting
+from penstock.registry.errors import MissingReference, SerialTaken
 from penstock.registry.model import (
     Metadata,
     NewVersion,
@@ -18,11 +19,12 @@ from penstock.registry.model import (
     ResourcePolicy,
     Schema,
     SchemaKey,
+    Standing,
     Version,
     VersionHead,
 )
 
-__all__ = ["RegistryStore"]
+__all__ = ["RegistryStore", "add_alone"]
 
 
 class RegistryStore(AuditTrail, Protocol):
@@ -60,6 +62,9 @@ class RegistryStore(AuditTrail, Protocol):
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
         """The schema, or None."""
+
+    def get_standing(self, key: SchemaKey) -> Standing | None:
+        """The schema with its tags and what the policies say, or None."""
 
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
         """Up to ``count`` schemas behind ``after``, of one registry or of all."""
@@ -186,3 +191,16 @@ class RegistryStore(AuditTrail, Protocol):
 
     def remove_tags(self, resource: str, keys: Sequence[str]) -> None:
         """Remove tags; missing ones are no error."""
+
+
+class _AddsOne(Protocol):
+    def add_version(self, version: Version, *, revision: int, replaces: str | None) -> Version | None: ...
+
+
+def add_alone(store: _AddsOne, step: NewVersion) -> Version | None:
+    """One of :meth:`RegistryStore.add_versions` in a write of its own."""
+    try:
+        with acting(step.actor):
+            return store.add_version(step.version, revision=step.revision, replaces=None)
+    except (SerialTaken, MissingReference):
+        return None

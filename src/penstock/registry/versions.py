@@ -24,7 +24,7 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.history import hold
-from penstock.registry.identity import fingerprint_with, schema_resource
+from penstock.registry.identity import fingerprint_with
 from penstock.registry.model import (
     AVAILABLE,
     FAILURE,
@@ -33,10 +33,11 @@ from penstock.registry.model import (
     RegistryLimits,
     Schema,
     SchemaKey,
+    Standing,
     Version,
     VersionHead,
 )
-from penstock.registry.policies import Policies
+from penstock.registry.policies import compatibility_of, refuse_unwritable
 from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, relevant
@@ -111,14 +112,12 @@ class Versions:
         self,
         store: RegistryStore,
         definitions: Definitions,
-        policies: Policies,
         *,
         now: Callable[[], datetime],
         limits: RegistryLimits,
     ) -> None:
         self._store = store
         self._definitions = definitions
-        self._policies = policies
         self._now = now
         self._limits = limits
         self._locks = [Lock() for _ in range(_LOCKS)]
@@ -163,12 +162,14 @@ class Versions:
         """As :meth:`register` for each: what it returns or raises, in order; what is new is stored in one transaction."""
         outcomes: list[Version | Exception | None] = []
         steps: dict[int, NewVersion] = {}
+        taken: set[SchemaKey] = set()
         with self._store.session():
             for place, item in enumerate(wanted):
                 found = _outcome(self._decide, item.key, _Wanted(item.definition, bound=True))
                 if isinstance(found, _Decision):
                     # One that was refused, or comes back, is written by itself: it takes the place of another.
-                    if found.replaces is None and not any(step.version.key == item.key for step in steps.values()):
+                    if found.replaces is None and item.key not in taken:
+                        taken.add(item.key)
                         steps[place] = NewVersion(version=found.version, revision=found.revision, actor=item.actor)
                     outcomes.append(None)
                 else:
@@ -194,18 +195,19 @@ class Versions:
 
     def _decide(self, key: SchemaKey, wanted: _Wanted) -> "Version | _Decision":
         """The version that is there already, or the one to be written."""
-        schema = self._schema(key)
-        references = self._declared(key) if wanted.references is None else tuple(wanted.references)
+        standing = self._standing(key)
+        schema = standing.schema
+        references = _declared(standing) if wanted.references is None else tuple(wanted.references)
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
         known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked)
         if known is not None and known.status == AVAILABLE and known.deleted is None:
             return _as_imported(known, wanted)
         if wanted.bound:
-            self._policies.check_writable(key, with_id=False)
+            refuse_unwritable(key, standing.mode, with_id=False)
         number = self._number(schema, known, wanted.number)
         verdict = None
         if wanted.checked:
-            mode = self._policies.compatibility(schema)
+            mode = compatibility_of(standing)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
             verdict = self._judge(schema, mode, parsed, wanted.rules)
@@ -273,12 +275,12 @@ class Versions:
         ``mode`` None is the schema's. ``against`` holds it against these version numbers instead of those that the mode
         picks; :class:`VersionNotFound` for one that is not there. Otherwise raises what :meth:`register` does.
         """
-        schema = self._schema(key)
-        references = self._declared(key) if references is None else references
-        parsed = self._definitions.parse(schema.data_format, definition, references)
-        mode = self._policies.compatibility(schema) if mode is None else mode
+        standing = self._standing(key)
+        references = _declared(standing) if references is None else references
+        parsed = self._definitions.parse(standing.schema.data_format, definition, references)
+        mode = compatibility_of(standing) if mode is None else mode
         if against is None:
-            return self._judge(schema, mode, parsed, rules)
+            return self._judge(standing.schema, mode, parsed, rules)
         numbers = sorted(against)
         texts = (self.get_numbered(key, number) for number in reversed(numbers))
         return hold(mode, parsed, numbers, texts, read=self._definitions.of, rules=rules)
@@ -357,10 +359,10 @@ class Versions:
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
-        schema = self._schema(key)
-        references = self._declared(key) if references is None else references
-        parsed = self._definitions.parse(schema.data_format, definition, references, usable=not deleted)
-        version, _ = self._known(schema, parsed, contract)
+        standing = self._standing(key)
+        references = _declared(standing) if references is None else references
+        parsed = self._definitions.parse(standing.schema.data_format, definition, references, usable=not deleted)
+        version, _ = self._known(standing.schema, parsed, contract)
         if version is None and deleted:
             version = self._store.find_version(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):
@@ -442,15 +444,21 @@ class Versions:
         heads = self._store.list_versions(key, numbers.start - 1, len(numbers))
         return [head.number for head in heads if head.number in numbers]
 
-    def _declared(self, key: SchemaKey) -> tuple[Reference, ...]:
-        tags = self._store.get_tags(schema_resource(key))
-        return declared_references(tags, key.registry) if tags else ()
+    def _standing(self, key: SchemaKey) -> Standing:
+        standing = self._store.get_standing(key)
+        if standing is None:
+            raise SchemaNotFound(*key)
+        return standing
 
     def _schema(self, key: SchemaKey) -> Schema:
         schema = self._store.get_schema(key)
         if schema is None:
             raise SchemaNotFound(*key)
         return schema
+
+
+def _declared(standing: Standing) -> tuple[Reference, ...]:
+    return declared_references(standing.tags, standing.schema.key.registry) if standing.tags else ()
 
 
 def _outcome(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Exception:

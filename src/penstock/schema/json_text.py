@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Any, NoReturn
 
+import orjson
+
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
 
@@ -15,6 +17,8 @@ MAX_JSON_DEPTH = 200
 
 # Strings are matched whole so that brackets in them do not count.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+# What orjson may write otherwise than json: DEL, and numbers with a fraction or an exponent.
+_WRITTEN_OTHERWISE = re.compile(rb"\x7f|[0-9][.e]")
 _ESCAPES = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL)
 
 
@@ -43,7 +47,14 @@ def read_json(text: str) -> Any:
 
 
 def write_json(value: Any) -> str:
-    """``value`` as compact ASCII JSON with sorted keys: equal values give equal text."""
+    """``value``, whose numbers are finite, as compact ASCII JSON with sorted keys: equal values give equal text."""
+    try:
+        # A tenth of json's time, and the same text where all is ASCII and all numbers are whole, as they nearly always are.
+        quick = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except orjson.JSONEncodeError:
+        quick = b"\x7f"
+    if quick.isascii() and _WRITTEN_OTHERWISE.search(quick) is None:
+        return quick.decode()
     return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 

@@ -7,7 +7,11 @@ from uuid import uuid4
 import pytest
 
 from penstock.registry.audit import Actor
-from penstock.registry.model import NewVersion, Reference, SchemaKey
+from penstock.registry.model import NewVersion, Policy, Reference, SchemaKey, Standing
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.store.sql import registry_base
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry import SqlRegistryStore
 
 _SUITE = import_module("test_registry_store")
 registry, schema, version, store, KEY = (getattr(_SUITE, name) for name in ("registry", "schema", "version", "store", "KEY"))
@@ -104,3 +108,65 @@ def test_calls_of_one_session_see_each_other(two_schemas):
         assert two_schemas.get_version(added.id) == added
         assert two_schemas.get_schema(KEY).latest == 2
     assert two_schemas.get_schema(KEY).latest == 2
+
+
+def test_one_definition_of_two_schemas_has_one_serial_and_leaves_no_gap(two_schemas):
+    third = SchemaKey("r", "u")
+    two_schemas.add_schema(schema(third), None, {})
+    same = {"fingerprint": "e" * 64}
+    wanted = [version(2, **same), version(2, OTHER, **same), version(1, third, fingerprint="f" * 64)]
+    added = two_schemas.add_versions([NewVersion(version=item, revision=0, actor=ANNE) for item in wanted])
+    assert [item.serial - added[0].serial for item in added] == [0, 0, 1]
+    known = two_schemas.add_version(version(3, fingerprint="f" * 64), revision=1, replaces=None)
+    assert known.serial == added[2].serial
+    assert two_schemas.add_version(version(4), revision=2, replaces=None).serial == known.serial + 1
+
+
+@pytest.mark.parametrize("tags", [{}, {"team": "x", "a": "b"}], ids=["bare", "tagged"])
+def test_a_schema_stands_with_its_tags_and_what_the_nearest_policies_say(store, tags):
+    assert store.get_standing(KEY) is None
+    store.add_registry(registry(), {}, limit=10)
+    store.add_schema(schema(), None, tags)
+    assert store.get_standing(KEY) == Standing(schema=schema(), mode=None, inherited=None, tags=tags)
+    full, none = CompatibilityMode.FULL, CompatibilityMode.NONE
+    for policy, mode, inherited in (
+        (Policy(scope="", mode="IMPORT", compatibility=full), "IMPORT", full),
+        (Policy(scope="registry/r", compatibility=none), "IMPORT", none),
+        (Policy(scope="schema/r/s", mode="READONLY"), "READONLY", none),
+        (Policy(scope="schema/r/other", mode="READWRITE", compatibility=full), "READONLY", none),
+    ):
+        store.change_policy(policy.scope, lambda _, policy=policy: policy)
+        standing = store.get_standing(KEY)
+        assert (standing.mode, standing.inherited) == (mode, inherited)
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
+    made.create_all()
+    yield made
+    made.close()
+
+
+def test_old_records_are_dropped_also_where_several_come_at_once(database, monkeypatch):
+    monkeypatch.setattr(registry_base, "_PRUNE_EVERY", 5)
+    monkeypatch.setattr(registry_base, "MAX_AUDIT_ENTRIES", 3)
+    store = SqlRegistryStore(database)
+    store.add_registry(registry(), {}, limit=10)
+    keys = [SchemaKey("r", name) for name in "abc"]
+    for key in keys:
+        store.add_schema(schema(key), None, {})
+    assert [entry.number for entry in store.list_audit(None, 10, resource=None)] == [4, 3, 2, 1]
+    store.add_versions([NewVersion(version=version(1, key), revision=0, actor=ANNE) for key in keys])
+    assert [entry.number for entry in store.list_audit(None, 10, resource=None)] == [7, 6, 5, 4, 3]
+
+
+def test_versions_read_after_a_schema_are_no_older_than_it(database):
+    mine, other = SqlRegistryStore(database), SqlRegistryStore(database)
+    mine.add_registry(registry(), {}, limit=10)
+    first = mine.add_schema(schema(latest=1, next_number=2), version(1), {})
+    with mine.session():
+        assert mine.get_version(first.id) == first
+        other.delete_schema(KEY)
+        assert mine.get_standing(KEY) is None
+        assert mine.get_version(first.id) is None

@@ -7,6 +7,7 @@ union belongs to its first branch; numbers have a range), orders, sizes, docs an
 A logicalType is kept and never refused, as the specification asks.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,11 @@ _TYPE_ATTRIBUTES = frozenset(
 )
 _FIELD_ATTRIBUTES = frozenset({"type", "name", "doc", "aliases", "default", "order"})
 _BARE = {name: PrimitiveType(name=name) for name in PRIMITIVES}
+# The unions of two primitives, which most unions are.
+_PAIRS = {
+    (one, other): UnionType(branches=(_BARE[one], _BARE[other]))
+    for one, other in itertools.permutations(sorted(PRIMITIVES), 2)
+}
 _ORDERS = ("ascending", "descending", "ignore")
 
 
@@ -178,6 +184,10 @@ class _Parser:
         )
 
     def _union(self, node: Sequence[Any], namespace: str, path: str, depth: int) -> UnionType:
+        if len(node) == 2 and depth < MAX_TYPE_DEPTH and isinstance(node[0], str) and isinstance(node[1], str):
+            known = _PAIRS.get((node[0], node[1]))
+            if known is not None:
+                return known
         if not node:
             _refuse(path, "the union has no branches.", 'List its types, such as ["null", "string"].')
         branches: list[AvroType] = []
@@ -234,18 +244,16 @@ class _Parser:
         name = _need(node, "name", path)
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             _refuse(f"{path}/name", f"{_quote(name)} cannot name a field.", _NAME_RULE)
-        order = node.get("order", "ascending")
-        if not isinstance(order, str) or order.lower() not in _ORDERS:
-            _refuse(f"{path}/order", f"{_quote(order)} is no order.", f"Use one of {', '.join(_ORDERS)}.")
+        order = "ascending" if "order" not in node else _order(node["order"], path)
         kind = self.type(_need(node, "type", path), namespace=namespace, path=f"{path}/type", depth=depth + 1)
         field = AvroField(
             name=name,
             type=kind,
-            doc=_doc(node, path),
+            doc=_doc(node, path) if "doc" in node else None,
             has_default="default" in node,
             default=node.get("default"),
-            aliases=_field_aliases(node, path),
-            order=order.lower(),
+            aliases=_field_aliases(node, path) if "aliases" in node else (),
+            order=order,
             props=_others(node, _FIELD_ATTRIBUTES),
         )
         if field.has_default:
@@ -350,6 +358,12 @@ def _doc(node: Mapping[str, Any], path: str) -> str | None:
     if doc is not None and not isinstance(doc, str):
         _refuse(f"{path}/doc", f"'doc' is text, not {_json_kind(doc)}.")
     return doc
+
+
+def _order(order: Any, path: str) -> str:
+    if not isinstance(order, str) or order.lower() not in _ORDERS:
+        _refuse(f"{path}/order", f"{_quote(order)} is no order.", f"Use one of {', '.join(_ORDERS)}.")
+    return order.lower()
 
 
 def _others(node: Mapping[str, Any], attributes: frozenset[str]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from threading import RLock
 from typing import TypeVar
 
-from penstock.registry.audit import MAX_AUDIT_ENTRIES, AuditEntry, acting, current_actor
+from penstock.registry.audit import MAX_AUDIT_ENTRIES, AuditEntry, current_actor
 from penstock.registry.errors import (
     MetadataExists,
     MissingReference,
@@ -24,6 +24,7 @@ from penstock.registry.errors import (
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import (
     AVAILABLE,
+    GLOBAL_SCOPE,
     Metadata,
     NewVersion,
     Policy,
@@ -31,9 +32,11 @@ from penstock.registry.model import (
     ResourcePolicy,
     Schema,
     SchemaKey,
+    Standing,
     Version,
     VersionHead,
 )
+from penstock.registry.store import add_alone
 
 __all__ = ["MemoryRegistryStore"]
 
@@ -125,6 +128,20 @@ class MemoryRegistryStore:
     def get_schema(self, key: SchemaKey) -> Schema | None:
         return self._schemas.get(key)
 
+    def get_standing(self, key: SchemaKey) -> Standing | None:
+        with self._lock:
+            schema, resource = self._schemas.get(key), schema_resource(key)
+            if schema is None:
+                return None
+            scopes = (resource, registry_resource(key.registry), GLOBAL_SCOPE)
+            said = [self._policies[scope] for scope in scopes if scope in self._policies]
+            return Standing(
+                schema=schema,
+                mode=next((policy.mode for policy in said if policy.mode), None),
+                inherited=next((policy.compatibility for policy in said if policy.compatibility), None),
+                tags=dict(self._tags.get(resource, {})),
+            )
+
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
         with self._lock:
             found = [schema for schema in self._schemas.values() if registry in (None, schema.key.registry)]
@@ -194,14 +211,7 @@ class MemoryRegistryStore:
             return stored
 
     def add_versions(self, wanted: Sequence[NewVersion]) -> Sequence[Version | None]:
-        return [self._added(step) for step in wanted]
-
-    def _added(self, step: NewVersion) -> Version | None:
-        try:
-            with acting(step.actor):
-                return self.add_version(step.version, revision=step.revision, replaces=None)
-        except (SerialTaken, MissingReference):
-            return None
+        return [add_alone(self, step) for step in wanted]
 
     def get_version(self, version_id: str) -> Version | None:
         return self._ids.get(version_id)

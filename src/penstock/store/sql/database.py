@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import RLock, local
+from threading import local
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from penstock.errors import InvalidInput
+from penstock.store.sql.queue import WritersQueue
 
 __all__ = ["Database", "metadata", "retried"]
 
@@ -69,10 +70,14 @@ class Database:
                 options["connect_args"]["startup_params"] = {"search_path": schema}
         if in_memory:
             options["poolclass"] = StaticPool
+        elif self.is_sqlite:
+            # The connection that wrote last: each has pages in memory, and drops all of them once another one has written.
+            options["pool_use_lifo"] = True
         self.engine: Engine = create_engine(self.url, **options)
         self._kept = local()
-        # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
-        self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
+        self._writers: AbstractContextManager[Any] = nullcontext()
+        if self.is_sqlite:
+            self._writers = WritersQueue(None if in_memory else f"{self.url.database}-queue")
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -98,38 +103,30 @@ class Database:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
             yield connection
 
-    @contextmanager
-    def connection(self) -> Iterator[PoolProxiedConnection]:
-        """A connection of the driver's: the one that this thread keeps, or one of the pool for as long as this lasts."""
-        kept: PoolProxiedConnection | None = getattr(self._kept, "connection", None)
-        if kept is not None:
-            yield kept
-            return
-        connection = self.engine.raw_connection()
-        try:
-            yield connection
-        finally:
-            connection.close()
+    @property
+    def kept(self) -> PoolProxiedConnection | None:
+        """The connection of the driver's that this thread keeps (:meth:`keeping`), if it does."""
+        return getattr(self._kept, "connection", None)
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Until the end, :meth:`connection` gives this thread the same one: asking the pool costs more than a short read.
+        """Until the end, :attr:`kept` is one connection of the pool: asking for it costs more than a short read.
 
         What goes over it are transactions of their own all the same. On SQLite alone: PostgreSQL's connections are few, and
         threads that each keep one while they wait for a second one would wait for each other.
         """
-        if not self.is_sqlite or getattr(self._kept, "connection", None) is not None:
+        if not self.is_sqlite or self.kept is not None:
             yield
             return
-        with self.connection() as connection:
-            self._kept.connection = connection
-            try:
-                yield
-            finally:
-                self._kept.connection = None
+        connection = self._kept.connection = self.engine.raw_connection()
+        try:
+            yield
+        finally:
+            self._kept.connection = None
+            connection.close()
 
     def writing(self) -> AbstractContextManager[Any]:
-        """The queue of this process's writers, for one that brings its own connection."""
+        """The queue of SQLite's writers, for one that brings its own connection."""
         return self._writers
 
     def again(self, error: Exception) -> bool:
@@ -138,16 +135,20 @@ class Database:
 
     @contextmanager
     def refusing_nul(self) -> Iterator[None]:
-        """PostgreSQL keeps no text with the character NUL: :class:`~penstock.errors.InvalidInput` for one."""
+        """:meth:`refuse_nul` for what is raised within."""
         try:
             yield
         except Exception as error:
-            if not self.is_sqlite and _state(error) == _NO_TEXT:
-                raise InvalidInput(
-                    "A text in the request holds the character NUL (U+0000), which the store cannot keep.",
-                    remedy="Leave it out.",
-                ) from error
+            self.refuse_nul(error)
             raise
+
+    def refuse_nul(self, error: BaseException) -> None:
+        """:class:`~penstock.errors.InvalidInput` where ``error`` is PostgreSQL's, which keeps no text with NUL in it."""
+        if not self.is_sqlite and isinstance(error, Exception) and _state(error) == _NO_TEXT:
+            raise InvalidInput(
+                "A text in the request holds the character NUL (U+0000), which the store cannot keep.",
+                remedy="Leave it out.",
+            ) from error
 
     def create_all(self) -> None:
         """Create every registered table, for tests; the server migrates with Alembic instead."""
@@ -156,6 +157,8 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+        if isinstance(self._writers, WritersQueue):
+            self._writers.close()
 
 
 def _state(error: Exception) -> str | None:

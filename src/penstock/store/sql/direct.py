@@ -6,7 +6,7 @@ request makes go around it. They are still written in SQLAlchemy's terms, and st
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql import Select
@@ -32,12 +32,12 @@ class Prepared:
         self.text = str(compiled)
         self.names = tuple(str(column.key) for column in statement.exported_columns)
         # Literals within the statement are parameters too; those that the caller names have None here.
-        self._fixed = dict(compiled.params)
+        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
         self._order = getattr(compiled, "positiontup", None)
 
     def arguments(self, values: Row) -> Any:
         """``values`` as the driver wants them: in order, or by name."""
-        named = {**self._fixed, **values}
+        named = {**self._fixed, **values} if self._fixed else values
         return named if self._order is None else [named[name] for name in self._order]
 
     def row(self, found: Sequence[Any] | None) -> Row | None:
@@ -56,6 +56,10 @@ class DirectTransaction:
         self._cursor.execute(statement.text, statement.arguments(values))
         return statement.row(self._cursor.fetchone()) if statement.names else None
 
+    def run_all(self, statement: Prepared, rows: Sequence[Row]) -> None:
+        """Execute once for each of ``rows``; for statements that give none."""
+        self._cursor.executemany(statement.text, [statement.arguments(values) for values in rows])
+
 
 class Direct:
     """Reads of one statement each, and write transactions, on the connections of ``database``."""
@@ -67,45 +71,75 @@ class Direct:
 
     def first(self, statement: Prepared, values: Row) -> Row | None:
         """The first row, or None; one statement is a snapshot of its own."""
-        with self._session(reading=True) as (_, cursor):
-            cursor.execute(statement.text, statement.arguments(values))
-            return statement.row(cursor.fetchone())
+        with _Session(self._database, reading=True) as session:
+            session.cursor.execute(statement.text, statement.arguments(values))
+            return statement.row(session.cursor.fetchone())
 
     def all(self, statement: Prepared, values: Row) -> list[Row]:
         """Every row."""
-        with self._session(reading=True) as (_, cursor):
-            cursor.execute(statement.text, statement.arguments(values))
-            return [dict(zip(statement.names, found, strict=True)) for found in cursor.fetchall()]
+        with _Session(self._database, reading=True) as session:
+            session.cursor.execute(statement.text, statement.arguments(values))
+            return [dict(zip(statement.names, found, strict=True)) for found in session.cursor.fetchall()]
 
     @contextmanager
     def write(self) -> Iterator[DirectTransaction]:
         """A write transaction, committed at the end, rolled back on any error."""
-        with self._database.writing(), self._session() as (connection, cursor):
+        with self._database.writing(), _Session(self._database) as session:
             if self._database.is_sqlite:
-                cursor.execute("BEGIN IMMEDIATE")
+                session.cursor.execute("BEGIN IMMEDIATE")
             try:
-                yield DirectTransaction(cursor)
+                yield DirectTransaction(session.cursor)
             except BaseException:
-                connection.rollback()
+                session.connection.rollback()
                 raise
-            connection.commit()
+            session.connection.commit()
 
-    @contextmanager
-    def _session(self, *, reading: bool = False) -> Iterator[tuple[PoolProxiedConnection, Any]]:
-        # Given back to the pool, a connection is rolled back: nothing is left open where the driver began a transaction.
-        with self._database.connection() as connection:
-            driver: Any = connection.driver_connection
-            # One statement needs no transaction around it, which would be two more trips to the database server.
-            alone = reading and not self._database.is_sqlite
-            if alone:
-                driver.autocommit = True
-            try:
-                cursor: Any = connection.cursor()
-                try:
-                    with self._database.refusing_nul():
-                        yield connection, cursor
-                finally:
-                    cursor.close()
-            finally:
-                if alone:
-                    driver.autocommit = False
+
+class _Session:
+    """A cursor: on the connection that this thread keeps, or on one of the pool for as long as this lasts.
+
+    No generator, because it is around every statement.
+    """
+
+    __slots__ = ("_alone", "_database", "_own", "connection", "cursor")
+
+    connection: PoolProxiedConnection
+    cursor: Any
+
+    def __init__(self, database: Database, *, reading: bool = False) -> None:
+        self._database = database
+        # One statement needs no transaction around it, which would be two more trips to the database server.
+        self._alone = reading and not database.is_sqlite
+
+    def __enter__(self) -> Self:
+        kept = self._database.kept
+        self._own = kept is None
+        self.connection = self._database.engine.raw_connection() if kept is None else kept
+        try:
+            self._set_alone(alone=True)
+            self.cursor = self.connection.cursor()
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            self.cursor.close()
+        finally:
+            self._leave()
+        if error is not None:
+            self._database.refuse_nul(error)
+
+    def _leave(self) -> None:
+        try:
+            self._set_alone(alone=False)
+        finally:
+            # Given back to the pool, it is rolled back: nothing is left open where the driver began a transaction.
+            if self._own:
+                self.connection.close()
+
+    def _set_alone(self, *, alone: bool) -> None:
+        if self._alone:
+            driver: Any = self.connection.driver_connection
+            driver.autocommit = alone

@@ -65,10 +65,6 @@ class SqlRegistryStore(SchemaRows):
             record(connection, "RemoveMetadata", f"version/{version_id}", key)
         return True
 
-    def get_tags(self, resource: str) -> Mapping[str, str]:
-        rows = self._direct.all(self._statements.tags, {"r_resource": resource})
-        return {row["key"]: row["value"] for row in rows}
-
     @retried
     def add_tags(self, resource: str, tags: Mapping[str, str], *, limit: int) -> None:
         mine = registry_tags.c.resource == resource

@@ -6,8 +6,9 @@ number of deletions read, and only where that grew is the cache emptied, so that
 number is read each time, which saves the version's text and its parts.
 """
 
-from collections.abc import Hashable
-from threading import Lock
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from threading import Lock, local
 from typing import Any
 
 from sqlalchemy import Engine, event, select
@@ -22,6 +23,7 @@ from penstock.store.sql.registry_tables import registry_epoch
 __all__ = ["VersionCache"]
 
 _CAPACITY_CHARS = 16_000_000
+_NOT_ASKED = -1
 _OVERHEAD = 600  # characters' worth of a version's other members
 
 
@@ -34,6 +36,7 @@ class VersionCache:
         self._deletions = Prepared(database, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
         self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
         self._lock = Lock()
+        self._held = local()
         self._watcher: PoolProxiedConnection | None = None
         self._watched: Any = None  # the watcher's cursor, which is kept for its one statement
         self._seen: int | None = None
@@ -53,8 +56,33 @@ class VersionCache:
             if stamp == self._epoch:
                 self._versions.put(key, version, len(version.definition) + _OVERHEAD)
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Until the end or :meth:`renew`, this thread goes by the deletions that there were when it first asked."""
+        if getattr(self._held, "stamp", None) is not None:
+            yield
+            return
+        self._held.stamp = _NOT_ASKED
+        try:
+            yield
+        finally:
+            self._held.stamp = None
+
+    def renew(self) -> None:
+        """Let this thread ask anew, because it read what versions there are."""
+        if getattr(self._held, "stamp", None) is not None:
+            self._held.stamp = _NOT_ASKED
+
     def stamp(self) -> int:
         """The number of deletions so far, after dropping what they may have deleted."""
+        held: int | None = getattr(self._held, "stamp", None)
+        if held is None:
+            return self._asked()
+        if held == _NOT_ASKED:
+            held = self._held.stamp = self._asked()
+        return held
+
+    def _asked(self) -> int:
         if not self._database.is_sqlite:
             # Not under the lock, which would queue every thread behind one answer; a late answer changes nothing.
             number = self._read()

@@ -5,11 +5,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, select, tuple_, update
 
+from penstock.registry.audit import current_actor
 from penstock.registry.errors import RegistryExists, RegistryFull, RegistryNotFound, SchemaExists
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import AVAILABLE, Registry, Schema, SchemaKey, Version
+from penstock.registry.model import AVAILABLE, GLOBAL_SCOPE, Registry, Schema, SchemaKey, Standing, Version
+from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry_base import count_deletion, insert_tags, record
+from penstock.store.sql.registry_base import Change, count_deletion, insert_tags, record
 from penstock.store.sql.registry_deletion import refuse_referenced
 from penstock.store.sql.registry_rows import micros, schema_row, to_registry, to_schema
 from penstock.store.sql.registry_statements import REGISTRY, beginning_with, is_schema, naming
@@ -100,7 +102,8 @@ class SchemaRows(VersionRows):
                 if self._database.again(error):
                     raise
                 raise SchemaExists(*schema.key) from None
-            self._record(transaction, "CreateSchema", resource, f"{schema.data_format} {schema.compatibility or ''}".strip())
+            outcome = f"{schema.data_format} {schema.compatibility or ''}".strip()
+            self._record(transaction, Change(current_actor(), "CreateSchema", resource, outcome))
             if first is not None and added is not None:
                 stored = self._insert_version(transaction, first, added["id"])
             for key, value in tags.items():
@@ -110,6 +113,26 @@ class SchemaRows(VersionRows):
     def get_schema(self, key: SchemaKey) -> Schema | None:
         row = self._direct.first(self._statements.schema, naming(key))
         return None if row is None else to_schema(row)
+
+    def get_standing(self, key: SchemaKey) -> Standing | None:
+        resource = schema_resource(key)
+        scopes = {"r_resource": resource, "r_above": registry_resource(key.registry), "r_top": GLOBAL_SCOPE}
+        row = self._direct.first(self._statements.standing, {**naming(key), **scopes})
+        # What is decided on this revision is held against versions that were there with it, or later.
+        self._cache.renew()
+        if row is None:
+            return None
+        inherited = row["inherited"]
+        return Standing(
+            schema=to_schema(row),
+            mode=row["mode"],
+            inherited=None if inherited is None else CompatibilityMode(inherited),
+            tags=self.get_tags(resource) if row["tagged"] else {},
+        )
+
+    def get_tags(self, resource: str) -> Mapping[str, str]:
+        rows = self._direct.all(self._statements.tags, {"r_resource": resource})
+        return {row["key"]: row["value"] for row in rows}
 
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
         query = select(schemas).order_by(schemas.c.registry, schemas.c.name).limit(count)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, FromClause, Table, and_, bindparam, case, delete, exists, func, insert, select, update
 from sqlalchemy.sql.dml import Insert
 
 from penstock.registry.model import AVAILABLE, SchemaKey
@@ -58,6 +58,22 @@ _BY_SERIAL = (
 )
 REGISTRY = select(registries).where(registries.c.name == bindparam("r_name"))
 
+_NEAREST = [policies.alias(name) for name in ("own", "registrys", "stores")]
+_SCOPES = ("r_resource", "r_above", "r_top")
+_WITH_POLICIES: FromClause = schemas
+for _policy, _scope in zip(_NEAREST, _SCOPES, strict=True):
+    _WITH_POLICIES = _WITH_POLICIES.outerjoin(_policy, _policy.c.scope == bindparam(_scope))
+_STANDING = (
+    select(
+        schemas,
+        func.coalesce(*(policy.c.mode for policy in _NEAREST)).label("mode"),
+        func.coalesce(*(policy.c.compatibility for policy in _NEAREST)).label("inherited"),
+        exists().where(registry_tags.c.resource == bindparam("r_resource")).label("tagged"),
+    )
+    .select_from(_WITH_POLICIES)
+    .where(_ONE_SCHEMA)
+)
+
 _NUMBER = bindparam("r_number", type_=schemas.c.next_number.type)
 _LATEST = bindparam("r_latest", type_=schemas.c.latest.type)
 _NEXT_VERSION = (
@@ -89,6 +105,7 @@ class Statements:
 
         self.registry = ready(REGISTRY)
         self.schema = ready(select(schemas).where(_ONE_SCHEMA))
+        self.standing = ready(_STANDING)
         self.by_id = ready(_VERSION.where(schema_versions.c.id == bindparam("r_id")))
         self.by_number = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.number == bindparam("r_number")))
         self.by_fingerprint = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.fingerprint == bindparam("r_fingerprint")))
@@ -126,10 +143,10 @@ class Statements:
             .where(schema_versions.c.serial == bindparam("r_serial"), schemas.c.registry == bindparam("r_registry"))
             .limit(1)
         )
-        self.next_serial = ready(
+        self.next_serials = ready(
             update(serial_counter)
             .where(serial_counter.c.id == 1)
-            .values(number=serial_counter.c.number + 1)
+            .values(number=serial_counter.c.number + bindparam("r_count"))
             .returning(serial_counter.c.number)
         )
         self.raise_serials = ready(
@@ -147,7 +164,8 @@ class Statements:
         )
         self.add_reference = ready(_insert_all(schema_references))
         self.drop_references = ready(delete(schema_references).where(schema_references.c.version_id == bindparam("r_id")))
-        self.record = ready(_insert_all(audit, but="id").returning(audit.c.id))
+        self.record = ready(_insert_all(audit, but="id"))
+        self.last_record = ready(select(func.max(audit.c.id).label("id")))
         self.forget_records = ready(delete(audit).where(audit.c.id <= bindparam("r_last")))
 
 
