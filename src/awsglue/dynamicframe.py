@@ -1,5 +1,12 @@
 """DynamicFrame."""
 
+from typing import Any
+
 from penstock.spark.glue.dynamic_frame import DynamicFrame
+from penstock.spark.glue.errors import MODULE, not_built
 
 __all__ = ["DynamicFrame"]
+
+
+def __getattr__(name: str) -> Any:
+    raise not_built(MODULE, "awsglue.dynamicframe", name, __all__)

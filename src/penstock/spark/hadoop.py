@@ -38,6 +38,12 @@ class HadoopFiles:
         target = self._jvm.org.apache.hadoop.fs.Path(path)
         return target.getFileSystem(self._configuration), target
 
+    def qualified(self, path: str) -> str:
+        """The path with its file system, as Spark names the files it reads."""
+        with _calls(path):
+            files, target = self._open(path)
+            return str(files.makeQualified(target).toString())
+
     def names(self, folder: str) -> list[str]:
         """See :class:`~penstock.lake.files.FileSystem`."""
         try:

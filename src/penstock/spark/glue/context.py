@@ -6,15 +6,17 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from penstock.client.catalog import CatalogClient
 from penstock.client.connections import glue_connection
 from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
+from penstock.spark.glue.catalog_stream import stream_of
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.dynamic_frame import DynamicFrame
 from penstock.spark.glue.errors import CONTEXT, not_built
@@ -73,13 +75,22 @@ class GlueContext:
             remedy="Known are kafka and kinesis; batches are read with spark.read.",
         )
 
-    def create_data_frame_from_catalog(self, *_: Any, **__: Any) -> DataFrame:
-        """Not built yet."""
-        raise not_built(
-            {"create_data_frame.from_catalog": "Give the stream's options to create_data_frame.from_options."},
-            "GlueContext",
-            "create_data_frame.from_catalog",
-        )
+    def create_data_frame_from_catalog(
+        self,
+        database: str,
+        table_name: str,
+        transformation_ctx: str = "",  # noqa: ARG002
+        additional_options: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> DataFrame:
+        """The stream that a table of the catalog describes; ``additional_options`` are the source's, and win.
+
+        Raises :class:`penstock.errors.NotFound` where there is no such table; else see
+        :meth:`create_data_frame_from_options`.
+        """
+        found = CatalogClient().table(database, table_name)
+        kind, options = stream_of(cast("Mapping[str, Any]", found), additional_options or {})
+        return self.create_data_frame_from_options(kind, options)
 
     def create_dynamic_frame_from_options(self, *_: Any, **__: Any) -> DynamicFrame:
         """Not built yet."""
@@ -135,7 +146,7 @@ class GlueContext:
         return logging.getLogger("awsglue.script")
 
     def _kinesis(self, given: Mapping[str, Any]) -> DataFrame:
-        options = Options("kinesis", given)
+        options = Options("the kinesis source", given)
         source = kinesis_options(options)
         arrived = options.flag("addRecordTimestamp")
         payload = payload_of(options, "Kinesis")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.errors import OperationNotServed
 
-__all__ = ["CONTEXT", "FRAME", "TRANSFORMS", "NotBuilt", "not_built"]
+__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotBuilt", "not_built"]
 
 
 class NotBuilt(OperationNotServed):
@@ -54,6 +54,10 @@ TRANSFORMS: Mapping[str, str] = {
     **_each("Unbox UnnestFrame DynamicFrameCollection EvaluateDataQuality", _SQL),
 }
 """Names of ``awsglue.transforms``."""
+
+
+MODULE: Mapping[str, str] = _each("DynamicFrameCollection DynamicFrameReader DynamicFrameWriter ResolveOption", _SQL)
+"""Names of ``awsglue.dynamicframe``."""
 
 
 def not_built(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:

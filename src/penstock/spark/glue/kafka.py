@@ -60,7 +60,7 @@ def spark_options(given: Mapping[str, Any], connection: Connections) -> tuple[di
 
     They may hold a password: never log them.
     """
-    options = Options("kafka", given)
+    options = Options("the kafka source", given)
     found = {
         # As the runner of pipelines has it: a broker that does not answer is an error within a minute.
         "kafka.default.api.timeout.ms": "30000",

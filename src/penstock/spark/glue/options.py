@@ -13,10 +13,12 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0", "")
 
 
 class Options:
-    """The options of one source. Reading one takes it out; :meth:`finish` refuses what nobody took."""
+    """The options of ``owner`` (``the kafka source``). Reading one takes it out; :meth:`finish` refuses what nobody took."""
 
-    def __init__(self, source: str, given: Mapping[str, Any]) -> None:
-        self._source = source
+    def __init__(self, owner: str, given: Mapping[str, Any]) -> None:
+        self._owner = owner
+        # A sentence begins with a capital, a method's name does not.
+        self._title = owner.replace("the ", "The ", 1)
         self._left = {str(name): value for name, value in given.items() if value is not None}
         self._known: set[str] = set()
 
@@ -35,7 +37,7 @@ class Options:
             return default
         if found.strip().lower() in _TRUE + _FALSE:
             return found.strip().lower() in _TRUE
-        raise InvalidInput(f"Option {name} of the {self._source} source is {found!r}.", remedy="It has to be true or false.")
+        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy="It has to be true or false.")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """A whole number of at least ``least``."""
@@ -45,7 +47,7 @@ class Options:
         if found.strip().isdigit() and int(found) >= least:
             return int(found)
         raise InvalidInput(
-            f"Option {name} of the {self._source} source is {found!r}.", remedy=f"It has to be a number of at least {least}."
+            f"Option {name} of {self._owner} is {found!r}.", remedy=f"It has to be a number of at least {least}."
         )
 
     def rest(self, prefix: str) -> dict[str, str]:
@@ -56,7 +58,7 @@ class Options:
         """Refuse an option that AWS has and this source has not, unless its value is one of ``harmless``."""
         found = self.text(name)
         if found is not None and found.strip().lower() not in harmless:
-            raise InvalidInput(f"Option {name} of the {self._source} source is not served.", remedy=remedy)
+            raise InvalidInput(f"Option {name} of {self._owner} is not served.", remedy=remedy)
 
     def finish(self) -> None:
         """Refuse the options that are left: a name nobody reads is a mistake that would go unseen."""
@@ -64,7 +66,7 @@ class Options:
             near = difflib.get_close_matches(name, self._known, 1)
             meant = f"Is {near[0]} meant? " if near else ""
             raise InvalidInput(
-                f"The {self._source} source has no option {name!r}.",
+                f"{self._title} has no option {name!r}.",
                 remedy=f"{meant}docs/glue-streaming.md lists the options there are.",
             )
 

@@ -51,11 +51,11 @@ def _guarded(original: Any) -> Any:
         given = signature.bind(self, *args, **kwargs)
         path = given.arguments.get("path")
         mode = given.arguments.get("mode") or getattr(self, _MODE)
-        own = _own_files(self, path) if path is not None and str(mode).lower() == "overwrite" else []
+        files = HadoopFiles(self._df.sparkSession)
+        own = _own_files(self, path, files) if path is not None and str(mode).lower() == "overwrite" else []
         if path is None or not own:
             original(self, *args, **kwargs)
             return
-        files = HadoopFiles(self._df.sparkSession)
         target = path.rstrip("/")
         # Names that begin with a dot are nobody's data.
         folder, _, name = target.rpartition("/")
@@ -70,7 +70,7 @@ def _guarded(original: Any) -> Any:
     return write
 
 
-def _own_files(writer: DataFrameWriter, path: str) -> list[str]:
+def _own_files(writer: DataFrameWriter, path: str, files: HadoopFiles) -> list[str]:
     """The files that the frame reads and an overwrite of ``path`` would delete first."""
-    folder = path.rstrip("/") + "/"
-    return [file for file in writer._df.inputFiles() if file.startswith(folder)]
+    folder = files.qualified(path).rstrip("/") + "/"
+    return [file for file in map(files.qualified, writer._df.inputFiles()) if file.startswith(folder)]

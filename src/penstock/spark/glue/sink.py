@@ -29,7 +29,7 @@ def write_frame(
     if form is None or form.lower() not in _FORMATS:
         raise InvalidInput(f"Format {form!r} is not served for writing.", remedy=f"Known are {', '.join(_FORMATS)}.")
     keys = given.get("partitionKeys") or []
-    options = Options("s3 sink's", {name: value for name, value in given.items() if name != "partitionKeys"})
+    options = Options("the s3 sink", {name: value for name, value in given.items() if name != "partitionKeys"})
     path, compression = options.text("path"), options.text("compression")
     options.finish()
     if not path:
@@ -40,7 +40,7 @@ def write_frame(
     if form.lower() == "csv":
         # Glue's CSV has a header unless told otherwise.
         writer = writer.option("header", "true")
-    details = Options("format", format_options)
+    details = Options("the format", format_options)
     for name, spark_name in _CSV.items() if form.lower() == "csv" else ():
         found = details.text(name)
         if found is not None:

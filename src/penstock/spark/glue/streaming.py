@@ -19,7 +19,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.stopping import heed_signals, stop_requested
 
-__all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
+__all__ = ["ONCE", "BatchFunction", "BatchOptions", "back_off", "batch_options", "for_each_batch"]
 
 BatchFunction = Callable[[DataFrame, int], object]
 
@@ -132,11 +132,16 @@ def for_each_batch(
             cause, batches.failure = batches.failure or error, None
             if failed > options.retries:
                 raise cause from error
-            pause = _BACK_OFF[min(failed, len(_BACK_OFF)) - 1]
+            pause = back_off(failed)
             _log.warning(
                 "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)
             )
             wait(pause)
+
+
+def back_off(failed: int) -> float:
+    """Seconds to wait after a batch has failed ``failed`` times in a row."""
+    return _BACK_OFF[min(failed, len(_BACK_OFF)) - 1]
 
 
 def _first(error: Exception) -> str:

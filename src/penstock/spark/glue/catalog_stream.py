@@ -1,0 +1,51 @@
+"""A stream that a table of the catalog describes, as connection options.
+
+Glue keeps them in the parameters of the table and of its storage descriptor: ``typeOfData``, ``classification``, and
+``topicName`` with ``connectionName``, or ``streamARN``. Source: "Creating a Data Catalog table for a streaming source",
+https://docs.aws.amazon.com/glue/latest/dg/add-job-streaming.html.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.errors import not_built
+
+__all__ = ["stream_of"]
+
+_KEYS = {
+    "kafka": ("connectionName", "bootstrap.servers", "security.protocol", "topicName"),
+    "kinesis": ("streamARN", "streamName", "endpointUrl"),
+}
+_REFERENCE = {
+    "SchemaReference": "Declare the stream as a pipeline (docs/pipelines.md), which decodes the registry's frames; "
+    "or name the columns in the table."
+}
+
+
+def stream_of(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The connection type of ``table`` (the shape Table) and its options, over which ``more`` wins.
+
+    The columns are the schema, unless ``more`` says ``inferSchema``. Raises :class:`InvalidInput` for a table of no stream.
+    """
+    storage = table.get("StorageDescriptor", {})
+    found = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
+    name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
+    kind = str(found.get("typeOfData", "")).lower()
+    if kind not in _KEYS:
+        raise InvalidInput(f"Table {name} is of no stream.", remedy="Its parameter typeOfData has to be kafka or kinesis.")
+    if storage.get("SchemaReference"):
+        raise not_built(_REFERENCE, f"Table {name}", "SchemaReference")
+    options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}
+    if kind == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
+        options["topicName"] = storage["Location"]
+    if kind == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
+        options["streamName"] = storage["Location"]
+    columns = storage.get("Columns", [])
+    if columns and str(more.get("inferSchema", "false")).lower() != "true":
+        options["schema"] = _ddl(columns)
+    return kind, {**options, **more}
+
+
+def _ddl(columns: Sequence[Mapping[str, str]]) -> str:
+    return ", ".join(f"`{column['Name']}` {column.get('Type', 'string')}" for column in columns)

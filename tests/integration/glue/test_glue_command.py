@@ -1,0 +1,86 @@
+"""``penstock glue run`` around a script that starts no Spark: arguments, environment, signals, errors."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from penstock.settings.home import Home, PlatformConfig
+
+pytestmark = pytest.mark.jvm  # the command looks for Java
+
+SECONDS = 60
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_H", "PENSTOCK_L"))}
+
+
+def command(folder: Path, script: str, *arguments: str) -> list[str]:
+    (folder / "job.py").write_text(script)
+    options = ("--home", str(folder / "home"))
+    return [sys.executable, "-m", "penstock", "glue", "run", *options, str(folder / "job.py"), *arguments]
+
+
+def ended(started: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(started, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def test_the_script_gets_arguments_environment_and_its_signals(tmp_path: Path, environment: dict[str, str]) -> None:
+    home = Home(tmp_path / "home")
+    platform = PlatformConfig.generate(server_port=18750)
+    home.save(platform)
+    (home.lake / "shop").mkdir(parents=True)
+    script = """
+import json, os, sys
+from pathlib import Path
+from awsglue.utils import getResolvedOptions
+from penstock.spark.glue.stopping import stop_requested
+
+args = getResolvedOptions(sys.argv, ["JOB_NAME", "day"])
+properties = Path(os.environ["PENSTOCK_GLUE_SCRATCH"]) / "spark.properties"
+names = ["AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "PYSPARK_SUBMIT_ARGS"]
+found = {name: os.environ[name] for name in names}
+print(json.dumps({**found, "args": args, "properties": properties.read_text()}), flush=True)
+stop_requested.wait()
+print("ended", flush=True)
+"""
+    started = command(tmp_path, script, "--day=1", "--more", "x")
+    with subprocess.Popen(started, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()
+        timer.cancel()
+    assert process.returncode == 0
+    assert rest == "ended\n"
+    assert said["AWS_ENDPOINT_URL"] == platform.endpoint_url
+    assert said["AWS_ACCESS_KEY_ID"] == platform.access_key_id
+    assert (said["args"]["JOB_NAME"], said["args"]["day"]) == ("job", "1")
+    lines = said["properties"].splitlines()
+    assert "spark.sql.ansi.enabled=false" in lines
+    assert any(line.startswith("spark.hadoop.fs.viewfs.mounttable.shop.linkFallback=") for line in lines)
+    assert platform.secret_access_key not in said["properties"] + said["PYSPARK_SUBMIT_ARGS"]
+    scratch = said["PYSPARK_SUBMIT_ARGS"].split()[1]
+    assert not Path(scratch).parent.exists()
+
+
+def test_errors_of_ours_are_one_message(tmp_path: Path, environment: dict[str, str]) -> None:
+    script = "import sys\nfrom awsglue.utils import getResolvedOptions\ngetResolvedOptions(sys.argv, ['day'])\n"
+    mine = {**environment, "AWS_ACCESS_KEY_ID": "AKIAMINE"}
+    done = ended(command(tmp_path, script), mine)
+    assert done.returncode == 2
+    assert done.stderr.startswith("penstock: The job's arguments are wrong: the following arguments are required: --day.")
+    assert "Traceback" not in done.stderr
+    # What the script itself raises is its own.
+    done = ended(command(tmp_path, "1 / 0"), mine)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr

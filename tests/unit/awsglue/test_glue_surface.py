@@ -1,0 +1,84 @@
+"""What of Glue's library a script finds under AWS's names, and what it hears of the rest; no session of Spark."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import awsglue
+from awsglue import DynamicFrame, transforms
+from awsglue.context import GlueContext
+from awsglue.job import Job
+from awsglue.utils import GlueArgumentError, getResolvedOptions
+from penstock.errors import InvalidInput
+from penstock.spark.glue.errors import CONTEXT, FRAME, TRANSFORMS, NotBuilt
+
+
+def test_arguments_are_resolved_as_glue_does() -> None:
+    given = ["job.py", "--JOB_NAME", "j", "--my-path=s3://b/x", "--other", "1", "--TempDir", "s3://t/"]
+    found = getResolvedOptions(given, ["JOB_NAME", "my-path"])
+    assert {name: value for name, value in found.items() if value is not None} == {
+        "JOB_NAME": "j",
+        "my_path": "s3://b/x",
+        "TempDir": "s3://t/",
+        "RedshiftTempDir": "s3://t/",
+        "job_bookmark_option": "job-bookmark-disable",
+    }
+    # A folder is never required, and no name stands for a longer one.
+    assert getResolvedOptions(["job.py"], ["TempDir"])["TempDir"] is None
+    with pytest.raises(GlueArgumentError, match="--JOB_NAME"):
+        getResolvedOptions(["job.py", "--JOB_NAM", "j"], ["JOB_NAME"])
+    with pytest.raises(GlueArgumentError, match="job-bookmark-option"):
+        getResolvedOptions(["job.py", "--job-bookmark-option", "always"], [])
+    for reserved in ("job-bookmark-option", "job_bookmark_from", "JOB_RUN_ID"):
+        with pytest.raises(RuntimeError, match="reserved"):
+            getResolvedOptions(["job.py"], [reserved])
+
+
+def test_a_job_begins_and_ends() -> None:
+    job = Job(None)
+    with pytest.raises(InvalidInput, match=r"before Job\.init"):
+        job.commit()
+    assert not job.isInitialized()
+    job.init("j", getResolvedOptions(["job.py", "--JOB_NAME", "j"], ["JOB_NAME"]))
+    assert job.isInitialized()
+    job.commit()
+    with pytest.raises(NotBuilt, match="checkpointLocation"):
+        job.init("j", {"job_bookmark_option": "job-bookmark-enable"})
+
+
+@pytest.mark.parametrize(
+    ("owner", "table"),
+    [
+        (GlueContext.__new__(GlueContext), CONTEXT),
+        (DynamicFrame(None, None), FRAME),  # type: ignore[arg-type]
+        (transforms, TRANSFORMS),
+    ],
+    ids=["GlueContext", "DynamicFrame", "transforms"],
+)
+def test_names_that_are_not_built_say_so(owner: Any, table: dict[str, str]) -> None:
+    for name in table:
+        with pytest.raises(NotBuilt, match=rf"{name} of AWS Glue's library is not built in Penstock yet\. \w"):
+            getattr(owner, name)
+    # Python's own questions are answered as Python asks them.
+    assert not hasattr(owner, "__array__")
+
+
+def test_whole_modules_are_imported_by_name() -> None:
+    with pytest.raises(NotBuilt, match="DynamicFrameCollection"):
+        from awsglue.dynamicframe import DynamicFrameCollection  # type: ignore[attr-defined]  # noqa: F401
+    assert awsglue.DynamicFrame is DynamicFrame
+    with pytest.raises(ImportError):
+        from awsglue import nothing  # type: ignore[attr-defined]  # noqa: F401
+    found: dict[str, Any] = {}
+    exec("from awsglue.transforms import *", found)
+    assert set(transforms.__all__) <= set(found)
+
+
+def test_the_schema_registry_and_the_arguments_do_without_spark() -> None:
+    code = (
+        "import sys, awsglue, awsglue.utils, awsglue.schema_registry.glue_schema_registry_client;"
+        "sys.exit('pyspark' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

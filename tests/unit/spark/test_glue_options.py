@@ -1,0 +1,248 @@
+"""Glue's options of sources and of forEachBatch: what they become, and that none is passed over."""
+
+from typing import Any
+
+import pytest
+from pyspark import StorageLevel
+
+from penstock.client.connections import GlueConnection
+from penstock.client.secrets import BrokerCredentials
+from penstock.errors import InvalidInput
+from penstock.spark.glue.catalog_stream import stream_of
+from penstock.spark.glue.connections import KafkaConnection, kafka_connection
+from penstock.spark.glue.errors import NotBuilt
+from penstock.spark.glue.kafka import spark_options
+from penstock.spark.glue.kinesis_options import kinesis_options
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.shards import Reading, Stream
+from penstock.spark.glue.streaming import back_off, batch_options
+
+PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}
+ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
+BATCH = {"windowSize": "100 seconds", "checkpointLocation": "s3://b/c"}
+
+
+def connection(name: str) -> KafkaConnection:
+    return KafkaConnection(brokers="c:9096", protocol="SASL_SSL", login=("SCRAM-SHA-512", "ana", 'a"b'))
+
+
+def kafka(**given: Any) -> dict[str, str]:
+    return spark_options(given, connection)[0]
+
+
+def test_kafka_options_are_sparks() -> None:
+    found = kafka(
+        connectionName="msk",
+        topicName="a,b",
+        startingOffsets="earliest",
+        maxOffsetsPerTrigger=100,
+        minPartitions="4",
+        pollTimeoutMs=1000,
+        numRetries="5",
+        retryIntervalMs="20",
+        includeHeaders=True,
+        inferSchema="false",
+        classification="json",
+        emitConsumerLagMetrics="false",
+        **{"kafka.max.poll.records": "9"},
+    )
+    assert found == {
+        "kafka.bootstrap.servers": "c:9096",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": (
+            'org.apache.kafka.common.security.scram.ScramLoginModule required username="ana" password="a\\"b";'
+        ),
+        "subscribe": "a,b",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "100",
+        "minPartitions": "4",
+        "kafkaConsumer.pollTimeoutMs": "1000",
+        "fetchOffset.numRetries": "5",
+        "fetchOffset.retryIntervalMs": "20",
+        "includeHeaders": "true",
+        "failOnDataLoss": "false",
+        "kafka.max.poll.records": "9",
+        "kafka.default.api.timeout.ms": "30000",
+        "kafka.request.timeout.ms": "15000",
+    }
+    assert kafka(**PLACE)["startingOffsets"] == "latest"
+    assert kafka(**{**PLACE, "startingTimestamp": "2023-04-04T08:00:00-04:00"})["startingTimestamp"] == "1680609600000"
+    given = kafka(connectionName="msk", subscribePattern="t.*", **{"bootstrap.servers": "d:1", "security.protocol": "ssl"})
+    assert (given["kafka.bootstrap.servers"], given["kafka.security.protocol"]) == ("d:1", "SSL")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"topicName": "t"}, "does not say where the brokers are"),
+        ({"bootstrap.servers": "b:1"}, "names its topics in no options"),
+        ({**PLACE, "assign": "{}"}, "names its topics in 2 options"),
+        ({**PLACE, "topicname": "t"}, "no option 'topicname'. Is topicName meant?"),
+        ({**PLACE, "schemaRegistry": "x"}, "no option 'schemaRegistry'"),
+        ({**PLACE, "endingOffsets": "latest"}, "endingOffsets of the kafka source is not served. It ends a batch read"),
+        ({**PLACE, "emitConsumerLagMetrics": "true"}, "emitConsumerLagMetrics of the kafka source is not served"),
+        ({**PLACE, "startingOffsets": "latest", "startingTimestamp": "2023-04-04T08:00:00Z"}, "exclude each other"),
+        ({**PLACE, "startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),
+        ({**PLACE, "maxOffsetsPerTrigger": "many"}, "maxOffsetsPerTrigger of the kafka source is 'many'"),
+        ({**PLACE, "inferSchema": "perhaps"}, "inferSchema of the kafka source is 'perhaps'"),
+        ({**PLACE, "security.protocol": "TLS"}, "security.protocol of the kafka source is 'TLS'"),
+        ({**PLACE, "classification": "orc"}, "classification orc cannot be read from Kafka"),
+        ({**PLACE, "classification": "csv"}, "csv from Kafka need the option schema"),
+        ({**PLACE, "classification": "json", "delimiter": "|"}, "delimiter is for csv"),
+        ({**PLACE, "classification": "json", "schema": "id INT", "inferSchema": "true"}, "exclude each other"),
+        ({**PLACE, "classification": "avro", "schema": "id INT"}, "is no Avro schema"),
+    ],
+)
+def test_what_kafka_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kafka(**given)
+    assert why in str(caught.value)
+
+
+def glue_connection(kind: str = "KAFKA", **properties: str) -> KafkaConnection:
+    found = GlueConnection(name="msk", type=kind, properties={"KAFKA_BOOTSTRAP_SERVERS": "b:9096", **properties})
+    return kafka_connection(
+        found,
+        secret=lambda arn: BrokerCredentials(username=arn, password="kept"),
+        read=lambda location: f"PEM of {location}".encode(),
+    )
+
+
+def test_a_connection_says_how_to_log_in() -> None:
+    assert glue_connection(KAFKA_SSL_ENABLED="false").protocol == "PLAINTEXT"
+    plain = glue_connection(KAFKA_SASL_MECHANISM="PLAIN", KAFKA_SASL_PLAIN_USERNAME="ana", KAFKA_SASL_PLAIN_PASSWORD="pw")
+    assert (plain.protocol, plain.login) == ("SASL_SSL", ("PLAIN", "ana", "pw"))
+    assert "pw" not in repr(plain)
+    scram = glue_connection(
+        KAFKA_SASL_MECHANISM="SCRAM-SHA-512", KAFKA_SASL_SCRAM_SECRETS_ARN="arn:x", KAFKA_CUSTOM_CERT="s3://b/ca.pem"
+    )
+    assert scram.login == ("SCRAM-SHA-512", "arn:x", "kept")
+    assert scram.trust["kafka.ssl.truststore.certificates"] == "PEM of s3://b/ca.pem"
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "why"),
+    [
+        ("JDBC", {}, "is of type JDBC"),
+        ("KAFKA", {"KAFKA_BOOTSTRAP_SERVERS": ""}, "names no brokers"),
+        ("KAFKA", {"KAFKA_SASL_MECHANISM": "AWS_MSK_IAM"}, "logs in with AWS_MSK_IAM, which is not served"),
+        ("KAFKA", {"KAFKA_SASL_MECHANISM": "SCRAM-SHA-512"}, "holds no user name or no password"),
+        ("KAFKA", {"KAFKA_CLIENT_KEYSTORE": "s3://b/k.jks"}, "has KAFKA_CLIENT_KEYSTORE, which is not served"),
+        ("KAFKA", {"KAFKA_SKIP_CUSTOM_CERT_VALIDATION": "true"}, "KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not served"),
+    ],
+)
+def test_what_a_connection_cannot_do_is_refused(kind: str, properties: dict[str, str], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        glue_connection(kind, **properties)
+    assert why in str(caught.value)
+
+
+def kinesis(**given: Any) -> Any:
+    options = Options("the kinesis source", given)
+    found = kinesis_options(options)
+    options.finish()
+    return found
+
+
+def test_kinesis_options_name_stream_and_bounds() -> None:
+    found = kinesis(
+        streamARN=ARN,
+        startingPosition="Trim_Horizon",
+        awsSTSRoleARN="arn:aws:iam::111122223333:role/r",
+        awsSTSSessionName="s",
+        maxFetchTimeInMs="500",
+        maxFetchRecordsPerShard=7,
+        maxRecordPerRead="20000",
+        addIdleTimeBetweenReads="true",
+        numRetries="0",
+        describeShardInterval="2m",
+        avoidEmptyBatches="true",
+    )
+    assert found.stream == Stream(
+        name="clicks", arn=ARN, region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", role_session="s"
+    )
+    assert found.stream.names == {"StreamName": "clicks", "StreamARN": ARN}
+    assert found.reading == Reading(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
+    assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
+    named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
+    assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
+    assert named.reading == Reading()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "names no stream"),
+        ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
+        ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is no stream's ARN"),
+        ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
+        ({"streamName": "x", "fanoutConsumerARN": "arn"}, "fanoutConsumerARN of the kinesis source is not served"),
+        ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
+        ({"streamName": "x", "describeShardInterval": "soon"}, "describeShardInterval is 'soon'"),
+        ({"streamName": "x", "topicName": "t"}, "no option 'topicName'"),
+    ],
+)
+def test_what_kinesis_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kinesis(**given)
+    assert why in str(caught.value)
+
+
+def test_batches_have_glues_defaults() -> None:
+    found = batch_options(BATCH)
+    assert (found.window, found.checkpoint, found.retries) == ("100 seconds", "s3://b/c", 3)
+    assert found.storage == StorageLevel.MEMORY_AND_DISK
+    assert batch_options({**BATCH, "persistDataFrame": "false"}).storage is None
+    assert batch_options({**BATCH, "storageLevel": "disk_only"}).storage == StorageLevel.DISK_ONLY
+    assert [back_off(failed) for failed in (1, 2, 3, 4)] == [1, 2, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"windowSize": "1 second"}, "Missing checkpointLocation argument"),
+        ({"checkpointLocation": "s3://b/c"}, "Missing windowSize argument"),
+        ({**BATCH, "batchMaxRetries": 101}, "between 0 and 100"),
+        ({**BATCH, "storageLevel": "TAPE"}, "storageLevel is 'TAPE'"),
+        ({**BATCH, "windowsize": "1 s"}, "forEachBatch has no option 'windowsize'. Is windowSize meant?"),
+    ],
+)
+def test_what_batches_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        batch_options(given)
+    assert why in str(caught.value)
+
+
+def stream_table(parameters: dict[str, str], **storage: Any) -> dict[str, Any]:
+    described = {"Columns": [{"Name": "id", "Type": "bigint"}, {"Name": "place", "Type": "struct<city:string>"}], **storage}
+    return {
+        "Name": "clicks",
+        "DatabaseName": "shop",
+        "Parameters": {"classification": "json", "EXTERNAL": "TRUE"},
+        "StorageDescriptor": {**described, "Parameters": parameters},
+    }
+
+
+def test_a_table_of_the_catalog_describes_its_stream() -> None:
+    table = stream_table({"typeOfData": "kafka", "topicName": "clicks", "connectionName": "msk"})
+    kind, options = stream_of(table, {"startingOffsets": "earliest"})
+    assert (kind, options) == (
+        "kafka",
+        {
+            "topicName": "clicks",
+            "connectionName": "msk",
+            "classification": "json",
+            "schema": "`id` bigint, `place` struct<city:string>",
+            "startingOffsets": "earliest",
+        },
+    )
+    table = stream_table(
+        {"typeOfData": "kinesis", "endpointUrl": "https://kinesis.eu-west-1.amazonaws.com"}, Location="clicks"
+    )
+    kind, options = stream_of(table, {"inferSchema": "true"})
+    assert (kind, options["streamName"], "schema" in options) == ("kinesis", "clicks", False)
+    with pytest.raises(InvalidInput, match=r"Table shop\.clicks is of no stream"):
+        stream_of(stream_table({}), {})
+    with pytest.raises(NotBuilt, match="SchemaReference"):
+        stream_of(stream_table({"typeOfData": "kafka"}, SchemaReference={"SchemaVersionNumber": 1}), {})
