@@ -1,17 +1,20 @@
 """AWS's published Java serde for all formats in a child process."""
 
 import base64
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from google.protobuf import descriptor_pb2
 from java_bridge import JavaBridge, base64_text
 
 from penstock.schema.format import ParsedSchema
+from penstock.testing.server import RunningServer
 
-__all__ = ["JavaFormats", "JavaValue"]
+__all__ = ["JavaFormats", "JavaValue", "java_formats"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +67,18 @@ class JavaFormats(JavaBridge):
 
     def _write(self, command: str, properties: dict[str, str], *parts: str) -> list[bytes]:
         return [bytes.fromhex(frame) for frame in self.ask(command, properties, *parts)]
+
+
+@contextlib.contextmanager
+def java_formats(server: RunningServer, folder: Path, registry: str | None = None) -> Iterator[JavaFormats]:
+    """The serde, registering what it writes, in ``registry`` where one is named; that is made. ``folder`` holds its log."""
+    properties = {
+        "avroRecordType": "GENERIC_RECORD",
+        "protobufMessageType": "DYNAMIC_MESSAGE",
+        "schemaAutoRegistrationEnabled": "true",
+    }
+    if registry is not None:
+        server.client("glue").create_registry(RegistryName=registry)
+        properties["registry.name"] = registry
+    with JavaFormats("FormatsBridge", server, properties, folder / "log") as bridge:
+        yield bridge

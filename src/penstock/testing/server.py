@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from penstock.errors import EnvironmentProblem
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.testing.clients import boto3_client
 
 __all__ = ["RunningServer", "running_server", "start_server"]
 
@@ -52,15 +50,8 @@ class RunningServer:
 
     def client(self, service: str, **overrides: Any) -> Any:
         """A boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
-        options: dict[str, Any] = {
-            "endpoint_url": self.endpoint_url,
-            "region_name": self.region,
-            "aws_access_key_id": self.access_key_id,
-            "aws_secret_access_key": self.secret_access_key,
-            "config": Config(retries={"total_max_attempts": 1}),
-        }
-        make_client: Any = boto3.session.Session().client
-        return make_client(service, **(options | overrides))
+        keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
+        return boto3_client(service, self.endpoint_url, self.region, **keys, **overrides)
 
     def environment(self) -> dict[str, str]:
         """Variables that point any AWS client of a child process at this server."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import boto3
-from botocore.config import Config
-
 from penstock.local.child import Child, Service
 from penstock.names import DEFAULT_REGION
+from penstock.testing.clients import boto3_client
 
 __all__ = ["StandIn", "running_service"]
 
@@ -26,15 +24,8 @@ class StandIn:
 
     def client(self, **overrides: Any) -> Any:
         """A boto3 client of the service, without retries."""
-        options: dict[str, Any] = {
-            "endpoint_url": self.endpoint_url,
-            "region_name": self.region,
-            "aws_access_key_id": "AKIATESTING",
-            "aws_secret_access_key": "testing",
-            "config": Config(retries={"total_max_attempts": 1}),
-        }
-        make_client: Any = boto3.session.Session().client
-        return make_client(self.service, **(options | overrides))
+        keys = {"access_key_id": "AKIATESTING", "secret_access_key": "testing"}
+        return boto3_client(self.service, self.endpoint_url, self.region, **keys, **overrides)
 
     def environment(self) -> dict[str, str]:
         """Variables that point the service's clients of a child process here; keys and region come from elsewhere."""

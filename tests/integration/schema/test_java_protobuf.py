@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from java_bridge import JavaSerdeError
-from java_formats import JavaFormats
+from java_formats import JavaFormats, java_formats
 
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats.protobuf import ProtobufFormat
@@ -43,14 +43,7 @@ SECOND = FIRST.replace("reserved 100", "string model = 9;\n  reserved 100")
 
 @pytest.fixture(scope="module")
 def java(penstock_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaFormats]:
-    penstock_server.client("glue").create_registry(RegistryName=REGISTRY)
-    properties = {
-        "registry.name": REGISTRY,
-        "dataFormat": "PROTOBUF",
-        "protobufMessageType": "DYNAMIC_MESSAGE",
-        "schemaAutoRegistrationEnabled": "true",
-    }
-    with JavaFormats("FormatsBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
+    with java_formats(penstock_server, tmp_path_factory.mktemp("java"), REGISTRY) as bridge:
         yield bridge
 
 

@@ -15,7 +15,9 @@ def policy(action: str, **more: object) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, **more}]})
 
 
-def test_a_role_reads_what_its_user_may_not(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_reads_what_its_user_may_not(
+    penstock_server: RunningServer, source: RegistryClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     iam, name = penstock_server.client("iam"), f"serde-{uuid.uuid4().hex[:8]}"
     user = iam.create_user(UserName=name)["User"]["Arn"]
     trust = policy("sts:AssumeRole", Principal={"AWS": user})
@@ -23,10 +25,8 @@ def test_a_role_reads_what_its_user_may_not(penstock_server: RunningServer, monk
     iam.put_role_policy(RoleName=name, PolicyName="read", PolicyDocument=policy("glue:GetSchemaVersion", Resource="*"))
     iam.put_user_policy(UserName=name, PolicyName="assume", PolicyDocument=policy("sts:AssumeRole", Resource=role))
     key = iam.create_access_key(UserName=name)["AccessKey"]
-    for variable, value in penstock_server.environment().items():
-        monkeypatch.setenv(variable, value)
     properties = {"schemaName": name, "schemaAutoRegistrationEnabled": "true"}
-    message = GlueSerializer(properties, schema='"long"', source=RegistryClient())(7)
+    message = GlueSerializer(properties, schema='"long"', source=source)(7)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
     with pytest.raises(AccessDenied, match="GetSchemaVersion"):

@@ -12,20 +12,16 @@ from penstock.client.registry import RegistryClient
 from penstock.local.broker import Broker
 from penstock.serdes.errors import NotFramed
 from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
-from penstock.testing.server import RunningServer
 
 pytestmark = pytest.mark.jvm
 
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 
 
-def test_produce_and_consume(broker: Broker, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
+def test_produce_and_consume(broker: Broker, source: RegistryClient) -> None:
     topic = f"asyncio-{uuid.uuid4().hex[:8]}"
 
     async def work() -> tuple[list[Any], str]:
-        source = RegistryClient()
         properties = {"schemaAutoRegistrationEnabled": "true", "compression": "ZLIB"}
         write = AsyncGlueSerializer(properties, schema=ORDER, source=source)
         read = AsyncGlueDeserializer(source=source)

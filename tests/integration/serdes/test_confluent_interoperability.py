@@ -65,19 +65,12 @@ def ours(penstock_server: RunningServer, login: str) -> ConfluentClient:
 
 
 @pytest.fixture
-def glue(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
-
-
-@pytest.fixture
 def context() -> SerializationContext:
     return SerializationContext(f"flights-{uuid4().hex[:8]}", MessageField.VALUE, headers=[])
 
 
 @pytest.mark.parametrize("serializer", [prefix_schema_id_serializer, header_schema_id_serializer])
-@pytest.mark.usefixtures("glue")
+@pytest.mark.usefixtures("at_server")
 def test_ours_reads_what_theirs_writes(
     theirs: SchemaRegistryClient, context: SerializationContext, properties: dict[str, str], serializer: Any
 ) -> None:
@@ -148,14 +141,14 @@ def glue_that_knows_nothing() -> Any:
 
 
 def test_one_schema_written_by_both_families(
-    theirs: SchemaRegistryClient, ours: ConfluentClient, glue: RegistryClient, context: SerializationContext
+    theirs: SchemaRegistryClient, ours: ConfluentClient, source: RegistryClient, context: SerializationContext
 ) -> None:
     name = f"{context.topic}-value"
     theirs.register_schema(name, Schema(json.dumps(SCHEMA), "AVRO"))
-    glued = GlueAvroSerializer({"registry.name": "default-registry", "schemaName": name}, source=glue)(VALUE, context)
+    glued = GlueAvroSerializer({"registry.name": "default-registry", "schemaName": name}, source=source)(VALUE, context)
     framed = ConfluentAvroSerializer(ours, SCHEMA)(VALUE, context)
     assert (glued or b"")[18:] == (framed or b"")[5:]
-    read = GlueAvroDeserializer(source=glue, confluent=ours)
+    read = GlueAvroDeserializer(source=source, confluent=ours)
     assert [read(glued, context), read(framed, context)] == [VALUE, VALUE]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,20 +48,6 @@ VALUES = {
     },
     "sales.Apple": {"kinds": ["WORK", "HOME"]},
 }
-
-
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
-
-
-@pytest.fixture
-def java(penstock_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaFormats]:
-    properties = {"protobufMessageType": "DYNAMIC_MESSAGE"}
-    with JavaFormats("FormatsBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
-        yield bridge
 
 
 def registered(server: RunningServer, data_format: str, base: str, name: str, user: str) -> uuid.UUID:

@@ -4,7 +4,6 @@ import json
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -50,21 +49,6 @@ MANY = 'syntax = "proto3"; package many; ' + "".join(
     f"message M{number} {{ map<string, Part> parts = 1; message Part {{ int32 number = {number + 1}; }} }} "
     for number in range(60)
 )
-
-
-@pytest.fixture(scope="module")
-def java(penstock_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaFormats]:
-    penstock_server.client("glue").create_registry(RegistryName=REGISTRY)
-    properties = {"registry.name": REGISTRY, "schemaAutoRegistrationEnabled": "true"}
-    with JavaFormats("FormatsBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
-        yield bridge
-
-
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
 
 
 @pytest.fixture

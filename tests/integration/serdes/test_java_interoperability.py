@@ -59,13 +59,6 @@ def registry(penstock_server: RunningServer) -> str:
     return REGISTRY
 
 
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
-
-
 @pytest.fixture(scope="module")
 def java(penstock_server: RunningServer, registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaSerde]:
     properties = {

@@ -8,7 +8,6 @@ import io
 import json
 import uuid
 import zlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +25,6 @@ from penstock.client.registry import RegistryClient
 from penstock.errors import NotFound
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
-from penstock.testing.server import RunningServer
 
 pytestmark = pytest.mark.jvm
 
@@ -72,26 +70,6 @@ VALUES: dict[str, list[Any]] = {
 SCHEMA = {"AVRO": ORDER, "JSON": JSON_ORDER, "PROTOBUF": PROTO}
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 COMPRESSIONS = ("NONE", "ZLIB")
-
-
-@pytest.fixture(scope="module")
-def java(penstock_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaFormats]:
-    penstock_server.client("glue").create_registry(RegistryName=REGISTRY)
-    properties = {
-        "registry.name": REGISTRY,
-        "avroRecordType": "GENERIC_RECORD",
-        "protobufMessageType": "DYNAMIC_MESSAGE",
-        "schemaAutoRegistrationEnabled": "true",
-    }
-    with JavaFormats("FormatsBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
-        yield bridge
-
-
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """JSON and Protobuf messages of AWS's published Java serde, read by ours."""
 
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from penstock.schema.formats import format_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import MalformedPayload, UnreadableSchema
-from penstock.testing.server import RunningServer
 
 pytestmark = pytest.mark.jvm
 
@@ -35,25 +33,6 @@ message Z { int32 id = 1; map<string, Inner> legs = 2; repeated Inner more = 3; 
 message a { string text = 1; }
 message M { map<string, int32> counts = 1; }
 """
-
-
-@pytest.fixture(scope="module")
-def java(penstock_server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaFormats]:
-    penstock_server.client("glue").create_registry(RegistryName=REGISTRY)
-    properties = {
-        "registry.name": REGISTRY,
-        "protobufMessageType": "DYNAMIC_MESSAGE",
-        "schemaAutoRegistrationEnabled": "true",
-    }
-    with JavaFormats("FormatsBridge", penstock_server, properties, tmp_path_factory.mktemp("java") / "log") as bridge:
-        yield bridge
-
-
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
 
 
 def reader(source: RegistryClient, schema: str | None = None, data_format: str = "JSON") -> MessageReader:

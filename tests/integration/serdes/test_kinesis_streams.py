@@ -8,20 +8,12 @@ from penstock.client.registry import RegistryClient
 from penstock.serdes.aggregate import Aggregator
 from penstock.serdes.kinesis import KinesisDeserializer, KinesisSerializer, aggregated, open_shards, put_all
 from penstock.testing.kinesis import KinesisStandIn
-from penstock.testing.server import RunningServer
 
 DEFINITIONS = {
     "AVRO": '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
     "JSON": '{"type":"object","properties":{"id":{"type":"integer"}}}',
     "PROTOBUF": 'syntax = "proto3"; message Order { int32 id = 1; }',
 }
-
-
-@pytest.fixture
-def source(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> RegistryClient:
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
-    return RegistryClient()
 
 
 @pytest.mark.parametrize("data_format", ["AVRO", "JSON", "PROTOBUF"])

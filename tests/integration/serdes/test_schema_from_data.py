@@ -21,10 +21,8 @@ CONTEXT = SerializationContext("sensors", MessageField.VALUE, headers=[])
 
 
 @pytest.fixture
-def registry(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def registry(at_server: None, penstock_server: RunningServer) -> Iterator[str]:
     """A registry of its own, whose schemas go with it."""
-    for name, value in penstock_server.environment().items():
-        monkeypatch.setenv(name, value)
     name = f"derived-{uuid4().hex[:8]}"
     glue = penstock_server.client("glue")
     glue.create_registry(RegistryName=name)
