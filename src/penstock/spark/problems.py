@@ -5,7 +5,7 @@ import re
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
-__all__ = ["explained", "is_of_the_data"]
+__all__ = ["after_replay", "explained", "is_of_the_data"]
 
 _WIDTH = 400
 
@@ -78,6 +78,12 @@ def is_of_the_data(error: BaseException) -> bool:
     """Whether a record cannot go through, or is gone, so that trying the same batch again cannot help."""
     text = str(error)
     return bool(_DATA.search(text) or _TOO_LONG.search(text) or "KAFKA_DATA_LOSS" in text)
+
+
+def after_replay(error: Exception) -> bool:
+    """Whether Spark 4.1.1 failed to report a batch that it replayed and committed (SPARK-55271): it only has to go on."""
+    text = str(error)
+    return "IterableOps.map" in text and "Option.get()" in text and "is null" in text
 
 
 def _cause(text: str) -> str:

@@ -22,7 +22,7 @@ from penstock.spark.catalog import CatalogCalls, CatalogTable
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics, MetricsFile
-from penstock.spark.problems import explained
+from penstock.spark.problems import after_replay, explained
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.source import Credentials, kafka_options, reach
 from penstock.spark.versions import SchemaBook, VersionSource
@@ -109,12 +109,6 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
             spark.stop()
 
 
-def _after_replay(error: Exception) -> bool:
-    """Whether Spark 4.1.1 failed to report a batch that it replayed and committed (SPARK-55271): it only has to go on."""
-    text = str(error)
-    return "IterableOps.map" in text and "Option.get()" in text and "is null" in text
-
-
 def _locations(pipeline: Pipeline) -> list[str]:
     return [pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint]
 
@@ -157,7 +151,7 @@ class _Run:
                     stopped = True
                     break
                 again = _RESTARTS if committer.batches > before + 1 else again - 1
-                if committer.failure is not None or again < 0 or not _after_replay(error):
+                if committer.failure is not None or again < 0 or not after_replay(error):
                     raise (committer.failure or error) from error
             finally:
                 read += sum(int(progress["numInputRows"]) for progress in query.recentProgress)

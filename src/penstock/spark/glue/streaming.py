@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.stopping import heed_signals, stop_requested
+from penstock.spark.problems import after_replay
 
 __all__ = ["ONCE", "BatchFunction", "BatchOptions", "back_off", "batch_options", "for_each_batch"]
 
@@ -128,10 +129,12 @@ def for_each_batch(
         except Exception as error:
             if stop_requested.is_set():
                 return
-            failed = 1 if batches.done > before else failed + 1
             cause, batches.failure = batches.failure or error, None
+            if cause is error and batches.done > before and after_replay(error):
+                continue
+            failed = 1 if batches.done > before else failed + 1
             if failed > options.retries:
-                raise cause from error
+                raise cause from (None if cause is error else error)
             pause = back_off(failed)
             _log.warning(
                 "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)
