@@ -12,7 +12,7 @@ from penstock.testing.postgres import PostgresServer, running_postgres
 
 # The behaviour suites are those of the unit tests.
 sys.path[:0] = [
-    str(Path(__file__).parents[2] / "unit" / name) for name in ("access", "crawl", "registry", "secrets", "store")
+    str(Path(__file__).parents[2] / "unit" / name) for name in ("access", "catalog", "crawl", "registry", "secrets", "store")
 ]
 
 
