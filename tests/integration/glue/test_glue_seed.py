@@ -44,6 +44,20 @@ class datetime(clock.datetime):
         return cls(2026, 11, 21, 15, 20)
 """
 
+# Not the article's: Ctrl-C while a batch is in hand, which a SparkContext would take for itself.
+INTERRUPTED = """
+import os, signal
+os.environ["PENSTOCK_GLUE_ONCE"] = "0"
+
+def interrupted(data_frame, batch_id):
+    os.kill(os.getpid(), signal.SIGINT)
+    print(f"{data_frame.count()} records after the signal", flush=True)
+
+options = {"windowSize": "1 second", "checkpointLocation": "s3://my-bucket/checkpoints/interrupted/"}
+glueContext.forEachBatch(frame=kafka_stream, batch_function=interrupted, options=options)
+print("the script went on")
+"""
+
 
 def seed(name: str) -> str:
     return (SEED / f"{name}.txt").read_text()
@@ -63,7 +77,7 @@ def program(kinesis: KinesisStandIn) -> str:
         for name in ("transactions", "evolved")
     ]
     parts = [first, "args['output_path'] = 's3://my-bucket/transactions/'", seed("kafka"), on_kafka[0]]
-    return "\n".join([*parts, FREE, seed("evolution"), on_kafka[1], NOW, seed("compaction")])
+    return "\n".join([*parts, FREE, seed("evolution"), on_kafka[1], NOW, seed("compaction"), INTERRUPTED])
 
 
 def event(number: int, **more: object) -> bytes:
@@ -128,6 +142,7 @@ def test_the_articles_programs_as_printed(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Batch 0: Wrote 20 records to S3" in done.stdout
     assert "Batch 0: Wrote 11 records to S3" in done.stdout
+    assert done.stdout.endswith("11 records after the signal\nthe script went on\n")
 
     # Kinesis: an amount of 0 is filtered out. The compaction has read and replaced the files of that hour.
     (hour,) = (bucket / "events" / "event_date=2026-11-21").iterdir()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -20,7 +21,7 @@ from penstock.errors import NotFound
 from penstock.serdes.aggregate import UserRecord, is_aggregate, read_aggregate
 from penstock.serdes.errors import DamagedAggregate
 from penstock.spark.glue.kinesis_options import KinesisOptions, from_text
-from penstock.spark.glue.shards import Position, ShardWalk, first_position, ready_shards, records_between
+from penstock.spark.glue.shards import Position, ShardWalk, Stream, first_position, ready_shards, records_between
 
 __all__ = ["FORMAT", "KinesisSource"]
 
@@ -120,7 +121,7 @@ class KinesisReader(DataSourceStreamReader):
         """The records of a range, aggregated ones taken apart."""
         assert isinstance(partition, ShardRange)
         stream = self._options.stream
-        client = stream.client()
+        client = _task_client(stream)
         for record in records_between(
             client, stream, self._options.reading, partition.shard, partition.start, partition.end
         ):
@@ -158,6 +159,12 @@ class KinesisReader(DataSourceStreamReader):
             raise NotFound(f"Stream {stream.name} has no shards.")
         self._shards, self._listed = found, time.monotonic()
         return found
+
+
+@cache
+def _task_client(stream: Stream) -> Any:
+    """One client for all the tasks of a worker process: making one takes longer than many reads."""
+    return stream.client()
 
 
 def _parts(record: Mapping[str, Any]) -> Sequence[UserRecord]:

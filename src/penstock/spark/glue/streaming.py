@@ -127,14 +127,16 @@ def for_each_batch(
             _run(frame, options, batches)
             return
         except Exception as error:
-            if stop_requested.is_set():
+            if stop_requested.is_set() and batches.failure is None:
                 return
             cause, batches.failure = batches.failure or error, None
             if cause is error and batches.done > before and after_replay(error):
                 continue
             failed = 1 if batches.done > before else failed + 1
-            if failed > options.retries:
-                raise cause from (None if cause is error else error)
+            if failed > options.retries or stop_requested.is_set():
+                if cause is error:
+                    raise
+                raise cause from error
             pause = back_off(failed)
             _log.warning(
                 "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)

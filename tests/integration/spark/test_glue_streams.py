@@ -1,0 +1,179 @@
+"""Glue's sources and forEachBatch in a real Spark session: Kinesis by ranges of shards, Kafka by Glue's options, retries."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import DataFrame, SparkSession
+
+from awsglue.context import GlueContext
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.local.broker import Broker
+from penstock.serdes.aggregate import UserRecord, write_aggregate
+from penstock.spark.glue.overwrites import guard_overwrites
+from penstock.spark.glue.stopping import stop_requested
+from penstock.spark.glue.streaming import ONCE, for_each_batch
+from penstock.testing.kinesis import KinesisStandIn
+from penstock.testing.server import RunningServer
+
+pytestmark = [
+    pytest.mark.spark,
+    # py4j leaves the sockets of its callbacks to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TEXT = "$json$data_infer_schema$_temporary$"
+
+
+@pytest.fixture
+def glue(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[GlueContext]:
+    keys = {"AWS_ACCESS_KEY_ID": "AKIATESTING", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"}
+    monkeypatch.setenv(ONCE, "1")
+    # What Spark's workers get: the session was started before anybody knew of a stream.
+    environment: dict[str, str] = spark.sparkContext.environment
+    before = dict(environment)
+    environment.update(keys)
+    yield GlueContext(spark.sparkContext)
+    environment.clear()
+    environment.update(before)
+    stop_requested.clear()
+
+
+def texts(frame: DataFrame, column: str = TEXT) -> list[str]:
+    return sorted(row[0] for row in frame.select(f"`{column}`").collect())
+
+
+class Stream:
+    """A stream of its own in the stand-in."""
+
+    def __init__(self, kinesis: KinesisStandIn) -> None:
+        self.kinesis, self.name = kinesis, f"glue-{uuid4().hex[:8]}"
+        self.client = kinesis.client()
+        kinesis.create_stream(self.name)
+
+    def put(self, *values: str) -> None:
+        for value in values:
+            self.client.put_record(StreamName=self.name, Data=value.encode(), PartitionKey="k")
+
+    def options(self, **more: str) -> dict[str, str]:
+        named = {"streamName": self.name, "endpointUrl": self.kinesis.endpoint_url, "describeShardInterval": "0s"}
+        return {**named, "startingPosition": "TRIM_HORIZON", **more}
+
+
+@pytest.fixture
+def stream(kinesis: KinesisStandIn) -> Stream:
+    return Stream(kinesis)
+
+
+def test_a_failed_batch_is_run_again_with_the_same_records(
+    glue: GlueContext, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream.put("1", "2", "3")
+    frame = glue.create_data_frame.from_options("kinesis", stream.options(maxFetchRecordsPerShard="2"))
+    options = {"windowSize": "0 seconds", "checkpointLocation": f"s3://lk/glue-{uuid4()}", "batchMaxRetries": 1}
+    seen: list[tuple[int, list[str]]] = []
+    waits: list[float] = []
+
+    def fails(batch: DataFrame, number: int) -> None:
+        seen.append((number, texts(batch)))
+        raise ValueError("not yet")
+
+    with pytest.raises(ValueError, match="not yet"):
+        for_each_batch(frame, fails, options, wait=waits.append)
+    assert (waits, seen) == ([1], [(0, ["1", "2"])] * 2)
+
+    # The next run begins with the same batch and goes on behind it, until it is asked to end.
+    whole = write_aggregate([UserRecord("a", b"4"), UserRecord("b", b"5")])
+    for data, key in ((whole, "a"), (whole[:-1] + b"x", "cut")):
+        stream.client.put_record(StreamName=stream.name, Data=data, PartitionKey=key)
+    stream.put("6", "never read")
+    monkeypatch.setenv(ONCE, "0")
+    seen.clear()
+
+    def ends(batch: DataFrame, number: int) -> None:
+        seen.append((number, texts(batch, "partitionKey")))
+        if number == 2:
+            stop_requested.set()
+
+    glue.forEachBatch(frame=frame, batch_function=ends, options=options)
+    # An aggregated record is taken apart; one that is damaged comes as it is.
+    assert seen == [(0, ["k", "k"]), (1, ["a", "b", "k"]), (2, ["cut", "k"])]
+
+
+def test_kafka_by_glues_options(
+    glue: GlueContext, broker: Broker, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = f"glue-{uuid4().hex[:8]}"
+    producer = Producer(broker.client_settings)
+    for number in range(3):
+        producer.produce(topic, json.dumps({"id": number, "place": {"city": "x"}}).encode(), headers={"h": b"1"})
+    producer.flush()
+    login = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="{broker.username}"'
+    options = {
+        "bootstrap.servers": broker.bootstrap,
+        "security.protocol": "SASL_PLAINTEXT",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": f'{login} password="{broker.password}";',
+        "topicName": topic,
+        "startingOffsets": "earliest",
+        "classification": "json",
+        "includeHeaders": "true",
+        "addRecordTimestamp": "true",
+        "maxOffsetsPerTrigger": "2",
+        "schema": "'id' INT, place STRUCT<city: STRING>",
+    }
+    found: list[list[tuple[int, str, str]]] = []
+
+    def keeps(batch: DataFrame, _: int) -> None:
+        assert batch.columns == ["id", "place", "glue_streaming_kafka_headers", "__src_timestamp"]
+        rows = batch.orderBy("id").collect()
+        found.append([(row[0], row[1]["city"], row[2][0]["value"]) for row in rows])
+
+    frame = glue.create_data_frame.from_options("kafka", options)
+    glue.forEachBatch(frame, keeps, {"windowSize": "1 second", "checkpointLocation": f"s3://lk/glue-{uuid4()}"})
+    assert found == [[(0, "x", "1"), (1, "x", "1")], [(2, "x", "1")]]
+    text = glue.create_data_frame_from_options("kafka", {**options, "schema": None, "inferSchema": "true"})
+    assert text.columns == [TEXT, "glue_streaming_kafka_headers", "__src_timestamp"]
+    # The same by a table of the catalog.
+    for name, value in penstock_server.environment().items():
+        monkeypatch.setenv(name, value)
+    client = penstock_server.client("glue")
+    client.create_database(DatabaseInput={"Name": "glue_streams"})
+    described = {"Columns": [{"Name": "id", "Type": "int"}], "Parameters": {"typeOfData": "kafka", "topicName": topic}}
+    client.create_table(
+        DatabaseName="glue_streams",
+        TableInput={"Name": "t", "StorageDescriptor": described, "Parameters": {"classification": "json"}},
+    )
+    place = {"bootstrap.servers": broker.bootstrap, "security.protocol": "SASL_PLAINTEXT"}
+    table = glue.create_data_frame.from_catalog(database="glue_streams", table_name="t", additional_options=place)
+    assert (table.isStreaming, table.columns) == (True, ["id"])
+    with pytest.raises(EnvironmentProblem, match=r"No broker of the Kafka source can be reached.*bootstrap.servers"):
+        glue.create_data_frame_from_options("kafka", {**options, "bootstrap.servers": "127.0.0.1:1"})
+
+
+def test_only_streams_have_batches(glue: GlueContext, spark: SparkSession) -> None:
+    with pytest.raises(InvalidInput, match="forEachBatch needs a stream"):
+        glue.forEachBatch(spark.range(1), lambda *_: None, {"windowSize": "1 second", "checkpointLocation": "s3://lk/x"})
+    with pytest.raises(InvalidInput, match="Missing checkpointLocation"):
+        glue.forEachBatch(spark.range(1), lambda *_: None, {"windowSize": "1 second"})
+
+
+def test_an_overwrite_of_what_is_read_loses_nothing(glue: GlueContext, spark: SparkSession, spark_lake: Path) -> None:
+    guard_overwrites()
+    path = "s3://lk/compacted"
+    shutil.rmtree(spark_lake / "lk" / "compacted", ignore_errors=True)
+    spark.range(100).repartition(8).write.parquet(path)
+    before = {each.name for each in (spark_lake / "lk" / "compacted").iterdir()}
+    spark.read.parquet(path).coalesce(2).write.mode("overwrite").save(path + "/")
+    after = {each.name for each in (spark_lake / "lk" / "compacted").iterdir()}
+    assert (len(after), before & after) == (2, set())
+    assert spark.read.parquet(path).count() == 100
+    assert not [each for each in (spark_lake / "lk").iterdir() if each.name.startswith(".compacted")]
+    # What is not read is overwritten as Spark does it.
+    spark.range(3).coalesce(1).write.parquet(path, mode="overwrite")
+    assert spark.read.parquet(path).count() == 3
