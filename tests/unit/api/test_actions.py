@@ -113,6 +113,11 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
         ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {"CrawlerNameList": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {}, glue("crawler/*")),
+        ("GetConnection", {"Name": "MSK"}, glue("catalog", "connection/MSK")),
+        ("CreateConnection", {"ConnectionInput": {"Name": "msk"}}, glue("catalog", "connection/msk")),
+        ("DeleteConnection", {"ConnectionName": "msk"}, glue("catalog", "connection/msk")),
+        ("BatchDeleteConnection", {"ConnectionNameList": ["a", "b"]}, glue("catalog", "connection/a", "connection/b")),
+        ("GetConnections", {}, glue("catalog", "connection/*")),
     ],
 )
 def test_resources_of_glue(operation: str, request_: dict[str, object], expected: list[str]) -> None:

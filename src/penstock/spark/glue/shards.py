@@ -25,6 +25,7 @@ __all__ = ["Position", "Reading", "ShardWalk", "Stream", "first_position", "read
 Position = Mapping[str, Any]
 Positions = Mapping[str, Position]
 
+_EMPTY_SECONDS = 0.2
 _EXPIRED = "ExpiredIteratorException"  # five minutes after it was given
 _PASSING = frozenset({_EXPIRED, "ProvisionedThroughputExceededException", "LimitExceededException", "ThrottlingException"})
 
@@ -99,17 +100,20 @@ class _Pages:
         self.ended = False
         self.behind_ms = 1
         self._read_at = 0.0
+        self._pause = 0.0
 
     def next(self, limit: int) -> list[dict[str, Any]]:
         """Up to ``limit`` records, maybe none; sets ``ended`` where the shard has no more, and ``behind_ms``."""
         if self._iterator is None:
             self._iterator = self._open()
-        wait = self._read_at + self._reading.pause - time.monotonic()
+        wait = self._read_at + self._pause - time.monotonic()
         if wait > 0:
             time.sleep(wait)
         answer = self._repeated(lambda: self._client.get_records(ShardIterator=self._iterator, Limit=limit))
         self._read_at = time.monotonic()
         records: list[dict[str, Any]] = answer["Records"]
+        # A shard allows five reads a second, and may have nothing to give for many of them.
+        self._pause = max(self._reading.pause, 0.0 if records else _EMPTY_SECONDS)
         self._iterator = answer.get("NextShardIterator")
         self.ended = not self._iterator
         self.behind_ms = int(answer.get("MillisBehindLatest", 0))
