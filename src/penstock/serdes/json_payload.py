@@ -74,8 +74,9 @@ def _value(payload: bytes, limits: Limits, loads: Callable[[bytes], Any]) -> Any
         value = _STDLIB.decode(payload.decode()) if _LONG in payload.translate(_DIGITS) else loads(payload)
     except (ValueError, RecursionError):
         value = _second_try(payload, limits)
-    # Brackets open each level, so that most payloads need not be walked.
-    if payload.count(b"[") + payload.count(b"{") > limits.depth and tree_depth(value) > limits.depth:
+    # A bracket opens each level, so that most payloads need not be walked, and short ones not be counted.
+    deepest = len(payload) > limits.depth and payload.count(b"[") + payload.count(b"{")
+    if deepest > limits.depth and tree_depth(value) > limits.depth:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.")
     return value
 

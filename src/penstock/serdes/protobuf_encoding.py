@@ -13,7 +13,7 @@ from penstock.schema.protobuf.render import render_file
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
 from penstock.serdes.protobuf_floats import has_floats, has_overflown
 from penstock.serdes.protobuf_lossless import can_lose, loss, with_texts
-from penstock.serdes.protobuf_payload import ProtobufSchema, steps_of
+from penstock.serdes.protobuf_payload import ProtobufSchema, messages_in, steps_of
 
 __all__ = ["definition_of", "is_message", "protobuf_encoder"]
 
@@ -67,33 +67,47 @@ def protobuf_encoder(
     kind = schema.message(name)
     index_of = index or schema.index
     head = prefix + index_of(name)
-    heads: dict[Any, bytes] = {kind.DESCRIPTOR: head}
+    # What is in front, and whether equal values become equal bytes by themselves.
+    heads: dict[Any, tuple[bytes, bool]] = {kind.DESCRIPTOR: (head, _has_order(kind.DESCRIPTOR))}
     build = _builder(kind, name, ignore_unknown=ignore_unknown)
 
     def encode(value: Any) -> bytes:
-        made, front = value, heads.get(getattr(value, "DESCRIPTOR", None))
-        if front is None:
-            front, made = (head, build(value)) if isinstance(value, Mapping) else (learn(value), value)
+        made, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
+        if known is None:
+            known, made = (heads[kind.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
         try:
-            # Maps in the order of their keys: equal values become equal bytes.
-            data: bytes = made.SerializeToString(deterministic=True)
-            return front + data
+            if known[1]:
+                return known[0] + made.SerializeToString()  # type: ignore[no-any-return]
+            # Maps in the order of their keys.
+            return known[0] + made.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
         except EncodeError as error:
             raise _unfinished(made, name, error) from None
         except RecursionError:
             raise PayloadTooLarge(f"{name} nests too deep to be written.") from None
 
-    def learn(value: Any) -> bytes:
+    def learn(value: Any) -> tuple[bytes, bool]:
         if not is_message(value):
             raise IncompatibleValue(
                 f"{name} is a {type(value).__name__}, expected a message or a mapping of its fields.", path=name
             )
         descriptor = value.DESCRIPTOR
         _check_known(schema, descriptor)
-        heads[descriptor] = prefix + index_of(descriptor.full_name)
+        heads[descriptor] = prefix + index_of(descriptor.full_name), _has_order(descriptor)
         return heads[descriptor]
 
     return encode
+
+
+def _has_order(descriptor: Any) -> bool:
+    """Whether Google's library writes a message's fields in one order: it does but for maps and extensions."""
+    return not any(
+        message.is_extendable or any(field.message_type is not None and _is_map(field) for field in message.fields)
+        for message in messages_in(descriptor)
+    )
+
+
+def _is_map(field: Any) -> bool:
+    return bool(field.message_type.GetOptions().map_entry)
 
 
 def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:

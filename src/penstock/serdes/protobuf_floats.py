@@ -4,20 +4,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.serdes.protobuf_payload import messages_in
+
 __all__ = ["has_floats", "has_overflown"]
 
 
 def has_floats(descriptor: Any) -> bool:
     """Whether a message of this type can hold a float of 32 bits."""
-    seen, pending = set(), [descriptor]
-    while pending:
-        message = pending.pop()
-        if message.full_name not in seen:
-            seen.add(message.full_name)
-            if any(field.type == field.TYPE_FLOAT for field in message.fields):
-                return True
-            pending.extend(field.message_type for field in message.fields if field.message_type is not None)
-    return False
+    return any(field.type == field.TYPE_FLOAT for message in messages_in(descriptor) for field in message.fields)
 
 
 def has_overflown(message: Any) -> bool:

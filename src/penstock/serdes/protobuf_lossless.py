@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from penstock.serdes.errors import IncompatibleValue
+from penstock.serdes.protobuf_payload import messages_in
 
 __all__ = ["can_lose", "loss", "with_texts"]
 
@@ -14,16 +15,10 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 def can_lose(descriptor: Any) -> bool:
     """Whether a message of this type has a oneof with a choice, or bytes, which mappings may write as texts."""
-    seen, pending = set(), [descriptor]
-    while pending:
-        message = pending.pop()
-        if message.full_name not in seen:
-            seen.add(message.full_name)
-            choices = any(len(one.fields) > 1 for one in message.oneofs)
-            if choices or any(field.type == field.TYPE_BYTES for field in message.fields):
-                return True
-            pending.extend(field.message_type for field in message.fields if field.message_type is not None)
-    return False
+    return any(
+        any(len(one.fields) > 1 for one in message.oneofs) or any(field.type == field.TYPE_BYTES for field in message.fields)
+        for message in messages_in(descriptor)
+    )
 
 
 def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:

@@ -5,7 +5,7 @@ varints, a count and as many positions, from the file to the message; a single 0
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
@@ -17,7 +17,7 @@ from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError
 from penstock.serdes.protobuf_locate import locate_in_message
 from penstock.serdes.shape import Limits
 
-__all__ = ["ProtobufSchema", "protobuf_decoder", "steps_of"]
+__all__ = ["ProtobufSchema", "messages_in", "protobuf_decoder", "steps_of"]
 
 _MAX_INDEXES = 100
 _STEP = re.compile(r"Failed to (?:parse|serialize) (\S+) field: ")
@@ -102,34 +102,34 @@ def protobuf_decoder(
     target = reader or writer
     as_dict: dict[str, Any] = {"preserving_proto_field_name": True, "descriptor_pool": target.pool}
     # By what is in front of the message: the byte of its index.
-    known: dict[bytes, tuple[str, Any]] = {}
+    known: dict[bytes, _Kind] = {}
+    after, resolved = start + 1, reader is not None
 
-    def learn(data: bytes) -> tuple[str, Any, int]:
+    def learn(data: bytes) -> tuple[_Kind, int]:
         if in_header is not None:
             name, at = _confluent_name(writer, in_header, 0)[0], start
         else:
             name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
-        kind = _kind(target, name, messages)
-        if at - start == 1:
-            known[data[start:at]] = name, kind
-        return name, kind, at
+        made = _Kind(name, _kind(target, name, messages))
+        if at == after:
+            known[data[start:at]] = made
+        return made, at
 
     def decode(data: bytes) -> Any:
         if len(data) - start > limits.payload:
             raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
-        found = known.get(data[start : start + 1])
-        name, kind, at = (*found, start + 1) if found is not None else learn(data)
+        kind, at = known.get(data[start:after]), after
+        if kind is None:
+            kind, at = learn(data)
         try:
-            message = kind.FromString(data[at:])
-            if not message.IsInitialized():
-                raise _unfinished(message, name)
-            if reader is not None:
-                _check_dropped(message, name)
+            message = kind.parse(data[at:])
+            if resolved or kind.may_lack:
+                _check(message, kind, resolved)
             return message if messages else MessageToDict(message, **as_dict)
         except DecodeError as error:
-            raise _undecodable(kind.DESCRIPTOR, data, start, at, error) from None
+            raise _undecodable(kind.descriptor, data[at:], len(data) - start, error) from None
         except (JsonError, ValueError, TypeError, KeyError, RecursionError) as error:
-            path, text = steps_of(name, error)
+            path, text = steps_of(kind.name, error)
             raise MalformedPayload(
                 f"Payload of {len(data) - start} bytes has no form in Protobuf's JSON, at {path}: {text}",
                 path=path,
@@ -149,13 +149,38 @@ def steps_of(name: str, error: BaseException) -> tuple[str, str]:
     return ".".join(steps), rest
 
 
-def _undecodable(descriptor: Any, data: bytes, start: int, at: int, error: Exception) -> SerdeError:
-    size, name = len(data) - start, descriptor.full_name
-    path, why = locate_in_message(descriptor, data[at:], name) or ("", " ".join(str(error).split())[:300])
+def _undecodable(descriptor: Any, message: bytes, size: int, error: Exception) -> SerdeError:
+    name = descriptor.full_name
+    path, why = locate_in_message(descriptor, message, name) or ("", " ".join(str(error).split())[:300])
     where = f", at {path}" if path else ""
     if path and not why:
         return TruncatedPayload(f"Payload of {size} bytes ends inside a value of message {name}{where}.", path=path)
     return MalformedPayload(f"Payload of {size} bytes is no message {name}{where}: {why}.", path=path)
+
+
+def messages_in(descriptor: Any) -> Iterator[Any]:
+    """The descriptors of a message and of all messages that it can hold, each once."""
+    seen, pending = set(), [descriptor]
+    while pending:
+        message = pending.pop()
+        if message.full_name not in seen:
+            seen.add(message.full_name)
+            yield message
+            pending.extend(field.message_type for field in message.fields if field.message_type is not None)
+
+
+class _Kind:
+    """A message's class as it is read: ``may_lack`` where it, or one in it, has required fields."""
+
+    __slots__ = ("descriptor", "may_lack", "name", "parse")
+
+    def __init__(self, name: str, message: Any) -> None:
+        self.name = name
+        self.parse: Callable[[bytes], Any] = message.FromString
+        self.descriptor = message.DESCRIPTOR
+        self.may_lack = any(
+            part.is_extendable or any(field.is_required for field in part.fields) for part in messages_in(self.descriptor)
+        )
 
 
 def _kind(target: ProtobufSchema, name: str, messages: Any) -> Any:
@@ -164,6 +189,13 @@ def _kind(target: ProtobufSchema, name: str, messages: Any) -> Any:
     if messages.DESCRIPTOR.full_name != name:
         raise UnreadableSchema(f"The payload is a message {name}, and this reads {messages.DESCRIPTOR.full_name}.")
     return messages
+
+
+def _check(message: Any, kind: _Kind, resolved: bool) -> None:
+    if not message.IsInitialized():
+        raise _unfinished(message, kind.name)
+    if resolved:
+        _check_dropped(message, kind.name)
 
 
 def _unfinished(message: Any, name: str) -> MalformedPayload:

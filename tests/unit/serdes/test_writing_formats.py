@@ -194,6 +194,14 @@ def test_a_choice_and_bytes_in_every_form_are_written() -> None:
     assert read(write(value, VALUE)) == {"other": 1, "blob": "/+8=", "keys": {"k": {"blobs": ["YWJjZA==", "AQ==", "AQ=="]}}}
 
 
+def test_maps_are_written_in_the_order_of_their_keys() -> None:
+    proto = 'syntax = "proto3"; message O { I i = 1; message I { map<string, int32> m = 1; } }'
+    write = serializer(FakeRegistry(), "PROTOBUF", schema=proto)
+    keys = [str(number) for number in range(50)]
+    both = [write({"i": {"m": dict.fromkeys(turned, 1)}}, VALUE) for turned in (keys, keys[::-1])]
+    assert both[0] == both[1]
+
+
 def test_a_message_that_has_no_form_in_json_says_where() -> None:
     registry = FakeRegistry()
     message = serializer(registry, "PROTOBUF", schema=CHOICES)({"any": float("nan")}, VALUE)
