@@ -16,6 +16,7 @@ R = TypeVar("R")
 _RUNS = 8  # of one gathering at a time: a slow item does not hold up all that come after it
 _PATIENCE = 0.05  # seconds that items wait behind runs that go on before another one starts
 _MAX_GATHERED = 32
+_GATHERING = 0.001  # seconds behind a run of several in which what comes is gathered
 _MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
 
 
@@ -88,6 +89,9 @@ class Gathering(Generic[T, R]):
             while self._waiting:
                 taken = [self._waiting.popleft() for _ in range(min(_MAX_GATHERED, len(self._waiting)))]
                 await self._answer(taken)
+                if len(self._waiting) < len(taken) > 1:
+                    # Who was answered together often asks again at once: they come together once more.
+                    await asyncio.sleep(_GATHERING)
         finally:
             self._runs.discard(asyncio.current_task())
 

@@ -44,11 +44,12 @@ def hold(
     conflicts: list[Conflict] = []
     started, allowed = effort.spent(), _SECONDS
     for done, version in enumerate(earlier):
-        left = min(allowed, _MOST_SECONDS) - (effort.spent() - started)
+        left = min(allowed, _MOST_SECONDS) - (effort.spent() - started if done else 0)
         allowed += _SECONDS_PER_VERSION + _SECONDS_PER_CHARACTER * len(version.definition)
         try:
+            if left <= 0:
+                raise effort.Spent
             with effort.budget(left):
-                effort.check()
                 one = [(version.number, read(version))]
                 effort.check()
                 conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)

@@ -53,6 +53,29 @@ def test_what_comes_while_others_are_worked_on_goes_together(workers):
     assert calls == [[1], [2, 3, 4, 5, 6, 7, 8]]
 
 
+def test_those_answered_together_that_ask_again_go_together(workers, monkeypatch):
+    monkeypatch.setattr(module, "_GATHERING", 0.5)
+    calls = []
+
+    def work(items):
+        calls.append(len(items))
+        return items
+
+    async def client(gathering, number):
+        await gathering.run(number)
+        # A network lies between: some come back sooner than others.
+        for _ in range(3 * number):
+            await asyncio.sleep(0)
+        return await gathering.run(number)
+
+    async def scenario():
+        gathering = Gathering(workers, work)
+        return await asyncio.gather(*(client(gathering, number) for number in range(8)))
+
+    assert asyncio.run(scenario()) == list(range(8))
+    assert calls == [8, 8]
+
+
 def test_each_gets_its_own_error(workers):
     async def scenario():
         held = Held()

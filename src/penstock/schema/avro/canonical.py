@@ -82,7 +82,8 @@ class _Writer:
     def _field(self, field: AvroField, depth: int) -> dict[str, Any]:
         node: dict[str, Any] = {"name": field.name, "type": self.node(field.type, depth + 1), **field.props}
         if field.has_default:
-            node["default"] = normal_default(field.type, field.default, self._names)
+            default = field.default
+            node["default"] = None if default is None else normal_default(field.type, default, self._names)
         if field.doc is not None:
             node["doc"] = field.doc
         if field.aliases:

@@ -89,10 +89,10 @@ class _Form:
         self.bare: set[str] = set()
 
     def type(self, node: Any, namespace: str) -> Any:
+        if isinstance(node, str):
+            return node if node in PRIMITIVES else self._use(node, namespace)
         if isinstance(node, list):
             return [self.type(branch, namespace) for branch in node]
-        if isinstance(node, str):
-            return self._use(node, namespace)
         if not isinstance(node, dict):
             return node
         changed = {key: value for key, value in node.items() if key not in _FASTAVROS_OWN}

@@ -245,7 +245,7 @@ class _Parser:
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             _refuse(f"{path}/name", f"{_quote(name)} cannot name a field.", _NAME_RULE)
         order = "ascending" if "order" not in node else _order(node["order"], path)
-        kind = self.type(_need(node, "type", path), namespace=namespace, path=f"{path}/type", depth=depth + 1)
+        kind = self._field_type(_need(node, "type", path), namespace, path, depth + 1)
         field = AvroField(
             name=name,
             type=kind,
@@ -256,9 +256,13 @@ class _Parser:
             order=order,
             props=_others(node, _FIELD_ATTRIBUTES),
         )
-        if field.has_default:
+        if field.has_default and (field.default is not None or not _begins_with_null(kind)):
             self.defaults.append((field, path))
         return field
+
+    def _field_type(self, node: Any, namespace: str, path: str, depth: int) -> AvroType:
+        bare = _BARE.get(node) if isinstance(node, str) and depth <= MAX_TYPE_DEPTH else None
+        return bare or self.type(node, namespace=namespace, path=f"{path}/type", depth=depth)
 
     def _enum(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> EnumType:
         name = self._define(node, namespace, path)
@@ -344,6 +348,11 @@ def _branch_key(branch: AvroType) -> str:
             return "map"
         case UnionType():
             return "union"
+
+
+def _begins_with_null(kind: AvroType) -> bool:
+    """Whether it is a union of which null is a default."""
+    return isinstance(kind, UnionType) and kind.branches[0] is _BARE["null"]
 
 
 def _need(node: Mapping[str, Any], key: str, path: str) -> Any:

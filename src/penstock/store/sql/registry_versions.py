@@ -37,8 +37,7 @@ class VersionRows(DeletionRows):
         # PostgreSQL's writers lock the rows that they change: two that change several in another order would wait for each
         # other.
         plain.sort(key=lambda place: wanted[place].version.key)
-        together = plain if len(plain) > 1 else []
-        added = dict(zip(together, self._added_together([wanted[place] for place in together]), strict=True))
+        added = dict(zip(plain, self._added_together([wanted[place] for place in plain]), strict=True))
         return [added[place] if place in added else add_alone(self, step) for place, step in enumerate(wanted)]
 
     def _added_together(self, steps: Sequence[NewVersion]) -> Sequence[Version | None]:
