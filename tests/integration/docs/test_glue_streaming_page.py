@@ -21,6 +21,7 @@ def test_every_block_of_the_page_runs(tmp_path: Path, broker: Broker, penstock_s
     environment = reader_environment() | penstock_server.environment()
     environment |= {"PENSTOCK_BROKERS": broker.bootstrap, "PENSTOCK_SECRET_ID": "AmazonMSK_glue_page"}
     environment |= {"PENSTOCK_LAKE": str(penstock_server.lake), "PENSTOCK_HOME": str(tmp_path / "home")}
+    environment |= {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}  # for a JVM that does not live long
     done = run_page(PAGE, tmp_path, environment, seconds=240)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "INFO awsglue.script: batch 0: 4 slow clicks" in done.stderr

@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.spark]
 SEED = Path(__file__).parent / "seed"
 HOUR_MS = 1_795_269_600_000  # 2026-11-21 14:00 UTC
 SECONDS = 240
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}  # for a JVM that does not live long
 
 # The article's fragments use names that they do not define. Its schema lacks the two columns that its process_batch of
 # schema evolution reads, which Spark refuses whoever runs it.
@@ -133,7 +134,7 @@ def test_the_articles_programs_as_printed(
             *("--stream_name", "events", "--checkpoint_location", "s3://my-bucket/checkpoints/events/"),
             *("--output_path", "s3://my-bucket/events/"),
         ],
-        env=inherited | cache | penstock_server.environment() | kinesis.environment(),
+        env=inherited | cache | penstock_server.environment() | kinesis.environment() | QUICK,
         capture_output=True,
         text=True,
         timeout=SECONDS,
