@@ -1,9 +1,11 @@
 """What a RegistryId, a SchemaId, a version reference means: names or ARNs in, keys out."""
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid4
 
 from penstock.errors import InvalidInput
 from penstock.names import arn, parse_arn
@@ -11,9 +13,27 @@ from penstock.registry.errors import BadReference, ResourceNotFound
 from penstock.registry.model import SchemaKey
 from penstock.schema.format import fingerprint
 
-__all__ = ["DEFAULT_REGISTRY", "Identity", "canonical_contract", "fingerprint_with", "registry_resource", "schema_resource"]
+__all__ = [
+    "DEFAULT_REGISTRY",
+    "Identity",
+    "canonical_contract",
+    "fingerprint_with",
+    "new_version_id",
+    "registry_resource",
+    "schema_resource",
+]
 
 DEFAULT_REGISTRY = "default-registry"
+
+
+def new_version_id() -> str:
+    """An id for a new version: a UUID of version 7 (RFC 9562, section 5.7).
+
+    It begins with the time in milliseconds, so that the ids of versions that are stored together lie together in the store's
+    index, where random ones would each change a page of their own.
+    """
+    random = uuid4().int & ((1 << 76) - 1)  # its version lies above these bits, its variant is that of version 7 too
+    return str(UUID(int=time.time_ns() // 1_000_000 << 80 | 7 << 76 | random))
 
 
 def registry_resource(name: str) -> str:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import uuid4
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.definitions import Definitions
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
-from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with
+from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with, new_version_id
 from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
 from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
@@ -198,7 +197,7 @@ class Schemas:
             references = declared_references(wanted.tags or {}, key.registry)
         parsed = self._definitions.parse(wanted.data_format, wanted.definition, references)
         return Version(
-            id=str(uuid4()),
+            id=new_version_id(),
             key=key,
             number=wanted.number or 1,
             status=AVAILABLE,

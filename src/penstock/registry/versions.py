@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 from typing import NamedTuple, ParamSpec, TypeVar
-from uuid import uuid4
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
@@ -24,7 +23,7 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.history import hold
-from penstock.registry.identity import fingerprint_with
+from penstock.registry.identity import fingerprint_with, new_version_id
 from penstock.registry.model import (
     AVAILABLE,
     FAILURE,
@@ -219,7 +218,7 @@ class Versions:
             if known is not None:
                 return known
         version = Version(
-            id=known.id if known is not None and known.status == AVAILABLE else str(uuid4()),
+            id=known.id if known is not None and known.status == AVAILABLE else new_version_id(),
             key=key,
             number=number,
             status=FAILURE if refused else AVAILABLE,

@@ -1,9 +1,11 @@
 """Registrations of several callers at once: each gets what it would have got alone."""
 
 import json
+from uuid import RFC_4122, UUID
 
 import pytest
 
+from penstock.registry import identity
 from penstock.registry.audit import Actor
 from penstock.registry.errors import SchemaNotFound, VersioningDisabled
 from penstock.registry.model import RegistryLimits, SchemaKey
@@ -87,3 +89,14 @@ def test_changes_are_recorded_as_those_of_who_asked(three_schemas, store):
         ("schema/r/a", "arn:anne"),
         ("schema/r/b", "arn:anne"),
     }
+
+
+def test_ids_lie_in_the_order_of_their_time_and_are_no_two_alike(monkeypatch):
+    moments = [1_792_000_000_000_000_000 + 1_000_000 * number for number in range(300)]
+    monkeypatch.setattr(identity.time, "time_ns", iter(moments).__next__)
+    ids = [identity.new_version_id() for _ in moments]
+    assert ids == sorted(ids)
+    assert {(UUID(text).version, UUID(text).variant) for text in ids} == {(7, RFC_4122)}
+    assert [UUID(text).int >> 80 for text in ids] == [moment // 1_000_000 for moment in moments]
+    monkeypatch.setattr(identity.time, "time_ns", lambda: moments[0])
+    assert len({identity.new_version_id() for _ in range(1_000)}) == 1_000
