@@ -26,15 +26,26 @@ if TYPE_CHECKING:
 __all__ = ["KinesisDeserializer", "KinesisSerializer", "KinesisValue", "aggregated", "open_shards", "put_all"]
 
 _MAX_ENTRIES = 500  # PutRecords: records a request
+_LARGEST_RECORD = 10 * MAX_RECORD  # bytes, of a stream whose maximum was raised as far as it goes
 _MAX_REQUEST = 5 * 1_048_576  # PutRecords: bytes a request, data and partition keys
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _RETRIED = frozenset({"ProvisionedThroughputExceededException", "InternalFailure", "KMSThrottlingException"})
 
 
 class KinesisSerializer(RegisteredWriter):
-    """Values to records; safe for threads. Arguments as in :class:`RegisteredWriter`; the stream stands for the topic."""
+    """Values to records; safe for threads. Arguments as in :class:`RegisteredWriter`; the stream stands for the topic.
 
-    __slots__ = ()
+    ``max_record`` is how many bytes the streams take in a record, its key included: 1 MiB where their maximum was not raised,
+    which goes to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
+    """
+
+    __slots__ = ("_max_record",)
+
+    def __init__(self, *arguments: Any, max_record: int = MAX_RECORD, **settings: Any) -> None:
+        if not 0 < max_record <= _LARGEST_RECORD:
+            raise InvalidInput(f"Kinesis takes records of at most {_LARGEST_RECORD} bytes, not {max_record}.")
+        super().__init__(*arguments, **settings)
+        self._max_record = max_record
 
     def record(self, stream: str, value: Any, partition_key: str, *, explicit_hash_key: str | None = None) -> dict[str, Any]:
         """An entry of ``put_records``, and with ``StreamName`` the arguments of ``put_record``.
@@ -44,8 +55,11 @@ class KinesisSerializer(RegisteredWriter):
         """
         user = self.user_record(stream, value, partition_key, explicit_hash_key=explicit_hash_key)
         check_keys(user)
-        if len(user.data) + len(partition_key.encode()) > MAX_RECORD:
-            raise InvalidInput(f"The record has {len(user.data)} bytes; Kinesis takes {MAX_RECORD}, its key included.")
+        if len(user.data) + len(partition_key.encode()) > self._max_record:
+            raise InvalidInput(
+                f"The record has {len(user.data)} bytes; Kinesis takes {self._max_record}, its key included.",
+                remedy="Put its content elsewhere and its address into the stream, or raise the stream's maximum and max_record.",
+            )
         entry: dict[str, Any] = {"Data": user.data, "PartitionKey": partition_key}
         return entry if explicit_hash_key is None else {**entry, "ExplicitHashKey": explicit_hash_key}
 

@@ -92,6 +92,12 @@ def test_what_kinesis_does_not_take(write: KinesisSerializer) -> None:
     large = KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry())
     with pytest.raises(InvalidInput, match="Kinesis takes 1048576"):
         large.record("orders", bytes(1_048_576), "k")
+    raised = KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry(), max_record=2_000_000)
+    assert len(raised.record("orders", bytes(1_048_576), "k")["Data"]) > 1_048_576
+    with pytest.raises(InvalidInput, match="Kinesis takes 2000000, its key included"):
+        raised.record("orders", bytes(2_000_000), "k")
+    with pytest.raises(InvalidInput, match="at most 10485760 bytes, not 10485761"):
+        KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry(), max_record=10_485_761)
 
 
 @pytest.mark.parametrize(
