@@ -35,8 +35,8 @@ _RETRIED = frozenset({"ProvisionedThroughputExceededException", "InternalFailure
 class KinesisSerializer(RegisteredWriter):
     """Values to records; safe for threads. Arguments as in :class:`RegisteredWriter`; the stream stands for the topic.
 
-    ``max_record`` is how many bytes the streams take in a record, its key included: 1 MiB where their maximum was not raised,
-    which goes to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
+    ``max_record`` is how many bytes the streams take in a record, its key included: 1 MiB where their maximum was not
+    raised, which goes to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
     """
 
     __slots__ = ("_max_record",)
@@ -58,7 +58,7 @@ class KinesisSerializer(RegisteredWriter):
         if len(user.data) + len(partition_key.encode()) > self._max_record:
             raise InvalidInput(
                 f"The record has {len(user.data)} bytes; Kinesis takes {self._max_record}, its key included.",
-                remedy="Put its content elsewhere and its address into the stream, or raise the stream's maximum and max_record.",
+                remedy="Put the content elsewhere and its address here, or raise the stream's maximum and max_record.",
             )
         entry: dict[str, Any] = {"Data": user.data, "PartitionKey": partition_key}
         return entry if explicit_hash_key is None else {**entry, "ExplicitHashKey": explicit_hash_key}
