@@ -1,5 +1,7 @@
 """The migrated schema is the registered one, and migrating is safe to repeat and to do from two processes."""
 
+import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from sqlalchemy import inspect, text
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql import migrate as migrations
 from penstock.store.sql.database import Database
-from penstock.store.sql.migrate import HEAD, migrate
+from penstock.store.sql.migrate import HEAD, migrate, revision_of
 from penstock.store.sql.tables import metadata
 
 
@@ -73,6 +75,20 @@ def test_migrating_from_several_connections_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_new_file_that_another_one_writes_to_is_waited_for(tmp_path: Path) -> None:
+    # SQLite itself does not wait here, whatever its busy_timeout: it fails at once.
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE t (x)")
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, other.execute, ["COMMIT"])
+    release.start()
+    with contextlib.closing(Database(f"sqlite:///{tmp_path / 'a.db'}")) as database:
+        migrate(database)
+        assert revision_of(database) == HEAD
+    release.join()
+    other.close()
 
 
 def test_versions_of_an_older_store_get_serials_in_the_order_they_were_made(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ those that bring their own connection rely on the locks of the rows that they ch
 """
 
 import functools
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -209,11 +210,25 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # sqlite3's own implicit BEGIN is switched off: _begin_sqlite says which kind of transaction starts.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _keep_wal(cursor)
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
     cursor.close()
+
+
+def _keep_wal(cursor: Any) -> None:
+    # Where another connection writes to a file that is not in this mode yet, SQLite refuses at once and does not wait.
+    until = time.monotonic() + _BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
