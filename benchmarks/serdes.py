@@ -195,7 +195,7 @@ def _rows(data_format: str, writers: dict[str, Work], readers: dict[str, Work], 
     aims = {"AWS's community serde": _COMMUNITY, "confluent-kafka": _AHEAD, **aims}
     rows = []
     for what, works in (("serialise", writers), ("deserialise", readers)):
-        seconds = in_turn(works, 15, clock=time.process_time).seconds
+        seconds = in_turn(works, 40, clock=time.process_time).seconds
         for peer in list(works)[1:]:
             ratio = seconds[peer] / seconds["ours"]
             aim = aims.get(peer)

@@ -92,7 +92,6 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
     bounded = schema.walk_first
     guard = compile_guard(parsed, schema.named)
     strict = not ignore_unknown
-    start = len(prefix)
 
     def encode(value: Any) -> bytes:
         if bounded and too_deep(value, _LIMITS.depth):
@@ -106,10 +105,10 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
                     raise misfit from None
             except RecursionError:
                 raise PayloadTooLarge("The value nests too deep to be checked.") from None
-        out = BytesIO(prefix)
-        out.seek(start)
+        out = BytesIO()
+        out.write(prefix)
         try:
-            write(out, parsed, value, strict_allow_default=strict)
+            write(out, parsed, value, False, strict)  # strict, strict_allow_default
         except _UNWRITABLE as error:
             raise explain(value, parsed, schema.named, error, ignore_unknown=ignore_unknown) from error
         return out.getvalue()
