@@ -7,18 +7,20 @@ interfaces' clients read: AWS's ``__type`` and ``message`` beside Confluent's ``
 
 import asyncio
 import resource
+import time
 from typing import Any
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "Waiting", "waiting"]
+__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "SharingProtocol", "Waiting", "waiting"]
 
 MAX_HEAD_BYTES = 64 * 1024  # the request line and all headers
 MAX_HEADERS = 200
 HEAD_SECONDS = 10.0
 REQUEST_SECONDS = 60.0
 _SWEEP_SECONDS = 1.0
+_TURN_SECONDS = 0.000_05
 _MOST_CONNECTIONS = 8_192
 _SPARE_FILES = 256  # for the store, the compilers and the logs
 _REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large", 503: "Service Unavailable"}
@@ -170,6 +172,18 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
+
+
+class SharingProtocol(BoundedProtocol):
+    """For a worker beside others: leaves the next connection to one of them.
+
+    All workers are woken for a connection, and the one that runs takes whichever come with it, so that connections opened
+    together would all be its own. libuv slept for the same reason, for the shortest time there is.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        time.sleep(_TURN_SECONDS)
+        super().connection_made(transport)
 
 
 class _TooManyHeaders(Exception):

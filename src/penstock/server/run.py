@@ -54,14 +54,14 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
 def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
     # Imported in the process that serves: prometheus_client picks its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
-    from penstock.server.http import BoundedProtocol  # noqa: PLC0415
+    from penstock.server.http import BoundedProtocol, SharingProtocol  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
     signal.signal(signal.SIGTERM, _leave)
     config = uvicorn.Config(
         lambda: build_app(settings),
         factory=True,
-        http=BoundedProtocol,
+        http=BoundedProtocol if settings.workers == 1 else SharingProtocol,
         log_level="warning",
         access_log=False,
         proxy_headers=False,

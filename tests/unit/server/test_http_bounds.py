@@ -9,7 +9,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from penstock.server import http
-from penstock.server.http import MAX_HEAD_BYTES, BoundedProtocol, Waiting
+from penstock.server.http import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -260,3 +260,11 @@ def test_the_limit_leaves_files_for_others(monkeypatch):
     monkeypatch.setattr(http.resource, "getrlimit", lambda which: (http.resource.RLIM_INFINITY, 0))
     assert http._connection_limit() == 8_192
     assert MAX_HEAD_BYTES == 65_536
+
+
+def test_a_worker_beside_others_steps_back_from_each_connection_before_it_serves_it(monkeypatch):
+    seen = []
+    monkeypatch.setattr(http.time, "sleep", lambda seconds: seen.append(0 < seconds < 0.001))
+    monkeypatch.setattr(BoundedProtocol, "connection_made", lambda *_: seen.append("served"))
+    SharingProtocol.connection_made(SharingProtocol.__new__(SharingProtocol), None)
+    assert seen == [True, "served"]

@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import local
+from threading import RLock, local
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event
@@ -20,7 +20,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from penstock.errors import InvalidInput
-from penstock.store.sql.queue import WritersQueue
 
 __all__ = ["Database", "metadata", "retried"]
 
@@ -76,9 +75,8 @@ class Database:
             options["pool_use_lifo"] = True
         self.engine: Engine = create_engine(self.url, **options)
         self._kept = local()
-        self._writers: AbstractContextManager[Any] = nullcontext()
-        if self.is_sqlite:
-            self._writers = WritersQueue(None if in_memory else f"{self.url.database}-queue")
+        # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
+        self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -127,7 +125,7 @@ class Database:
             connection.close()
 
     def writing(self) -> AbstractContextManager[Any]:
-        """The queue of SQLite's writers, for one that brings its own connection."""
+        """The queue of this process's writers, for one that brings its own connection."""
         return self._writers
 
     def again(self, error: Exception) -> bool:
@@ -158,8 +156,6 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
-        if isinstance(self._writers, WritersQueue):
-            self._writers.close()
 
 
 def _state(error: Exception) -> str | None:
