@@ -108,7 +108,7 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
         out = BytesIO()
         out.write(prefix)
         try:
-            write(out, parsed, value, False, strict)  # strict, strict_allow_default
+            write(out, parsed, value, strict_allow_default=strict)
         except _UNWRITABLE as error:
             raise explain(value, parsed, schema.named, error, ignore_unknown=ignore_unknown) from error
         return out.getvalue()
