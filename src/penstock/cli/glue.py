@@ -9,7 +9,14 @@ import click
 
 from penstock.cli.fetch import spark_archive
 from penstock.cli.homes import home_option
-from penstock.cli.run import spark_setting
+from penstock.cli.spark_options import (
+    configuration_option,
+    driver_memory_option,
+    lake_option,
+    log_option,
+    master_option,
+    spark_setting,
+)
 from penstock.errors import InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
@@ -33,23 +40,12 @@ def command() -> None:
 @command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", metavar="SCRIPT.py", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("arguments", metavar="[--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@master_option
 @click.option("--once", is_flag=True, help="End each stream when what its source holds is done.")
-@click.option(
-    "--lake",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="PENSTOCK_LAKE",
-    help="Folder of the embedded lake's buckets, or PENSTOCK_LAKE; without it s3:// is S3.",
-)
-@click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File for Spark's log. [default: logs/ of the platform's home]",
-)
-@click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver.")
-@click.option(
-    "--conf", "configuration", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be given several times."
-)
+@lake_option
+@log_option
+@driver_memory_option
+@configuration_option
 @home_option
 def run_command(  # noqa: PLR0917 - click passes them by name
     script: Path,

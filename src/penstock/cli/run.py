@@ -13,6 +13,14 @@ import click
 from penstock.cli.fetch import spark_archive
 from penstock.cli.homes import home_option
 from penstock.cli.signals import stop_on_signals
+from penstock.cli.spark_options import (
+    configuration_option,
+    driver_memory_option,
+    lake_option,
+    log_option,
+    master_option,
+    spark_setting,
+)
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.local.artefacts import class_path
@@ -26,33 +34,22 @@ from penstock.spark.session import lake_configuration, s3a_configuration
 from penstock.spark.source import reach
 from penstock.spark.versions import SchemaBook
 
-__all__ = ["alone", "command", "spark_setting"]
+__all__ = ["alone", "command"]
 
 
 @click.command("run")
 @click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@master_option
 @click.option("--once", is_flag=True, help="Read what is there now, then end, whatever trigger is declared.")
 @click.option("--dry-run", is_flag=True, help="Check the declaration, the broker and the registry; start nothing.")
-@click.option(
-    "--lake",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="PENSTOCK_LAKE",
-    help="Folder of the embedded lake's buckets, or PENSTOCK_LAKE; without it s3:// is S3.",
-)
+@lake_option
 @click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets one JSON line a batch.")
-@click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File for Spark's log. [default: logs/ of the platform's home]",
-)
-@click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver.")
+@log_option
+@driver_memory_option
 @click.option(
     "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the offsets that the ledger committed last."
 )
-@click.option(
-    "--conf", "configuration", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be given several times."
-)
+@configuration_option
 @home_option
 def command(  # noqa: PLR0917 - click passes them by name
     pipeline_file: Path,
@@ -139,14 +136,6 @@ def _uses_s3(pipeline: Pipeline) -> bool:
 
 def _locations(pipeline: Pipeline) -> tuple[str, str, str]:
     return pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint
-
-
-def spark_setting(text: str) -> tuple[str, str]:
-    """Key and value of an option ``--conf``."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.startswith("spark."):
-        raise click.BadParameter(f"'{text}' does not read spark.KEY=VALUE.", param_hint="--conf")
-    return key, value
 
 
 def _show(metrics: BatchMetrics) -> None:
