@@ -1,6 +1,5 @@
 """The behaviour of every AccessStore."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -35,14 +34,6 @@ KEY = AccessKey(
     principal="arn:aws:iam::111122223333:user/ana",
     created=datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC),
 )
-
-
-@pytest.fixture
-def database() -> Iterator[Database]:
-    database = Database("sqlite://")
-    database.create_all()
-    yield database
-    database.close()
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -1,6 +1,5 @@
 """The behaviour of every ConnectionStore."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -25,14 +24,6 @@ MSK = Connection(
     updated=NOW,
     updated_by="arn:aws:iam::111122223333:root",
 )
-
-
-@pytest.fixture
-def database() -> Iterator[Database]:
-    database = Database("sqlite://")
-    database.create_all()
-    yield database
-    database.close()
 
 
 @pytest.fixture(params=["memory", "sqlite"])

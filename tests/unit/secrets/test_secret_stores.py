@@ -1,6 +1,5 @@
 """The behaviour of every SecretStore."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -28,14 +27,6 @@ SECRET = Secret(
     tags={"team": "data"},
     versions=(TEXT, BINARY),
 )
-
-
-@pytest.fixture
-def database() -> Iterator[Database]:
-    database = Database("sqlite://")
-    database.create_all()
-    yield database
-    database.close()
 
 
 @pytest.fixture(params=["memory", "sqlite"])
