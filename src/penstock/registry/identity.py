@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from penstock.errors import InvalidInput
 from penstock.names import arn, parse_arn
 from penstock.registry.errors import BadReference, ResourceNotFound
-from penstock.registry.model import SchemaKey
+from penstock.registry.model import GLOBAL_SCOPE, SchemaKey
 from penstock.schema.format import fingerprint
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "canonical_contract",
     "fingerprint_with",
     "new_version_id",
+    "policy_scopes",
     "registry_resource",
     "schema_resource",
 ]
@@ -44,6 +45,11 @@ def registry_resource(name: str) -> str:
 def schema_resource(key: SchemaKey) -> str:
     """The resource part of a schema's ARN."""
     return f"schema/{key.registry}/{key.name}"
+
+
+def policy_scopes(key: SchemaKey) -> tuple[str, str, str]:
+    """Whose policies hold for a schema, the nearest first: its name's, its registry's, the whole store's."""
+    return schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE
 
 
 def canonical_contract(given: Mapping[str, Any]) -> str | None:

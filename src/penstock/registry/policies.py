@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from penstock.registry.errors import NotWritable
-from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey, Standing
+from penstock.registry.identity import policy_scopes, schema_resource
+from penstock.registry.model import IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey, Standing
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode
 
@@ -37,7 +37,7 @@ class Policies:
 
     def chain(self, key: SchemaKey) -> Sequence[Policy]:
         """Those that hold for the schema, the nearest first: of its name, its registry, the whole store."""
-        scopes = (schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE)
+        scopes = policy_scopes(key)
         found = self._store.get_policies(scopes)
         return [found[scope] for scope in scopes if scope in found]
 

@@ -21,10 +21,9 @@ from penstock.registry.errors import (
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.identity import policy_scopes, registry_resource, schema_resource
 from penstock.registry.model import (
     AVAILABLE,
-    GLOBAL_SCOPE,
     Metadata,
     NewVersion,
     Policy,
@@ -133,8 +132,7 @@ class MemoryRegistryStore:
             schema, resource = self._schemas.get(key), schema_resource(key)
             if schema is None:
                 return None
-            scopes = (resource, registry_resource(key.registry), GLOBAL_SCOPE)
-            said = [self._policies[scope] for scope in scopes if scope in self._policies]
+            said = [self._policies[scope] for scope in policy_scopes(key) if scope in self._policies]
             return Standing(
                 schema=schema,
                 mode=next((policy.mode for policy in said if policy.mode), None),

@@ -7,14 +7,14 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, sele
 
 from penstock.registry.audit import current_actor
 from penstock.registry.errors import RegistryExists, RegistryFull, RegistryNotFound, SchemaExists
-from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import AVAILABLE, GLOBAL_SCOPE, Registry, Schema, SchemaKey, Standing, Version
+from penstock.registry.identity import policy_scopes, registry_resource, schema_resource
+from penstock.registry.model import AVAILABLE, Registry, Schema, SchemaKey, Standing, Version
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import retried
 from penstock.store.sql.registry_base import Change, count_deletion, insert_tags, record
 from penstock.store.sql.registry_deletion import refuse_referenced
 from penstock.store.sql.registry_rows import micros, schema_row, to_registry, to_schema
-from penstock.store.sql.registry_statements import REGISTRY, beginning_with, is_schema, naming
+from penstock.store.sql.registry_statements import REGISTRY, SCOPES, beginning_with, is_schema, naming
 from penstock.store.sql.registry_tables import (
     policies,
     registries,
@@ -115,8 +115,7 @@ class SchemaRows(VersionRows):
         return None if row is None else to_schema(row)
 
     def get_standing(self, key: SchemaKey) -> Standing | None:
-        resource = schema_resource(key)
-        scopes = {"r_resource": resource, "r_above": registry_resource(key.registry), "r_top": GLOBAL_SCOPE}
+        scopes = dict(zip(SCOPES, policy_scopes(key), strict=True))
         row = self._direct.first(self._statements.standing, {**naming(key), **scopes})
         # What is decided on this revision is held against versions that were there with it, or later.
         self._cache.renew()
@@ -127,7 +126,7 @@ class SchemaRows(VersionRows):
             schema=to_schema(row),
             mode=row["mode"],
             inherited=None if inherited is None else CompatibilityMode(inherited),
-            tags=self.get_tags(resource) if row["tagged"] else {},
+            tags=self.get_tags(schema_resource(key)) if row["tagged"] else {},
         )
 
     def get_tags(self, resource: str) -> Mapping[str, str]:

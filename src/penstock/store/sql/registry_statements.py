@@ -21,7 +21,18 @@ from penstock.store.sql.registry_tables import (
     serial_counter,
 )
 
-__all__ = ["BODY", "COUNT_DELETION", "HEAD", "JOINED", "REGISTRY", "Statements", "beginning_with", "is_schema", "naming"]
+__all__ = [
+    "BODY",
+    "COUNT_DELETION",
+    "HEAD",
+    "JOINED",
+    "REGISTRY",
+    "SCOPES",
+    "Statements",
+    "beginning_with",
+    "is_schema",
+    "naming",
+]
 
 HEAD = (
     schema_versions.c.id,
@@ -59,9 +70,10 @@ _BY_SERIAL = (
 REGISTRY = select(registries).where(registries.c.name == bindparam("r_name"))
 
 _NEAREST = [policies.alias(name) for name in ("own", "registrys", "stores")]
-_SCOPES = ("r_resource", "r_above", "r_top")
+# Whose policies they are, as policy_scopes of the registry has them: the nearest first.
+SCOPES = ("r_resource", "r_above", "r_top")
 _WITH_POLICIES: FromClause = schemas
-for _policy, _scope in zip(_NEAREST, _SCOPES, strict=True):
+for _policy, _scope in zip(_NEAREST, SCOPES, strict=True):
     _WITH_POLICIES = _WITH_POLICIES.outerjoin(_policy, _policy.c.scope == bindparam(_scope))
 _STANDING = (
     select(
