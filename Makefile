@@ -26,7 +26,7 @@ demo: setup
 	$(BIN)/penstock demo
 
 test: setup-dev
-	$(BIN)/pytest tests/unit tests/integration
+	$(BIN)/pytest tests/unit tests/integration tests/security
 
 test-unit: python environment-dev
 	$(BIN)/pytest tests/unit

@@ -1,0 +1,95 @@
+"""What the attacks run against: the embedded platform, and two servers over one PostgreSQL, each started once a session."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from penstock.local.platform import Platform
+from penstock.local.ports import free_ports
+from penstock.settings.home import Home, PlatformConfig
+from penstock.testing.clients import boto3_client
+from penstock.testing.postgres import running_postgres
+from penstock.testing.server import RunningServer, start_server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A deployment under attack: the URLs of its servers, and root's access key."""
+
+    urls: tuple[str, ...]
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    region: str
+    account: str
+
+    @property
+    def url(self) -> str:
+        """The first server's URL."""
+        return self.urls[0]
+
+    def client(self, service: str, *, server: int = 0, **overrides: Any) -> Any:
+        """A boto3 client of ``service``, as root unless ``access_key_id`` and ``secret_access_key`` say otherwise."""
+        keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key, **overrides}
+        return boto3_client(service, self.urls[server], self.region, **keys)
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """The embedded platform as ``penstock up`` starts it: ``.config`` has ports and keys, ``.home`` the folders."""
+    server, s3, kafka, controller = free_ports(4)
+    config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
+    with Platform(Home(tmp_path_factory.mktemp("platform") / "home"), config) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RunningServer]]:
+    """Two servers on one PostgreSQL, with one master key and one root."""
+    folder = tmp_path_factory.mktemp("servers")
+    with running_postgres() as postgres:
+        environment = {"PENSTOCK_STORE_URL": postgres.new_database()}
+
+        def start(name: str) -> RunningServer:
+            return start_server(
+                folder / name,
+                arguments=("--master-key-file", str(folder / "master.key")),
+                environment=environment,
+                access_key_id="AKIASECURITYTESTS",
+                secret_access_key="one-secret-for-both",
+            )
+
+        with ThreadPoolExecutor() as pool:
+            starting = [pool.submit(start, name) for name in ("one", "two")]
+        started = [each.result() for each in starting if each.exception() is None]
+        try:
+            for each in starting:
+                each.result()
+            yield started
+        finally:
+            for server in started:
+                server.stop()
+
+
+@pytest.fixture(params=["embedded", "postgresql"])
+def target(request: pytest.FixtureRequest) -> Target:
+    """The deployment, each of the two in turn: for attacks on the APIs that both serve."""
+    if request.param == "embedded":
+        config = request.getfixturevalue("platform").config
+        return Target(
+            urls=(config.endpoint_url,),
+            access_key_id=config.access_key_id,
+            secret_access_key=config.secret_access_key,
+            region=config.region,
+            account=config.account,
+        )
+    servers = request.getfixturevalue("servers")
+    return Target(
+        urls=tuple(server.endpoint_url for server in servers),
+        access_key_id=servers[0].access_key_id,
+        secret_access_key=servers[0].secret_access_key,
+        region=servers[0].region,
+        account=servers[0].account,
+    )

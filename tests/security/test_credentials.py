@@ -1,0 +1,23 @@
+"""Nobody gets in without credentials, or with somebody else's."""
+
+import http.client
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.exceptions import ClientError
+
+
+def test_a_wrong_secret_is_refused(target):
+    with pytest.raises(ClientError) as refused:
+        target.client("glue", secret_access_key="guessed").list_registries()
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] in {400, 403}
+
+
+@pytest.mark.parametrize("path", ["/subjects", "/config", "/schemas/ids/1", "/contexts"])
+def test_the_registry_api_of_confluent_wants_credentials(target, path):
+    connection = http.client.HTTPConnection(urlsplit(target.url).netloc, timeout=30)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    assert answer.status == 401
