@@ -74,7 +74,7 @@ def parse_conditions(place: str, value: Any, *, variables: bool) -> tuple[Condit
         raise MalformedPolicy(place, "has to be an object")
     found: list[Condition] = []
     for name, keys in value.items():
-        if not isinstance(keys, dict) or not keys:
+        if not isinstance(keys, dict):
             raise MalformedPolicy(f"{place}.{name[:60]}", "has to be an object of keys and values")
         for key, values in keys.items():
             found.append(_condition(f"{place}.{name[:60]}", name, key, values, variables=variables))
@@ -88,11 +88,12 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
     if parts is None:
         raise MalformedPolicy(place, "is no operator")
     quantifier, plain, if_exists = parts.groups()
-    if ":" not in key or not key.isascii():
+    # A key that no request has is taken, as by AWS: its condition holds where the operator says IfExists, Not or Null.
+    if not key or not key.isascii():
         raise MalformedPolicy(place, f"'{key[:100]}' is no condition key: one reads SERVICE:KEY, such as aws:SourceIp")
     values = [_text(f"{place}.{key[:100]}", each) for each in (value if isinstance(value, list) else [value])]
-    if not values or len(values) > _MAX_VALUES:
-        raise MalformedPolicy(f"{place}.{key[:100]}", f"has to have 1 to {_MAX_VALUES:,} values")
+    if len(values) > _MAX_VALUES:
+        raise MalformedPolicy(f"{place}.{key[:100]}", f"has more than {_MAX_VALUES:,} values")
     if plain == "Null":
         if quantifier or if_exists or len(values) != 1 or values[0].lower() not in ("true", "false"):
             raise MalformedPolicy(place, "takes true or false")
@@ -235,7 +236,7 @@ def _date(compare: Callable[[Any, Any], bool]) -> Maker:
 
 def _moment(text: str) -> datetime | None:
     try:
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.removeprefix("-").isdigit():
             return datetime.fromtimestamp(int(text), UTC)
         moment = datetime.fromisoformat(text)
     except (ValueError, OverflowError, OSError):

@@ -8,9 +8,10 @@ from penstock.access.entities import DeleteConflict, Entity, EntityKind, Holder,
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy
+from penstock.access.tags import changed_tags
 from penstock.errors import LimitExceeded
 
-__all__ = ["Holders", "check_empty", "checked_tags", "dense_length"]
+__all__ = ["Holders", "check_empty", "dense_length"]
 
 _MAX_ATTACHED = 10
 # Characters without white space of all inline policies together: IAM's quotas.
@@ -92,11 +93,10 @@ class Holders:
     def tag(
         self, kind: EntityKind, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()
     ) -> None:
-        """Add or replace tags, and remove others; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(holder: Holder) -> Holder:
-            tags = {key: value for key, value in holder.tags.items() if key not in remove} | dict(add or {})
-            return replace(holder, tags=checked_tags(tags))
+            return replace(holder, tags=changed_tags(holder.tags, add or {}, remove))
 
         self.change(kind, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[kind]}", change)
 
@@ -118,13 +118,6 @@ class Holders:
 
         self._store.change_entity(kind, account, name, operation, checked, check=check)
         self._authorizer.forget()
-
-
-def checked_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
-    """``tags``, unless there are too many or two that differ in capitals alone; :class:`LimitExceeded`."""
-    if len({key.lower() for key in tags}) > 50:
-        raise LimitExceeded("Cannot exceed quota for TagsPerEntity: 50")
-    return tags
 
 
 def check_empty(holder: Holder) -> None:

@@ -16,10 +16,11 @@ from penstock.access.entities import (
     PolicyVersion,
     new_id,
 )
-from penstock.access.holders import checked_tags, dense_length
+from penstock.access.holders import dense_length
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.managed import AWS_MANAGED
-from penstock.access.policies import Kind, parse_policy
+from penstock.access.policies import Kind, check_current_version, parse_policy
+from penstock.access.tags import changed_tags, checked_tags
 from penstock.errors import LimitExceeded
 
 __all__ = ["ManagedPolicies"]
@@ -153,6 +154,14 @@ class ManagedPolicies:
 
         self._change(account, arn, "DeletePolicyVersion", change)
 
+    def tag(self, account: str, arn: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+
+        def change(policy: ManagedPolicy) -> ManagedPolicy:
+            return replace(policy, tags=changed_tags(policy.tags, add or {}, remove))
+
+        self._change(account, arn, "UntagPolicy" if add is None else "TagPolicy", change)
+
     def _check_own(self, account: str, arn: str) -> None:
         if self.get(account, arn).account != account:
             raise NoSuchEntity(f"Policy {arn} is AWS's own and cannot be changed.")
@@ -197,6 +206,7 @@ def _aws(arn: str) -> ManagedPolicy:
 
 def _checked(text: str) -> str:
     parse_policy(text, Kind.IDENTITY)
+    check_current_version(text)
     if dense_length(text) > _MAX_LENGTH:
         raise LimitExceeded(f"Cannot exceed quota for PolicySize: {_MAX_LENGTH}")
     return text

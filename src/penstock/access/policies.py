@@ -6,6 +6,7 @@ allow what it was to forbid.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,13 +15,15 @@ from typing import Any
 
 from penstock.access.conditions import Condition, parse_conditions
 from penstock.access.globs import Glob, arn_glob, text_glob
+from penstock.access.policy_arns import check_resource
 from penstock.access.policy_errors import MalformedPolicy
 from penstock.access.principals import PrincipalElement, parse_principal, texts_of
 
-__all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "parse_policy", "parsed_policy"]
+__all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "check_current_version", "parse_policy", "parsed_policy"]
 
 MAX_POLICY_BYTES = 10_240  # the largest quota of any kind: a role's inline policies together, Glue's resource policy
 _VERSIONS = ("2012-10-17", "2008-10-17")
+_VENDOR = re.compile(r"\*|[A-Za-z0-9.-]+", re.ASCII)
 _COMMON = {"Sid", "Effect", "Action", "NotAction", "Condition"}
 
 
@@ -56,10 +59,11 @@ class Policy:
     constant: bool = False
 
 
-def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES) -> Policy:
+def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored: bool = False) -> Policy:
     """The policy that ``text`` says; :class:`MalformedPolicy` names the place of what is wrong.
 
-    ``limit`` is in bytes of UTF-8.
+    ``limit`` is in bytes of UTF-8. A ``stored`` policy was checked when it came, perhaps by a release with fewer rules: it
+    is held to the grammar alone, so that an upgrade takes nobody's rights.
     """
     if len(text.encode()) > limit:
         raise MalformedPolicy("the document", f"has more than {limit:,} bytes")
@@ -75,7 +79,7 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES) -> Pol
     statements = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
     if not statements:
         raise MalformedPolicy("Statement", "is empty")
-    reader = _Reader(kind, variables=version == _VERSIONS[0])
+    reader = _Reader(kind, variables=version == _VERSIONS[0], stored=stored)
     read = [reader.statement(f"Statement[{number}]", each) for number, each in enumerate(statements)]
     sids = [each["Sid"] for each in statements if each.get("Sid")]
     if len(sids) != len(set(sids)):
@@ -86,15 +90,24 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES) -> Pol
 @lru_cache(maxsize=4096)
 def parsed_policy(text: str, kind: Kind) -> Policy:
     """A policy that was checked when it was stored, parsed once."""
-    return parse_policy(text, kind, limit=10 * MAX_POLICY_BYTES)
+    return parse_policy(text, kind, limit=10 * MAX_POLICY_BYTES, stored=True)
+
+
+def check_current_version(text: str) -> None:
+    """Raise :class:`MalformedPolicy` unless a parsed document has the version 2012-10-17, as managed policies must."""
+    if json.loads(text).get("Version") != _VERSIONS[0]:
+        raise MalformedPolicy(
+            "Version", f"has to be {_VERSIONS[0]}: policy document must be version {_VERSIONS[0]} or greater"
+        )
 
 
 class _Reader:
     """Reads the statements of one document."""
 
-    def __init__(self, kind: Kind, *, variables: bool) -> None:
+    def __init__(self, kind: Kind, *, variables: bool, stored: bool) -> None:
         self._kind = kind
         self._variables = variables
+        self._stored = stored
 
     def statement(self, place: str, value: Any) -> Statement:
         members = _members(place, value)
@@ -135,11 +148,18 @@ class _Reader:
         service, colon, action = text.partition(":")
         if text != "*" and (not colon or not service or not action or text != "".join(text.split())):
             raise MalformedPolicy(place, f"{_shown(text)} is no action: one reads SERVICE:ACTION, or * for all")
+        if not self._stored:
+            if ":" in action:
+                raise MalformedPolicy(place, f"{_shown(text)} has two colons: an action can contain only one")
+            if _VENDOR.fullmatch(service) is None:
+                raise MalformedPolicy(place, f"{_shown(text)} names the vendor {_shown(service)}, which is not valid")
         return text_glob(text, variables=False, ignore_case=True)
 
     def _resource(self, place: str, text: str) -> Glob:
         if text != "*" and not text.startswith("arn:") and not (self._variables and text.startswith("${")):
             raise MalformedPolicy(place, f'{_shown(text)} has to be an ARN or "*"')
+        if not self._stored and text.startswith("arn:"):
+            check_resource(place, text)
         return arn_glob(text, variables=self._variables)
 
     def _principals(self, place: str, members: Mapping[str, Any]) -> PrincipalElement:

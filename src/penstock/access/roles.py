@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from penstock.access.entities import EntityKind, Holder, Role, new_id
-from penstock.access.holders import Holders, check_empty, checked_tags, dense_length
+from penstock.access.holders import Holders, check_empty, dense_length
 from penstock.access.keys import AccessStore
 from penstock.access.policies import Kind, parse_policy
+from penstock.access.tags import checked_tags
 from penstock.errors import LimitExceeded
 
 __all__ = ["Roles"]

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from penstock.access.entities import DeleteConflict, EntityKind, Holder, User, new_id
-from penstock.access.holders import Holders, check_empty, checked_tags
+from penstock.access.holders import Holders, check_empty
 from penstock.access.keys import AccessKey, AccessKeyNotFound, AccessStore
 from penstock.access.principals import root_arn
+from penstock.access.tags import checked_tags
 from penstock.errors import LimitExceeded
 
 __all__ = ["Users"]

@@ -47,6 +47,7 @@ class Directory:
             roles=roles,
             policies=ManagedPolicies(store, authorizer),
             holders=holders,
+            accounts=accounts,
         )
         return cls(
             store=store,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from penstock.access.accounts import Accounts
 from penstock.access.authorize import Authorizer
 from penstock.access.holders import Holders
 from penstock.access.roles import Roles
@@ -28,7 +29,9 @@ TRUST = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal":
 def test_refuses_a_boundary_that_would_not_bind(operation: str, request_: dict[str, Any]) -> None:
     store = MemoryAccessStore()
     holders = Holders(store, Authorizer(store))
-    handlers = user_handlers(Users(store, holders, keys_changed=lambda _: None)) | role_handlers(Roles(store, holders))
+    roles = Roles(store, holders)
+    users = Users(store, holders, keys_changed=lambda _: None)
+    handlers = user_handlers(users, Accounts(store, roles, holders, first=A)) | role_handlers(roles)
     context = RequestContext(
         service="iam", operation=operation, account=A, region="us-east-1", principal=f"arn:aws:iam::{A}:root", request_id="1"
     )

@@ -314,6 +314,7 @@ _IAM: dict[str, Builder] = {
     "CreatePolicy": _new_policy,
     **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
     **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),
+    **_each(_policy, "TagPolicy", "UntagPolicy", "ListPolicyTags"),
 }
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,

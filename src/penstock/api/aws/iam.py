@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.access.accounts import Accounts
 from penstock.access.holders import Holders
 from penstock.access.managed_policies import ManagedPolicies
 from penstock.access.roles import Roles
@@ -24,12 +25,13 @@ class Administration:
     roles: Roles
     policies: ManagedPolicies
     holders: Holders
+    accounts: Accounts
 
 
 def operations(administration: Administration) -> OperationSet:
     """The operations that are served; each works on the caller's own account."""
     handlers: Mapping[str, Handler] = {
-        **user_handlers(administration.users),
+        **user_handlers(administration.users, administration.accounts),
         **role_handlers(administration.roles),
         **policy_handlers(administration.policies),
         **holder_handlers(administration.holders),

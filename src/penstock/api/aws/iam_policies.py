@@ -28,6 +28,9 @@ def policy_handlers(policies: ManagedPolicies) -> dict[str, Handler]:
         "SetDefaultPolicyVersion": served.set_default,
         "DeletePolicyVersion": served.delete_version,
         "ListEntitiesForPolicy": served.list_entities,
+        "TagPolicy": served.tag,
+        "UntagPolicy": served.untag,
+        "ListPolicyTags": served.list_tags,
     }
 
 
@@ -44,11 +47,12 @@ class _Policies:
             description=request.get("Description"),
             tags=tags_of(request),
         )
-        return {"Policy": _shape(policy, attached=0)}
+        return {"Policy": _shape(policy, attached=0) | present(Tags=tags_shape(policy))}
 
     def get(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
-        return {"Policy": _shape(policy, attached=len(self._policies.holders(context.account, policy.arn)))}
+        shape = _shape(policy, attached=len(self._policies.holders(context.account, policy.arn)))
+        return {"Policy": shape | present(Description=policy.description, Tags=tags_shape(policy) or [])}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
@@ -102,6 +106,19 @@ class _Policies:
         self._policies.delete_version(context.account, request["PolicyArn"], _number(request))
         return {}
 
+    def tag(self, request: Request, context: RequestContext) -> Request:
+        self._policies.tag(context.account, request["PolicyArn"], add=tags_of(request))
+        return {}
+
+    def untag(self, request: Request, context: RequestContext) -> Request:
+        self._policies.tag(context.account, request["PolicyArn"], remove=request["TagKeys"])
+        return {}
+
+    def list_tags(self, request: Request, context: RequestContext) -> Request:
+        policy = self._policies.get(context.account, request["PolicyArn"])
+        tags = tags_shape(policy) or []
+        return paged(request, f"tags:{policy.arn}", "Tags", tags, key=lambda tag: tag["Key"], shape=dict)
+
     def list_entities(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
         found = self._policies.holders(context.account, policy.arn)
@@ -111,15 +128,14 @@ class _Policies:
 
 
 def _shape(policy: ManagedPolicy, *, attached: int) -> dict[str, Any]:
+    """What every answer says of a policy; its description and tags are GetPolicy's alone."""
     return present(
         **named("Policy", policy),
-        Description=policy.description,
         DefaultVersionId=f"v{policy.default}",
         AttachmentCount=attached,
         PermissionsBoundaryUsageCount=0,
         IsAttachable=True,
         UpdateDate=policy.updated,
-        Tags=tags_shape(policy),
     )
 
 

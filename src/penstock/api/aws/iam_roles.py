@@ -25,10 +25,11 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
             max_session=request.get("MaxSessionDuration", 3600),
             tags=tags_of(request),
         )
-        return {"Role": _role(role)}
+        return {"Role": _role(role) | present(Tags=tags_shape(role))}
 
     def get(request: Request, context: RequestContext) -> Request:
-        return {"Role": _role(roles.get(context.account, request["RoleName"]))}
+        role = roles.get(context.account, request["RoleName"])
+        return {"Role": _role(role) | present(Tags=tags_shape(role))}
 
     def list_all(request: Request, context: RequestContext) -> Request:
         found = roles.list(context.account, request.get("PathPrefix", "/"))
@@ -62,10 +63,10 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
 
 
 def _role(role: Role) -> dict[str, Any]:
+    """What every answer says of a role; its tags are GetRole's and CreateRole's."""
     return present(
         **named("Role", role),
         AssumeRolePolicyDocument=document(role.trust),
         Description=role.description,
         MaxSessionDuration=role.max_session,
-        Tags=tags_shape(role),
     )

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from penstock.access.entities import Entity
+from penstock.access.tags import unique_tags
 from penstock.api.aws.registry_shapes import Request, present
 from penstock.errors import OperationNotServed
 from penstock.paging import page
@@ -29,8 +30,8 @@ def refuse_boundary(request: Request) -> None:
 
 
 def tags_of(request: Request) -> dict[str, str]:
-    """The tags of a request."""
-    return {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}
+    """The tags of a request; :class:`~penstock.access.tags.InvalidTags` for the same key twice."""
+    return unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
 
 
 def tags_shape(entity: Entity) -> list[dict[str, str]] | None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from penstock.access.accounts import Accounts
 from penstock.access.entities import User
 from penstock.access.keys import AccessKey
 from penstock.access.users import Users
@@ -20,9 +21,9 @@ class NeedsUserName(InvalidInput):
     aws_code = "ValidationError"
 
 
-def user_handlers(users: Users) -> dict[str, Handler]:
-    """The handlers by operation name."""
-    served = _Users(users)
+def user_handlers(users: Users, accounts: Accounts) -> dict[str, Handler]:
+    """The handlers by operation name; ``accounts`` say since when an account has had its root."""
+    served = _Users(users, accounts)
     return {
         "CreateUser": served.create,
         "GetUser": served.get,
@@ -36,19 +37,26 @@ def user_handlers(users: Users) -> dict[str, Handler]:
 
 
 class _Users:
-    def __init__(self, users: Users) -> None:
+    def __init__(self, users: Users, accounts: Accounts) -> None:
         self._users = users
+        self._accounts = accounts
 
     def create(self, request: Request, context: RequestContext) -> Request:
         refuse_boundary(request)
         user = self._users.create(context.account, request["UserName"], path=request.get("Path", "/"), tags=tags_of(request))
-        return {"User": _user(user)}
+        return {"User": _user(user) | present(Tags=tags_shape(user))}
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        name = request.get("UserName") or caller_in(context).user_name
+        caller = caller_in(context)
+        name = request.get("UserName") or caller.user_name
+        if name is None and caller.is_root:
+            # The root has neither a name nor a path.
+            created = self._accounts.get(caller.account).created
+            return {"User": {"UserId": caller.account, "Arn": caller.principal, "CreateDate": created}}
         if name is None:
             raise NeedsUserName("Must specify userName when calling with non-User credentials")
-        return {"User": _user(self._users.get(context.account, name))}
+        user = self._users.get(context.account, name)
+        return {"User": _user(user) | present(Tags=tags_shape(user))}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         found = self._users.list(context.account, request.get("PathPrefix", "/"))
@@ -89,7 +97,8 @@ def _key_owner(request: Request, context: RequestContext) -> str | None:
 
 
 def _user(user: User) -> dict[str, Any]:
-    return present(**named("User", user), Tags=tags_shape(user))
+    """What every answer says of a user; its tags are GetUser's and CreateUser's."""
+    return named("User", user)
 
 
 def _key(key: AccessKey) -> dict[str, Any]:

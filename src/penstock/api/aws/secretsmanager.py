@@ -1,12 +1,11 @@
 """Secrets Manager's operations over :class:`~penstock.secrets.service.SecretsService`."""
 
-import base64
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.operations import OperationSet, RequestContext
-from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest, InvalidSecretToken
+from penstock.api.aws.secrets_listing import matching, page_of_secrets
+from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest
 from penstock.secrets.model import Secret, SecretValue
 from penstock.secrets.service import SecretsService
 
@@ -93,32 +92,19 @@ class _Handlers:
 
     def describe(self, request: Request, context: RequestContext) -> Response:
         secret = self._service.describe(context.account, request["SecretId"])
-        return _details(secret) | {
-            "VersionIdsToStages": {version.id: sorted(version.stages) for version in secret.versions if version.stages}
-        }
+        return _details(secret) | {"VersionIdsToStages": _stages(secret)}
 
     def list(self, request: Request, context: RequestContext) -> Response:
         found = self._service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
-        matching = [secret for secret in found if all(_matches(secret, item) for item in request.get("Filters", ()))]
-        descending = request.get("SortOrder", "desc") == "desc"
-        ordered = sorted(matching, key=_position, reverse=descending)
-        after = _position_of_token(request.get("NextToken"))
-        if after is not None:
-            ordered = [
-                secret for secret in ordered if (_position(secret) < after if descending else _position(secret) > after)
-            ]
-        size = request.get("MaxResults", _PAGE)
-        page = ordered[:size]
-        entries = [
-            _details(secret)
-            | {
-                "SecretVersionsToStages": {
-                    version.id: sorted(version.stages) for version in secret.versions if version.stages
-                }
-            }
-            for secret in page
-        ]
-        return {"SecretList": entries, "NextToken": _token(page[-1]) if len(ordered) > size else None}
+        page, token = page_of_secrets(
+            matching(found, request.get("Filters", ())),
+            token=request.get("NextToken"),
+            size=request.get("MaxResults", _PAGE),
+            sort_by=request.get("SortBy"),
+            order=request.get("SortOrder"),
+        )
+        entries = [_details(secret) | {"SecretVersionsToStages": _stages(secret)} for secret in page]
+        return {"SecretList": entries, "NextToken": token}
 
     def list_versions(self, request: Request, context: RequestContext) -> Response:
         secret = self._service.describe(context.account, request["SecretId"])
@@ -181,47 +167,6 @@ def _details(secret: Secret) -> Response:
     }
 
 
-def _words(secret: Secret) -> list[str]:
-    return (secret.description or "").lower().split()
-
-
-# What a filter's values are prefixes of. Names and tags tell capitals apart, descriptions do not.
-_FILTERED: dict[str, Callable[[Secret], list[str]]] = {
-    "name": lambda secret: [secret.name],
-    "description": _words,
-    "tag-key": lambda secret: list(secret.tags),
-    "tag-value": lambda secret: list(secret.tags.values()),
-    "primary-region": lambda _secret: [],
-    "owning-service": lambda _secret: [],
-    "all": lambda secret: [secret.name, *_words(secret), *secret.tags, *secret.tags.values()],
-}
-
-
-def _matches(secret: Secret, item: Mapping[str, Any]) -> bool:
-    """True where one of the filter's values fits; ``!`` in front of a value turns it round."""
-    key = item.get("Key", "all")
-    texts = _FILTERED[key](secret)
-    for value in item.get("Values", ()):
-        wanted = value.removeprefix("!")
-        wanted = wanted.lower() if key == "description" else wanted
-        if any(text.startswith(wanted) for text in texts) != value.startswith("!"):
-            return True
-    return False
-
-
-def _position(secret: Secret) -> tuple[datetime, str]:
-    return secret.created, secret.arn
-
-
-def _token(secret: Secret) -> str:
-    return base64.urlsafe_b64encode(f"{secret.created.isoformat()} {secret.arn}".encode()).decode()
-
-
-def _position_of_token(token: str | None) -> tuple[datetime, str] | None:
-    if token is None:
-        return None
-    try:
-        created, _, arn = base64.urlsafe_b64decode(token).decode().partition(" ")
-        return datetime.fromisoformat(created), arn
-    except ValueError:
-        raise InvalidSecretToken("The NextToken value is invalid.", remedy="Start the listing again.") from None
+def _stages(secret: Secret) -> dict[str, list[str]] | None:
+    """The labelled versions; None where there are none, so that the answer does not have them."""
+    return {version.id: sorted(version.stages) for version in secret.versions if version.stages} or None

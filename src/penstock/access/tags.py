@@ -1,0 +1,58 @@
+"""Tags of users, roles and policies: keys are unique in any spelling of capitals, and those with ``aws:`` are AWS's own.
+
+Source: IAM user guide, "Tags for IAM resources".
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from penstock.errors import InvalidInput, LimitExceeded
+
+__all__ = ["InvalidTags", "changed_tags", "checked_tags", "unique_tags"]
+
+_MAX_TAGS = 50
+
+
+class InvalidTags(InvalidInput):
+    """A tag key that is given twice, or is reserved."""
+
+    aws_code = "InvalidInput"
+
+
+def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The pairs as a mapping; :class:`InvalidTags` where two keys differ in capitals alone, or not at all."""
+    found: dict[str, str] = {}
+    known: set[str] = set()
+    for key, value in pairs:
+        if key.lower() in known:
+            raise InvalidTags(
+                "Duplicate tag keys found. Please note that Tag keys are case insensitive.",
+                remedy=f"Give '{key[:128]}' once.",
+            )
+        known.add(key.lower())
+        found[key] = value
+    return found
+
+
+def checked_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
+    """``tags`` of a new entity; :class:`InvalidTags`, :class:`LimitExceeded` for more than 50."""
+    for key in tags:
+        if key.lower().startswith("aws:"):
+            raise InvalidTags(
+                "Caller is an end user and not allowed to mutate system tags.",
+                remedy=f"'{key[:128]}' begins with aws:, which is reserved: choose another key.",
+            )
+    if len(tags) > _MAX_TAGS:
+        raise LimitExceeded(f"Cannot exceed quota for TagsPerEntity: {_MAX_TAGS}")
+    return tags
+
+
+def changed_tags(old: Mapping[str, str], add: Mapping[str, str], remove: Sequence[str] = ()) -> Mapping[str, str]:
+    """``old`` without the keys of ``remove`` and with those of ``add``, which replace any spelling of theirs.
+
+    :class:`InvalidTags`, :class:`LimitExceeded`.
+    """
+    gone = {key.lower() for key in (*remove, *checked_tags(add))}
+    tags = {key: value for key, value in old.items() if key.lower() not in gone} | dict(add)
+    if len(tags) > _MAX_TAGS:
+        raise LimitExceeded(f"Cannot exceed quota for TagsPerEntity: {_MAX_TAGS}")
+    return tags

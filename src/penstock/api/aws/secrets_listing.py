@@ -1,0 +1,113 @@
+"""ListSecrets and what else goes through all secrets: filters, orders and pages.
+
+Source: Secrets Manager API reference, ``Filter`` and ``ListSecrets``; user guide, "Find secrets in AWS Secrets Manager".
+A name or a tag fits where it begins with the value, capitals told apart. Of a description, and of all attributes under the
+key ``all``, words count: each word of the value has to begin a word of one attribute, in any order, capitals or not.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretToken
+from penstock.secrets.model import Secret
+
+__all__ = ["matching", "page_of_secrets"]
+
+_BREAKS = re.compile(r"[\s/_+=.@!,;:-]+")
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+_PREFIXED: Mapping[str, Callable[[Secret], Sequence[str]]] = {
+    "name": lambda secret: [secret.name],
+    "tag-key": lambda secret: list(secret.tags),
+    "tag-value": lambda secret: list(secret.tags.values()),
+    # What no secret has here: there is one region, and no service that makes secrets of its own.
+    "primary-region": lambda _secret: [],
+    "owning-service": lambda _secret: [],
+}
+_WORDED: Mapping[str, Callable[[Secret], Sequence[str]]] = {
+    "description": lambda secret: [secret.description or ""],
+    "all": lambda secret: [secret.name, secret.description or "", *secret.tags, *secret.tags.values()],
+}
+_SORTED: Mapping[str, Callable[[Secret], str]] = {
+    "created-date": lambda secret: _moment(secret.created),
+    "last-accessed-date": lambda secret: _moment(secret.accessed),
+    "last-changed-date": lambda secret: _moment(secret.changed),
+    "name": lambda secret: secret.name,
+}
+
+
+def matching(secrets: Sequence[Secret], filters: Sequence[Mapping[str, Any]]) -> list[Secret]:
+    """Those that fit every filter; :class:`InvalidSecretParameter` for a filter without a key or values."""
+    for item in filters:
+        if "Key" not in item:
+            raise InvalidSecretParameter("Invalid filter key")
+        if not item.get("Values"):
+            raise InvalidSecretParameter("Invalid filter values")
+    return [secret for secret in secrets if all(_fits(secret, item["Key"], item["Values"]) for item in filters)]
+
+
+def page_of_secrets(
+    secrets: Sequence[Secret], *, token: str | None, size: int, sort_by: str | None = None, order: str | None = None
+) -> tuple[list[Secret], str | None]:
+    """Up to ``size`` secrets behind ``token``, and the token of the next ones; :class:`InvalidSecretToken`.
+
+    ``sort_by`` is created-date unless it says otherwise, ``order`` is asc.
+    """
+    key = sort_by or "created-date"
+    descending = order == "desc"
+
+    def position(secret: Secret) -> tuple[str, str]:
+        return _SORTED[key](secret), secret.arn
+
+    listing = f"{key} {'desc' if descending else 'asc'}"
+    ordered = sorted(secrets, key=position, reverse=descending)
+    after = _read_token(listing, token)
+    if after is not None:
+        ordered = [each for each in ordered if (position(each) < after if descending else position(each) > after)]
+    shown = ordered[:size]
+    return shown, _token(listing, *position(shown[-1])) if len(ordered) > size else None
+
+
+def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
+    """Whether one of the values fits; ``!`` in front of one turns it round."""
+    for value in values:
+        wanted = value.removeprefix("!")
+        if key in _WORDED:
+            found = any(_has_words(text, wanted) for text in _WORDED[key](secret))
+        else:
+            found = any(text.startswith(wanted) for text in _PREFIXED[key](secret))
+        if found != value.startswith("!"):
+            return True
+    return False
+
+
+def _has_words(text: str, wanted: str) -> bool:
+    words, asked = _words(text), _words(wanted)
+    return bool(asked) and all(any(word.startswith(each) for word in words) for each in asked)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _BREAKS.split(text.lower()) if word]
+
+
+def _moment(moment: datetime | None) -> str:
+    return (moment or _EARLIEST).astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _token(listing: str, place: str, arn: str) -> str:
+    return base64.urlsafe_b64encode("\n".join([listing, place, arn]).encode()).decode()
+
+
+def _read_token(listing: str, token: str | None) -> tuple[str, str] | None:
+    if token is None:
+        return None
+    try:
+        found, place, arn = base64.urlsafe_b64decode(token).decode().split("\n")
+    except ValueError:
+        found = ""
+    if found != listing:
+        raise InvalidSecretToken("The NextToken value is invalid.", remedy="Start the listing again.")
+    return place, arn
