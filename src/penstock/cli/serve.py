@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.listen_options import listen_options, tls_files
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.server.run import serve
 from penstock.settings.home import Home
@@ -19,6 +20,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--home", type=click.Path(path_type=Path), envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8750, show_default=True, help="0 takes a free port.")
+@listen_options
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
 @click.option("--region", envvar="AWS_REGION", default=DEFAULT_REGION, show_default=True, help="Region it answers for.")
 @click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account id, twelve digits.")
@@ -34,6 +36,11 @@ def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
     host: str,
     port: int,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+    tls_client_authority: Path | None,
+    allowed_host: tuple[str, ...],
+    insecure_plain_http: bool,
     workers: int,
     region: str,
     account: str,
@@ -63,6 +70,9 @@ def command(  # noqa: PLR0917 -- click passes options by name
         account=account,
         host=host,
         port=port,
+        tls=tls_files(tls_certificate, tls_key, tls_client_authority),
+        allowed_hosts=allowed_host,
+        insecure_plain_http=insecure_plain_http,
         workers=workers,
         authenticate=auth,
         access_log=access_log,

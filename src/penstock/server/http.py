@@ -6,12 +6,15 @@ interfaces' clients read: AWS's ``__type`` and ``message`` beside Confluent's ``
 """
 
 import asyncio
+import re
 import resource
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from penstock.server.hosts import HostRule, host_of
 
 __all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "SharingProtocol", "Waiting", "waiting"]
 
@@ -23,7 +26,15 @@ _SWEEP_SECONDS = 1.0
 _TURN_SECONDS = 0.000_05
 _MOST_CONNECTIONS = 8_192
 _SPARE_FILES = 256  # for the store, the compilers and the logs
-_REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large", 503: "Service Unavailable"}
+_REASONS = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    421: "Misdirected Request",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+_ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
+_TOO_LARGE = (431, "RequestHeadersTooLargeException", f"The request's head is larger than {MAX_HEAD_BYTES} bytes.")
 
 
 class Waiting:
@@ -85,12 +96,18 @@ waiting = Waiting(_connection_limit())
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with :data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines for what arrives."""
+    """uvicorn's protocol, with :data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines for what arrives.
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    ``hosts`` says for which hosts it answers; None is every host.
+    """
+
+    def __init__(self, *arguments: Any, hosts: HostRule | None = None, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self._hosts = hosts
         self._head_left = MAX_HEAD_BYTES
         self._headers_complete = False
+        self._bodiless = 0  # bytes since the last one of a body: sizes of chunks, their extensions, trailers
+        self._refusal: tuple[int, str, str] | None = None
 
     @property
     def allowed_seconds(self) -> float:
@@ -113,35 +130,73 @@ class BoundedProtocol(HttpToolsProtocol):
         # Not only where a request begins: empty lines before it begin none.
         if (self.cycle is None or self.cycle.response_complete) and self not in waiting.since:
             waiting.start(self)
-        # In pieces, so that no more than that is parsed of a head without end.
-        for start in range(0, len(data), MAX_HEAD_BYTES) if len(data) > MAX_HEAD_BYTES else (0,):
-            piece = data[start : start + MAX_HEAD_BYTES] if len(data) > MAX_HEAD_BYTES else data
+        # In pieces that end where the head has to end at the latest.
+        rest = memoryview(data)
+        while rest:
+            piece = rest[: MAX_HEAD_BYTES if self._headers_complete else self._head_left]
+            rest = rest[len(piece) :]
+            self._bodiless += len(piece)
             if not self._headers_complete:
                 self._head_left -= len(piece)
-            super().data_received(piece)
+            super().data_received(piece)  # type: ignore[arg-type]
             if self.transport.is_closing():
                 return
-            if not self._headers_complete and self._head_left < 0:
-                self.refuse(
-                    431, "RequestHeadersTooLargeException", f"The request's head is larger than {MAX_HEAD_BYTES} bytes."
-                )
+            if (not self._headers_complete and self._head_left <= 0) or self._bodiless > 2 * MAX_HEAD_BYTES:
+                self.refuse(*_TOO_LARGE)
                 return
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._headers_complete = False
+        self._bodiless = 0
         if self not in waiting.since:
             waiting.start(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._headers_complete:
+            # A trailer: the request is being answered already, and none of ours means anything (RFC 9110 section 6.5.1).
+            return
         super().on_header(name, value)
         if len(self.headers) > MAX_HEADERS:
-            raise _TooManyHeaders
+            self._stop(431, "RequestHeadersTooLargeException", f"The request has more than {MAX_HEADERS} headers.")
 
     def on_headers_complete(self) -> None:
+        # Several requests can come in one piece, where only what was parsed tells how large each one's head is.
+        if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > MAX_HEAD_BYTES:
+            self._stop(*_TOO_LARGE)
+        self._check_host()
         self._headers_complete = True
         self._head_left = MAX_HEAD_BYTES
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._bodiless = 0
+        super().on_body(body)
+
+    def _check_host(self) -> None:
+        """RFC 9112 section 3.2: one Host that names a host; HTTP/1.0 may do without."""
+        given = [value for name, value in self.headers if name == b"host"]
+        if len(given) > 1:
+            self._stop(400, "SerializationException", "The request has more than one Host header.")
+        if not given and self.parser.get_http_version() != "1.0":
+            self._stop(400, "SerializationException", "The request has no Host header.")
+        # A target with a host of its own goes before the header (section 3.2.2): both have to be ours.
+        absolute = None if self.url.startswith(b"/") else _ABSOLUTE.match(self.url)
+        for value in (*given, *([absolute[1]] if absolute else [])):
+            host = host_of(value)
+            if host is None:
+                self._stop(400, "SerializationException", "The request's host is not the name or address of one.")
+            elif self._hosts is not None and not self._hosts.permits(host, self.server[0] if self.server else None):
+                self._stop(
+                    421,
+                    "MisdirectedRequestException",
+                    f"This server does not answer for the host '{host[:255]}'. To allow it, start it with --allowed-host.",
+                )
+
+    def _stop(self, status: int, code: str, message: str) -> NoReturn:
+        """End the parser, in one of its callbacks, and answer."""
+        self._refusal = (status, code, message)
+        raise _Stopped
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -151,10 +206,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP: uvicorn's word for it, or the bound that was broken."""
-        if len(self.headers or ()) > MAX_HEADERS:
-            self.refuse(431, "RequestHeadersTooLargeException", f"The request has more than {MAX_HEADERS} headers.")
-        else:
-            self.refuse(400, "SerializationException", msg)
+        self.refuse(*(self._refusal or (400, "SerializationException", msg)))
 
     def refuse(self, status: int, code: str, message: str) -> None:
         """Answer, unless an answer is under way already, and close."""
@@ -186,5 +238,5 @@ class SharingProtocol(BoundedProtocol):
         super().connection_made(transport)
 
 
-class _TooManyHeaders(Exception):
+class _Stopped(Exception):
     """Raised in a callback of the parser, which stops there."""

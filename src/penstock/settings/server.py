@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.tls import TlsFiles
 
 __all__ = ["BootstrapKey", "ServerSettings"]
 
@@ -56,6 +57,11 @@ class ServerSettings:
     account: str = DEFAULT_ACCOUNT
     host: str = "127.0.0.1"
     port: int = 8750
+    tls: TlsFiles | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    """Hosts that may be asked for beside the server's own; a dot in front allows all below a name."""
+    insecure_plain_http: bool = False
+    """Listen without TLS on an address that is not loopback."""
     workers: int = 1
     authenticate: bool = True
     access_log: bool = True

@@ -20,7 +20,7 @@ from penstock.testing.clients import boto3_client
 
 __all__ = ["RunningServer", "running_server", "start_server"]
 
-_LISTENS = re.compile(r"^Penstock listens on (http://\S+) ", re.MULTILINE)
+_LISTENS = re.compile(r"^Penstock listens on (https?://\S+) ", re.MULTILINE)
 _START_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 

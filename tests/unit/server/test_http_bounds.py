@@ -9,6 +9,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from penstock.server import http
+from penstock.server.hosts import host_rule
 from penstock.server.http import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
@@ -20,7 +21,7 @@ class Server:
     def __init__(self, state, port):
         self.state, self.port, self.bodies = state, port, []
         self.gone = self.received = 0
-        self.writers, self.hold = [], None
+        self.writers, self.hold, self.hosts, self.config = [], None, None, None
 
     async def app(self, scope, receive, send):
         body = b""
@@ -66,9 +67,11 @@ class Server:
 class Counted(BoundedProtocol):
     """Tells the server of the test what came in."""
 
+    server_of_test = None
+
     def data_received(self, data):
         super().data_received(data)
-        self.app.__self__.received += len(data)
+        self.server_of_test.received += len(data)
 
 
 def serving(work, monkeypatch, limit=100):
@@ -82,14 +85,17 @@ def serving(work, monkeypatch, limit=100):
             server.app, http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
         )
         config.load()
+        server.config = config
         loop = asyncio.get_running_loop()
         listener = await loop.create_server(
-            lambda: Counted(config=config, server_state=server.state, app_state={}), "127.0.0.1", 0
+            lambda: Counted(config=config, server_state=server.state, app_state={}, hosts=server.hosts), "127.0.0.1", 0
         )
         server.port = listener.sockets[0].getsockname()[1]
         server.waiting = waiting
+        monkeypatch.setattr(Counted, "server_of_test", server)
         try:
             await work(server)
+            server.hosts = None
             assert b"200" in await server.good()
         finally:
             for writer in server.writers:
@@ -155,6 +161,116 @@ def test_a_head_without_end_is_refused(parts, monkeypatch):
     serving(work, monkeypatch)
 
 
+def _head(size, *, last=b"\r\n\r\n"):
+    """A request's head of exactly ``size`` bytes."""
+    start = b"GET / HTTP/1.1\r\nhost: x\r\nx: "
+    return start + b"a" * (size - len(start) - len(last)) + last
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+@pytest.mark.parametrize(("size", "status"), [(MAX_HEAD_BYTES, 200), (MAX_HEAD_BYTES + 1, 431), (70_000, 431)])
+def test_the_bound_of_a_head_is_exact(size, status, pieces, monkeypatch):
+    async def work(server):
+        head = _head(size)
+        step = -(-size // pieces)
+        reader, _ = await server.connect(*(head[start : start + step] for start in range(0, size, step)))
+        assert (await reader.readline()).split()[1] == b"%d" % status
+
+    serving(work, monkeypatch)
+
+
+def test_the_head_of_a_request_that_comes_with_another_has_the_same_bound(monkeypatch):
+    async def work(server):
+        reader, _ = await server.connect(GOOD + _head(70_000))
+        answers = await reader.read()
+        assert b"431 " in answers
+        assert server.bodies in ([], [2])
+
+    serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"0\r\nx: " + b"a" * 200_000, id="a trailer"),
+        pytest.param(b"1;x=" + b"a" * 200_000, id="an extension of a chunk"),
+    ],
+)
+def test_what_is_no_body_behind_a_head_has_a_bound(sent, monkeypatch):
+    async def work(server):
+        reader, _ = await server.connect(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + sent)
+        assert (await reader.readline()).split()[1] == b"431"
+
+    serving(work, monkeypatch)
+
+
+def test_trailers_are_no_headers(monkeypatch):
+    async def work(server):
+        seen = []
+        inner = server.app
+
+        async def app(scope, receive, send):
+            await inner(scope, receive, send)
+            seen.append([name for name, _ in scope["headers"]])
+
+        server.config.loaded_app = app
+        reader, _ = await server.connect(
+            b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-amz-target: y\r\n\r\n"
+        )
+        assert b"200" in await reader.readline()
+        await until(lambda: seen)
+        assert seen == [[b"host", b"transfer-encoding"]]
+        server.config.loaded_app = inner
+
+    serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\nhost: x\r\nhost: y\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost:\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: a b\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: user@x\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nhost: x/y\r\n\r\n", 400),
+        (b"GET http://a@b/ HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nhost: [::1]:80\r\n\r\n", 200),
+        (b"GET http://x/ HTTP/1.1\r\nhost: x\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nhost: anything.example\r\n\r\n", 200),
+    ],
+)
+def test_a_request_has_one_host(request_head, status, monkeypatch):
+    async def work(server):
+        reader, _ = await server.connect(request_head)
+        assert (await reader.readline()).split()[1] == b"%d" % status
+
+    serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nhost: localhost:8750\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nhost: lake.localhost\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nhost: lake.example.com\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nhost: rebound.example\r\n\r\n", 421),
+        (b"GET / HTTP/1.1\r\nhost: localhost.example\r\n\r\n", 421),
+        (b"GET / HTTP/1.1\r\nhost: 127.0.0.1.example\r\n\r\n", 421),
+        (b"GET http://rebound.example/ HTTP/1.1\r\nhost: localhost\r\n\r\n", 421),
+    ],
+)
+def test_a_foreign_host_is_not_answered(request_head, status, monkeypatch):
+    async def work(server):
+        server.hosts = host_rule("127.0.0.1", [".example.com"])
+        reader, _ = await server.connect(request_head)
+        assert (await reader.readline()).split()[1] == b"%d" % status
+
+    serving(work, monkeypatch)
+
+
 def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch):
     async def work(server):
         head = b"POST / HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x%d: %s\r\n" % (n, b"y" * 300) for n in range(190))
@@ -179,7 +295,7 @@ def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch):
         (b"\r\n", 10),
         (b"POST / HT", 10),
         (b"POST / HTTP/1.1\r\nx: y\r\n", 10),
-        (b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n{", 60),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{", 60),
     ],
 )
 def test_a_request_that_does_not_arrive_is_given_up(before, sent, seconds, monkeypatch):

@@ -1,0 +1,84 @@
+"""For which hosts a server answers: what the Host header may name.
+
+A page in a browser can be served under a name whose address its owner then changes to 127.0.0.1 (DNS rebinding), so that the
+browser takes our server for the page's own. The Host header still has that name. A server on a loopback address therefore
+answers for loopback names alone, and for those it is told.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from penstock.errors import InvalidInput
+
+__all__ = ["HostRule", "host_of", "host_rule", "is_loopback"]
+
+# RFC 9110 section 7.2 and RFC 3986 section 3.2.2: an IPv6 address in brackets, or a name or IPv4 address; perhaps a port.
+_HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]{0,5})?")  # \w of bytes is ASCII
+_NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host``, a name or an address, is this machine's loopback: what is bound to it is reached from here alone."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
+
+
+@lru_cache(maxsize=1024)
+def host_of(header: bytes) -> str | None:
+    """The host that a Host header's value names, in lower case and without port; None where it names none."""
+    match = _HOST.fullmatch(header)
+    return None if match is None else match[1].decode("ascii").strip("[]").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """The hosts that may be asked for: exact ``names``, and those below ``domains`` (``.example.com``)."""
+
+    names: frozenset[str]
+    domains: tuple[str, ...]
+
+    def permits(self, host: str, local_address: str | None = None) -> bool:
+        """Whether ``host`` may be asked for on a connection that arrived at ``local_address``.
+
+        The address itself always may: no name leads there that could be given another address.
+        """
+        if host in self.names or host == local_address or is_loopback(host):
+            return True
+        return any(host.endswith(domain) for domain in self.domains)
+
+
+def host_rule(bound: str, allowed: Iterable[str] = ()) -> HostRule | None:
+    """The rule for a server bound to ``bound``; None where every host may be asked for.
+
+    That is so on an address that is not loopback as long as none is ``allowed``: whose names it has cannot be known there.
+    A name with a dot in front allows all below it. Raises :class:`InvalidInput` for what is no name.
+    """
+    given = [each.lower().strip("[]") for each in allowed]
+    for each in given:
+        if not _NAME.fullmatch(each) and not _is_address(each):
+            raise InvalidInput(
+                f"'{each}' is not a host name.",
+                remedy="Give a name or an address without scheme and port, such as lake.example.com.",
+            )
+    if not given and not is_loopback(bound):
+        return None
+    # Browsers resolve every name below localhost to this machine themselves (RFC 6761 section 6.3).
+    domains = (".localhost", *(each for each in given if each.startswith(".")))
+    return HostRule(frozenset(["localhost", *given, bound.lower().strip("[]")]), domains)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

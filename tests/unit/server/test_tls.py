@@ -1,0 +1,165 @@
+"""The TLS context of a server: whose certificate a connection sees, and what is wrong with files that do not work."""
+
+import shutil
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from penstock.errors import EnvironmentProblem
+from penstock.server.tls import ReloadingContext, server_context
+from penstock.settings.tls import TlsFiles
+from penstock.testing.certificates import TestAuthority
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> TestAuthority:
+    return TestAuthority(tmp_path, "authority")
+
+
+def shake(server: ssl.SSLContext, authority: Path, *, minimum: ssl.TLSVersion | None = None, own=None) -> ssl.SSLObject:
+    """The client's end of a handshake in memory."""
+    context = ssl.create_default_context(cafile=str(authority))
+    if minimum is not None:
+        context.minimum_version, context.maximum_version = minimum, minimum
+    if own is not None:
+        context.load_cert_chain(*own)
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [
+        context.wrap_bio(down, up, server_hostname="localhost"),
+        server.wrap_bio(up, down, server_side=True),
+    ]
+    waiting = [True, True]
+    for _ in range(10):
+        for place, end in enumerate(ends):
+            try:
+                end.do_handshake()
+                waiting[place] = False
+            except ssl.SSLWantReadError:
+                pass
+        if not any(waiting):
+            return ends[0]
+    raise AssertionError("the handshake does not end")
+
+
+def serial(end: ssl.SSLObject) -> int:
+    return x509.load_der_x509_certificate(end.getpeercert(binary_form=True)).serial_number
+
+
+def serial_of(certificate: Path) -> int:
+    return x509.load_pem_x509_certificate(certificate.read_bytes()).serial_number
+
+
+class Watched:
+    """A context over files of its own, with a clock that the test turns."""
+
+    def __init__(self, folder: Path, pair: tuple[Path, Path]) -> None:
+        self.files = TlsFiles(certificate=folder / "now.crt", key=folder / "now.key")
+        self.now = 0.0
+        self.put(*pair)
+        self.context = ReloadingContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.watch(self.files, clock=lambda: self.now)
+
+    def put(self, certificate: Path | None = None, key: Path | None = None) -> None:
+        for source, target in ((certificate, self.files.certificate), (key, self.files.key)):
+            if source is not None:
+                shutil.copy(source, target.with_suffix(".new"))
+                target.with_suffix(".new").replace(target)
+        self.now += 1.0
+
+
+@pytest.mark.parametrize("kind", ["ec", "rsa"])
+def test_the_next_connection_gets_the_renewed_certificate(authority, tmp_path, kind):
+    old, new = authority.issue("old"), authority.issue("new", kind=kind)
+    watched = Watched(tmp_path, old)
+    assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
+    watched.put(*new)
+    assert serial(shake(watched.context, authority.path)) == serial_of(new[0])
+
+
+def test_half_a_renewal_leaves_the_former_pair_in_use(authority, tmp_path):
+    old, new = authority.issue("old"), authority.issue("new")
+    watched = Watched(tmp_path, old)
+    watched.put(new[0])
+    assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
+    watched.files.key.unlink()
+    watched.now += 1
+    assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
+    watched.put(key=new[1])
+    assert serial(shake(watched.context, authority.path)) == serial_of(new[0])
+
+
+def test_an_expired_certificate_is_not_taken_for_a_renewal(authority, tmp_path, caplog):
+    old = authority.issue("old")
+    watched = Watched(tmp_path, old)
+    watched.put(*authority.issue("late", days=-1))
+    for _ in range(3):
+        assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
+        watched.now += 1
+    assert [record.message[:44] for record in caplog.records] == ["the former certificate stays in use: The cer"]
+
+
+def test_old_versions_of_tls_are_refused(authority, tmp_path):
+    watched = Watched(tmp_path, authority.issue("server"))
+    assert shake(watched.context, authority.path, minimum=ssl.TLSVersion.TLSv1_2).version() == "TLSv1.2"
+    assert shake(watched.context, authority.path).version() == "TLSv1.3"
+    assert watched.context._current.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+def test_clients_show_a_certificate_where_one_is_asked_for(authority, tmp_path):
+    certificate, key = authority.issue("server")
+    context = server_context(TlsFiles(certificate=certificate, key=key, client_authority=authority.path))
+    old = ssl.TLSVersion.TLSv1_2
+    with pytest.raises(ssl.SSLError):
+        shake(context, authority.path, minimum=old)
+    shake(context, authority.path, minimum=old, own=authority.issue("client"))
+    (tmp_path / "other").mkdir()
+    stranger = TestAuthority(tmp_path / "other", "stranger")
+    with pytest.raises(ssl.SSLError):
+        shake(context, authority.path, minimum=old, own=stranger.issue("client"))
+
+
+def _missing(folder, authority):
+    return TlsFiles(certificate=folder / "none.crt", key=authority.issue("a")[1])
+
+
+def _mismatch(_folder, authority):
+    return TlsFiles(certificate=authority.issue("a")[0], key=authority.issue("b")[1])
+
+
+def _expired(_folder, authority):
+    certificate, key = authority.issue("a", days=-2)
+    return TlsFiles(certificate=certificate, key=key)
+
+
+def _no_certificate(folder, authority):
+    (folder / "text").write_text("hello")
+    return TlsFiles(certificate=folder / "text", key=authority.issue("a")[1])
+
+
+def _no_key(folder, authority):
+    (folder / "text").write_text("hello")
+    return TlsFiles(certificate=authority.issue("a")[0], key=folder / "text")
+
+
+def _no_authority(folder, authority):
+    (folder / "text").write_text("hello")
+    certificate, key = authority.issue("a")
+    return TlsFiles(certificate=certificate, key=key, client_authority=folder / "text")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (_missing, r"none\.crt cannot be read: No such file"),
+        (_mismatch, r"b\.key does not belong to the certificate in .*a\.crt"),
+        (_expired, r"a\.crt expired on 20\d\d-"),
+        (_no_certificate, "text holds no certificate"),
+        (_no_key, "text holds no private key that can be used"),
+        (_no_authority, "text holds no certificate of an authority"),
+    ],
+)
+def test_files_that_do_not_work_are_named(authority, tmp_path, make, says):
+    with pytest.raises(EnvironmentProblem, match=says):
+        server_context(make(tmp_path, authority))
