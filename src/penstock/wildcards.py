@@ -1,8 +1,13 @@
-"""Regular expressions of patterns whose ``*`` stands for any run of characters, in which matching never backtracks."""
+"""Patterns from outside, matched without backtracking: stars as Python's expressions, true expressions by RE2.
 
-from collections.abc import Sequence
+No other module compiles what a caller wrote.
+"""
 
-__all__ = ["expression"]
+from collections.abc import Callable, Sequence
+
+from penstock.errors import InvalidInput
+
+__all__ = ["expression", "linear_matcher"]
 
 
 def expression(chunks: Sequence[str], any_one: str = ".") -> str:
@@ -16,3 +21,32 @@ def expression(chunks: Sequence[str], any_one: str = ".") -> str:
     first, *middle, last = chunks
     between = "".join(f"(?>{any_one}*?{chunk})" for chunk in middle)
     return f"{first}{between}{any_one}*{last}"
+
+
+def linear_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[Sequence[str]], Sequence[bool]]:
+    """A function that says of each text whether all of it matches ``pattern``, in RE2's syntax (dots match line breaks).
+
+    RE2, which Arrow brings along, takes time linear in the text whatever the pattern, refuses those that are too large for
+    it, and leaves the interpreter to others meanwhile. It reads the pattern at each call: give it many texts at once.
+
+    Raises :class:`InvalidInput` for what is no regular expression. Needs pyarrow (the extra ``server``).
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and few need it
+        import pyarrow.compute as pc  # noqa: PLC0415
+    except ImportError as error:
+        raise InvalidInput("Matching by expression needs pyarrow.", remedy="pip install 'penstock[server]'") from error
+
+    def match(texts: Sequence[str]) -> Sequence[bool]:
+        # Names of files may hold bytes that are no UTF-8.
+        plain = [text.encode(errors="replace").decode() for text in texts]
+        found = pc.match_substring_regex(pa.array(plain, pa.string()), f"(?s)^(?:{pattern})$", ignore_case=ignore_case)
+        return [bool(each) for each in found.to_pylist()]
+
+    try:
+        match([""])
+    except (pa.ArrowInvalid, pa.ArrowKeyError, UnicodeError) as error:
+        raise InvalidInput(
+            f"'{pattern[:200]}' is not a regular expression: {error}.", remedy="Escape ( ) [ ] * + ? with a backslash."
+        ) from None
+    return match

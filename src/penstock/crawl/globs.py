@@ -4,32 +4,41 @@ import re
 from collections.abc import Callable, Sequence
 
 from penstock.errors import InvalidInput
+from penstock.wildcards import linear_matcher
 
 __all__ = ["exclusion"]
 
 _MAX_PATTERNS = 100
 _MAX_LENGTH = 1_000
-_MAX_STARS = 8  # each one multiplies what a regular expression may try
 _TOKEN = re.compile(r"\*{1,2}|\?|\[!?\]?[^\]/]*\]|\\.|[{},]|[^*?\[\\{},]+|\[|\\", re.DOTALL)
 _IN_CLASS = re.compile(r"[\[\]\\^&~|]")
 _ESCAPE = r"\\\g<0>"
 
 
-def exclusion(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """A function that says of a key below the target whether one of ``patterns`` matches it whole.
+def exclusion(patterns: Sequence[str]) -> Callable[[Sequence[str]], Sequence[bool]]:
+    """A function that says of each key below the target whether one of ``patterns`` matches it whole.
 
-    Raises :class:`InvalidInput` for a pattern that is malformed, too long or has more than eight stars.
+    Raises :class:`InvalidInput` for a pattern that is malformed or too long, and for more than a hundred.
     """
     if len(patterns) > _MAX_PATTERNS:
         raise InvalidInput(f"{len(patterns)} exclusions are more than {_MAX_PATTERNS}.")
-    compiled = [_compile(pattern) for pattern in patterns]
-    return lambda key: any(each.fullmatch(key) for each in compiled)
+    if not patterns:
+        return lambda keys: [False] * len(keys)
+    for pattern in patterns:
+        _checked(pattern)
+    return linear_matcher("|".join(f"(?:{_expression(pattern)})" for pattern in patterns))
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    stars = len(re.findall(r"\*+", pattern))
-    if len(pattern) > _MAX_LENGTH or stars > _MAX_STARS:
-        raise InvalidInput(f"The exclusion '{pattern[:100]}' is too long, or has more than {_MAX_STARS} stars.")
+def _checked(pattern: str) -> None:
+    try:
+        if len(pattern) > _MAX_LENGTH:
+            raise InvalidInput(f"it is longer than {_MAX_LENGTH} characters")
+        linear_matcher(_expression(pattern))
+    except InvalidInput as error:
+        raise InvalidInput(f"The exclusion '{pattern[:100]}' cannot be read: {error.message}.") from None
+
+
+def _expression(pattern: str) -> str:
     depth = 0
     parts: list[str] = []
     for token in _TOKEN.findall(pattern):
@@ -43,12 +52,9 @@ def _compile(pattern: str) -> re.Pattern[str]:
             parts.append("|")
         else:
             parts.append(_fragment(token))
-    try:
-        if depth:
-            raise re.error("a { is not closed")
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error as error:
-        raise InvalidInput(f"The exclusion '{pattern}' cannot be read: {error}.") from None
+    if depth:
+        raise InvalidInput("a { is not closed")
+    return "".join(parts)
 
 
 def _fragment(token: str) -> str:

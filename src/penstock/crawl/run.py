@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
@@ -21,6 +22,7 @@ __all__ = ["crawl"]
 
 _READERS = 4
 _BATCH = 500
+Item = TypeVar("Item")
 
 
 def crawl(
@@ -74,9 +76,11 @@ def _folder(target: S3Target) -> str:
 def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:
     excluded = exclusion(target.exclusions)
     files: dict[str, LakeFile] = {}
-    for file in walk(lake, location, wanted=lambda key: not excluded(key)):
+    for batch in _batches(walk(lake, location)):
         check()
-        files[location + file.key] = file
+        for file, left_out in zip(batch, excluded([each.key for each in batch]), strict=True):
+            if not left_out:
+                files[location + file.key] = file
     return files
 
 
@@ -122,8 +126,8 @@ def _inspect(uri: str, file: LakeFile) -> SeenFile | None:
         return replace(made, modified=-1, problem=f"it cannot be read ({error.strerror or error})")
 
 
-def _batches(items: Iterable[tuple[str, LakeFile]]) -> Iterator[list[tuple[str, LakeFile]]]:
-    batch: list[tuple[str, LakeFile]] = []
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    batch: list[Item] = []
     for item in items:
         batch.append(item)
         if len(batch) == _BATCH:

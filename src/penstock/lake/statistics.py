@@ -1,7 +1,7 @@
 """What lies below a folder of the lake, and what a Parquet file says of itself in its footer."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +41,8 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("_$folder$")
 
 
-def walk(lake: LakeFolder, uri: str, *, wanted: Callable[[str], bool] = lambda _key: True) -> Iterator[LakeFile]:
-    """The files below ``uri`` that no reader would pass over and whose key below it is ``wanted``, by key.
+def walk(lake: LakeFolder, uri: str) -> Iterator[LakeFile]:
+    """The files below ``uri`` that no reader would pass over, by key.
 
     A folder that does not exist holds nothing, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
     not followed. A file that vanishes meanwhile is left out.
@@ -51,10 +51,10 @@ def walk(lake: LakeFolder, uri: str, *, wanted: Callable[[str], bool] = lambda _
     bucket = lake.path(f"s3://{where.bucket}/")
     if not bucket.is_dir():
         raise DataProblem(f"Bucket {where.bucket} does not exist.", remedy=f"Create it, or correct the location {uri}.")
-    yield from _walk(lake.path(uri), "", wanted)
+    yield from _walk(lake.path(uri), "")
 
 
-def _walk(folder: Path, prefix: str, wanted: Callable[[str], bool]) -> Iterator[LakeFile]:
+def _walk(folder: Path, prefix: str) -> Iterator[LakeFile]:
     try:
         with os.scandir(folder) as entries:
             found = sorted((entry for entry in entries if not is_hidden(entry.name)), key=lambda entry: entry.name)
@@ -64,8 +64,8 @@ def _walk(folder: Path, prefix: str, wanted: Callable[[str], bool]) -> Iterator[
         key = prefix + entry.name
         try:
             if entry.is_dir(follow_symlinks=False):
-                yield from _walk(Path(entry.path), f"{key}/", wanted)
-            elif entry.is_file(follow_symlinks=False) and wanted(key):
+                yield from _walk(Path(entry.path), f"{key}/")
+            elif entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
                 yield LakeFile(key=key, path=Path(entry.path), size=status.st_size, modified=status.st_mtime_ns)
         except FileNotFoundError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 
 _MAX_ROW = 32 << 20
-_FIELD = re.compile(r'"((?:[^"]|"")*)"|')
+_FIELD = re.compile(r'"((?:[^"]++|"")*+)"|')
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +78,22 @@ def read_rows(file: BinaryIO, *, offset: int, count: int, quoted: bool, size: in
 
 def _records(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
     """Rows as bytes with their line's end; a quoted value may hold line breaks."""
-    record = b""
-    for line in file:
-        record += line
-        if len(record) > _MAX_ROW:
+    parts: list[bytes] = []
+    size = quotes = 0
+    # Readline takes a limit: a line of any length would be read whole before it is found to be too long.
+    while line := file.readline(_MAX_ROW + 1):
+        parts.append(line)
+        size += len(line)
+        quotes += line.count(b'"') if quoted else 0
+        if size > _MAX_ROW:
             raise InvalidRequest(
                 f"A row of the result is larger than {_MAX_ROW} bytes.", remedy="Read the CSV object itself."
             )
-        if not quoted or record.count(b'"') % 2 == 0:
-            yield record
-            record = b""
-    if record:
-        yield record
+        if quotes % 2 == 0:
+            yield b"".join(parts)
+            parts, size, quotes = [], 0, 0
+    if parts:
+        yield b"".join(parts)
 
 
 def _fields(text: str) -> Sequence[str | None]:

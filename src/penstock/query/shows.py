@@ -13,6 +13,7 @@ from penstock.query.planner import find_table
 from penstock.query.ports import CatalogReader
 from penstock.query.types import quote_text
 from penstock.statements.model import ResultColumn
+from penstock.wildcards import expression
 
 __all__ = ["ShowResult", "show"]
 
@@ -65,8 +66,8 @@ def _matching(names: Sequence[str], pattern: str | None) -> Sequence[str]:
     """Those that fit Hive's pattern: ``*`` for any text, ``|`` between choices."""
     if pattern is None:
         return names
-    choices = [".*".join(re.escape(part) for part in choice.strip().split("*")) for choice in pattern.split("|")]
-    wanted = re.compile("|".join(choices), re.IGNORECASE)
+    choices = [expression([re.escape(part) for part in choice.strip().split("*")]) for choice in pattern.split("|")]
+    wanted = re.compile("|".join(choices), re.IGNORECASE | re.DOTALL)
     return [name for name in names if wanted.fullmatch(name)]
 
 

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote_plus
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from botocore.exceptions import ClientError
+from sqlalchemy import create_engine, inspect
 
 from penstock.testing.server import RunningServer, start_server
 
@@ -140,7 +142,50 @@ def test_the_catalog_is_shown(penstock_server: RunningServer, flights: str) -> N
     assert [each["Name"] for each in metadata["TableMetadata"]["PartitionKeys"]] == ["month"]
     names = [each["Name"] for each in athena.list_databases(CatalogName="AwsDataCatalog")["DatabaseList"]]
     assert flights in names
-    assert athena.get_work_group(WorkGroup="primary")["WorkGroup"]["State"] == "ENABLED"
+    group = athena.get_work_group(WorkGroup="primary")["WorkGroup"]
+    assert group["State"] == "ENABLED"
+    assert group["Configuration"]["ManagedQueryResultsConfiguration"] == {"Enabled": False}
+    assert group["Configuration"]["EnableMinimumEncryptionConfiguration"] is False
+    assert group["Configuration"]["IdentityCenterConfiguration"] == {"EnableIdentityCenter": False}
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("fli*", True),
+        ("^fl.ghts$", True),
+        ("(sales|flights|x)", True),
+        ("fl[a-j]+ts", True),
+        ("FLIGHTS", True),
+        ("light", False),
+        ("(f*)*" + "(l*)*" * 20 + "x", False),
+    ],
+)
+def test_tables_are_listed_by_regular_expression(
+    penstock_server: RunningServer, flights: str, expression: str, found: bool
+) -> None:
+    athena = penstock_server.client("athena")
+    answer = athena.list_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, Expression=expression)
+    assert [each["Name"] for each in answer["TableMetadataList"]] == (["flights"] if found else [])
+
+
+def test_an_expression_that_is_none_is_refused(penstock_server: RunningServer, flights: str) -> None:
+    athena = penstock_server.client("athena")
+    with pytest.raises(ClientError, match="is not a regular expression") as refused:
+        athena.list_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, Expression="(")
+    assert refused.value.response["Error"]["Code"] == "InvalidRequestException"
+
+
+def test_pyathena_tells_a_table_from_none(penstock_server: RunningServer, flights: str) -> None:
+    server = penstock_server
+    url = f"awsathena+rest://{server.access_key_id}:{quote_plus(server.secret_access_key)}@:443/{flights}"
+    where = {"s3_staging_dir": "s3://lake/athena-results/", "region_name": server.region}
+    engine = create_engine(url, connect_args={"endpoint_url": server.endpoint_url, **where})
+    tables = inspect(engine)
+    assert tables.has_table("flights")
+    assert not tables.has_table("nothing")
+    assert not tables.has_table("flights", schema="no_such_database")
+    engine.dispose()
 
 
 def test_a_long_statement_is_stopped(penstock_server: RunningServer) -> None:

@@ -22,7 +22,6 @@ def test_walk_passes_over_what_readers_pass_over(tmp_path: Path) -> None:
     found = list(walk(lake, "s3://lake/t/"))
     assert [file.key for file in found] == ["_p=1/x", "a=1/x", "b"]
     assert {file.size for file in found} == {5}
-    assert [file.key for file in walk(lake, "s3://lake/t", wanted=lambda key: key != "b")] == ["_p=1/x", "a=1/x"]
     assert list(walk(lake, "s3://lake/none/")) == []
     assert list(walk(lake, "s3://lake/u/x/")) == []
 

@@ -333,6 +333,15 @@ def test_show_and_describe(rows: Rows) -> None:
     )
 
 
+def test_patterns_of_show_match_whole_names_without_backtracking(lake: Lake, rows: Rows) -> None:
+    name = "a" * 120
+    lake.table(name, {"x": "int"})
+    assert rows(f"SHOW TABLES LIKE '{'*a' * 20}'") == [[name]]
+    # Each star of the second pattern multiplied what was tried: hours.
+    assert rows(f"SHOW TABLES LIKE '{'*a' * 20}b'") == []
+    assert rows("SHOW TABLES LIKE 'AIR*es | flig*'") == [["airlines"], ["flights"]]
+
+
 def test_a_token_makes_a_start_idempotent(service: QueryService) -> None:
     request = StatementRequest(sql="SELECT 1", token="t" * 32)
     first = service.start(request)

@@ -150,6 +150,9 @@ class _WorkGroups:
                     "EnforceWorkGroupConfiguration": False,
                     "PublishCloudWatchMetricsEnabled": False,
                     "RequesterPaysEnabled": False,
+                    "EnableMinimumEncryptionConfiguration": False,
+                    "ManagedQueryResultsConfiguration": {"Enabled": False},
+                    "IdentityCenterConfiguration": {"EnableIdentityCenter": False},
                     "EngineVersion": _ENGINE,
                 },
             }

@@ -1,12 +1,13 @@
 """Athena's operations on catalogs, databases and tables: the Glue catalog in Athena's shapes."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
+from uuid import uuid4
 
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.catalog.model import Column, Database, Table
-from penstock.errors import NotFound
+from penstock.catalog.search import name_matcher
+from penstock.errors import InvalidInput, NotFound
 from penstock.query.errors import InvalidRequest, MetadataProblem
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.service import check_workgroup
@@ -55,13 +56,12 @@ class _Metadata:
         try:
             table = self._catalog.table(request["DatabaseName"].lower(), request["TableName"].lower())
         except NotFound as error:
-            raise MetadataProblem(f"EntityNotFoundException: {error.message}", remedy=error.remedy) from error
+            _not_found(error, f"Table {request['TableName']} not found.")
         return {"TableMetadata": _table(table)}
 
     def list_tables(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         database = self._existing(request)
-        wanted = _expression(request.get("Expression"))
-        tables = [each for each in self._catalog.tables(database.name) if wanted is None or wanted.fullmatch(each.name)]
+        tables = _matching(self._catalog.tables(database.name), request.get("Expression"))
         found, token = _page(tables, request, lambda each: each.name)
         return _with_token({"TableMetadataList": [_table(each) for each in found]}, token)
 
@@ -71,7 +71,7 @@ class _Metadata:
         try:
             return self._catalog.database(name)
         except NotFound as error:
-            raise MetadataProblem(f"EntityNotFoundException: Database {name} not found.") from error
+            _not_found(error, f"Database {name} not found.")
 
 
 def _check_catalog(request: Mapping[str, Any]) -> None:
@@ -82,14 +82,21 @@ def _check_catalog(request: Mapping[str, Any]) -> None:
         )
 
 
-def _expression(text: str | None) -> re.Pattern[str] | None:
-    """Hive's pattern over names (``*`` any text, ``|`` between choices); other regular expressions are refused."""
-    if not text:
-        return None
-    if not re.fullmatch(r"[\w.*|$^-]*", text):
-        raise InvalidRequest(f"The expression '{text[:100]}' is not served here.", remedy="Use names, * and |.")
-    choices = [part.strip("^$").replace(".*", "*").split("*") for part in text.split("|")]
-    return re.compile("|".join(".*".join(map(re.escape, parts)) for parts in choices), re.IGNORECASE)
+def _not_found(error: NotFound, what: str) -> NoReturn:
+    """Raise Athena's error around Glue's, whose ending is what clients (PyAthena, dbt) tell a missing table by."""
+    glue = f"Service: AmazonDataCatalog; Status Code: 400; Error Code: EntityNotFoundException; Request ID: {uuid4()}"
+    raise MetadataProblem(f"{what} ({glue}; Proxy: null)") from error
+
+
+def _matching(tables: Sequence[Table], expression: str | None) -> Sequence[Table]:
+    """The tables whose names ``expression`` matches, a regular expression as Glue's GetTables takes it."""
+    if not expression:
+        return tables
+    try:
+        found = name_matcher(expression)([each.name for each in tables])
+    except InvalidInput as error:
+        raise InvalidRequest(error.message, remedy=error.remedy) from error
+    return [table for table, matches in zip(tables, found, strict=True) if matches]
 
 
 def _page(
