@@ -1,7 +1,6 @@
 """``penstock registry export``, ``import FILE`` and ``audit``: they work on the store itself, while servers go on."""
 
 import json
-import os
 import re
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from typing import IO
 import click
 from rich.console import Console
 
+from penstock import durable
 from penstock.cli.differences import raise_differences
 from penstock.cli.stores import opened_store
 from penstock.client.glue_export import glue_records
@@ -113,21 +113,16 @@ def _write(file: Path, lines: Iterable[str]) -> None:
         for line in lines:
             click.echo(line)
         return
-    part = file.with_name(f".{file.name}.part")
+    count = 0
     try:
-        with part.open("w", encoding="utf-8") as output:
-            count = 0
+        with durable.writing(file, new=True) as output:
             for line in lines:
-                output.write(line + "\n")
+                output.write(line.encode() + b"\n")
                 count += 1
-        # Not renamed over a file that is there.
-        os.link(part, file)
     except FileExistsError:
         raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove it.") from None
     except OSError as error:
         raise EnvironmentProblem(f"{file} cannot be written: {error.strerror}.", remedy="Choose another one.") from error
-    finally:
-        part.unlink(missing_ok=True)
     click.echo(f"{file}: {count:,} lines, {file.stat().st_size / 1e6:.1f} MB.")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from penstock.durable import make_folder
 from penstock.errors import EnvironmentProblem
 from penstock.registry.audit import Actor, acting
 from penstock.settings.home import Home
@@ -48,7 +49,7 @@ def opened_store(home: Path | None, store_url: str | None, *, existing: bool = T
             raise EnvironmentProblem(
                 f"There is no store at {file}.", remedy="Name it with --home or --store-url, or start a server on it once."
             )
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(file.parent, mode=0o700)
     try:
         with acting(Actor(principal=f"local:{_user()}", client=socket.gethostname())):
             yield database

@@ -5,12 +5,12 @@ Lambda keeps this itself. Here it is a file of this machine, so that one run ser
 
 import fcntl
 import json
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Literal, TypedDict
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem, InvalidInput
 
 __all__ = ["Checkpoint", "Checkpoints"]
@@ -34,7 +34,7 @@ class Checkpoints:
         self._path = folder / f"{mapping}.json"
         self._lock = threading.Lock()
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.make_folder(folder, mode=0o700)
             self._held: IO[str] = (folder / f"{mapping}.lock").open("a+")
         except OSError as error:
             raise self._problem(error) from None
@@ -61,13 +61,9 @@ class Checkpoints:
         """Keep checkpoints by shard, all of them in one write or none."""
         with self._lock:
             self._shards.update(checkpoints)
-            scratch = self._path.with_suffix(".tmp")
             try:
-                with scratch.open("w", encoding="utf-8") as file:
-                    json.dump(self._shards, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                scratch.replace(self._path)
+                with durable.writing(self._path) as file:
+                    file.write(json.dumps(self._shards).encode())
             except OSError as error:
                 raise self._problem(error) from None
 

@@ -5,7 +5,6 @@ discards keeps them uncommitted until then.
 """
 
 import json
-import os
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from penstock import durable
 from penstock.client.connection import calls, open_client
 from penstock.errors import PenstockError
 from penstock.functions.delivery import Discard
@@ -136,13 +136,9 @@ class _Folder:
     def put(self, discard: Discard) -> None:
         path = self._folder / f"{self._about.key(discard)}.json"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            scratch = path.with_suffix(".tmp")
-            with scratch.open("w", encoding="utf-8") as file:
-                file.write(self._about.whole(discard) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(path)
+            durable.make_folder(path.parent)
+            with durable.writing(path) as file:
+                file.write(self._about.whole(discard).encode() + b"\n")
         except OSError as error:
             raise DestinationUnavailable(
                 f"{path} cannot be written: {error.strerror}.", remedy="Check the folder and the disk's space."

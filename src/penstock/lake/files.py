@@ -3,7 +3,7 @@
 Paths are absolute names with slashes (``s3://BUCKET/key``, ``/folder/file``); a folder exists because a file lies in it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 __all__ = ["FileSystem", "MemoryFiles"]
@@ -29,20 +29,30 @@ class FileSystem(Protocol):
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a small file so that readers see all of it or nothing; replaces one that is there."""
+        """Write a small file so that readers see all of it or nothing, on the disk when this returns; replaces one there."""
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file, folders made as needed, over one that is there; ``FileNotFoundError`` without a source."""
+        """Rename a file, folders made as needed, over one that is there; ``FileNotFoundError`` without a source.
+
+        The renaming is on the disk once the target's folder is (:meth:`sync`).
+        """
         ...
 
     def delete(self, path: str) -> None:
         """Remove a file or a whole folder; nothing where it is missing."""
         ...
 
+    def sync(self, paths: Iterable[str], *, below: str) -> None:
+        """Return once files are on the disk: content, entries in their folders, and those of the folders under ``below``.
+
+        A folder among ``paths`` stands for its entries; what is missing is passed over.
+        """
+        ...
+
 
 class MemoryFiles:
-    """A file system in a dictionary. ``before`` is called with the name of each change before it happens."""
+    """A file system in a dictionary, which needs no sync. ``before`` gets the name of each change before it happens."""
 
     def __init__(self, before: Callable[[str], None] = lambda _: None) -> None:
         self.files: dict[str, bytes] = {}
@@ -86,3 +96,6 @@ class MemoryFiles:
             if each in self.files:
                 self._before("delete")
                 del self.files[each]
+
+    def sync(self, paths: Iterable[str], *, below: str) -> None:
+        """See :class:`FileSystem`."""

@@ -9,6 +9,10 @@ Layout below a table's folder, hidden from readers by the underscore::
 QUERY is the id that Spark keeps in the checkpoint. A batch is its number in that query *and* the source offsets it read:
 the same pair again is a replay and a no-op; the same number with other offsets means that somebody changed the checkpoint,
 and is refused. A manifest without its ``committed`` is rolled forward where all its files are there, else back.
+
+After a power loss nothing is left but what was synced, and of what was not any part. So a step is on the disk before the
+next one relies on it: staged files before the manifest that names them, renamed files before ``committed``, files removed
+by a rollback before their manifest.
 The last :data:`KEEP` manifests stay; older ones are deleted, so that the ledger does not grow with the stream.
 """
 
@@ -116,7 +120,8 @@ class Ledger:
         """
         self._files = files
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
-        self._stagings = [f"{each.rstrip('/')}/{HIDDEN}/{pipeline}/staging" for each in (table, *also)]
+        self._tables = [each.rstrip("/") for each in (table, *also)]
+        self._stagings = [f"{each}/{HIDDEN}/{pipeline}/staging" for each in self._tables]
         self.query = query.replace("-", "").lower()
         self._folder = ""
 
@@ -145,6 +150,8 @@ class Ledger:
                 self.roll_back(batch)
         self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
         self._files.write(f"{self._folder}/opened", b"{}")
+        # The folders above are new as well.
+        self._files.sync([f"{self._folder}/opened"], below=self._tables[0])
 
     def _generation(self, number: int, query: str) -> str:
         return f"{self._root}/ledger/{number:04d}-{query}"
@@ -213,6 +220,7 @@ class Ledger:
 
     def prepare(self, manifest: Manifest) -> None:
         """Record what is about to be published; from here on the batch can be rolled forward."""
+        self._sync([move.staged for move in manifest.moves])
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
     def publish(self, manifest: Manifest, after_each: Callable[[int], None] = lambda _: None) -> None:
@@ -229,6 +237,13 @@ class Ledger:
                         f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} is not there."
                     ) from None
             after_each(count)
+        self._sync([move.final for move in manifest.moves])
+
+    def _sync(self, paths: Sequence[str]) -> None:
+        for table in self._tables:
+            of_table = [path for path in paths if path.startswith(f"{table}/")]
+            if of_table:
+                self._files.sync(of_table, below=table)
 
     def commit(self, manifest: Manifest) -> None:
         """The batch is done: readers may count on it, and a replay is a no-op."""
@@ -258,8 +273,10 @@ class Ledger:
 
     def roll_back(self, batch: int) -> None:
         """Undo a batch that was prepared and not committed: its own files go, nothing else."""
-        for move in self._manifest(batch, "prepared").moves:
+        moves = self._manifest(batch, "prepared").moves
+        for move in moves:
             self._files.delete(move.final)
+        self._sync([move.final for move in moves])
         self._drop_staging(batch)
         self._files.delete(self._path(batch, "prepared"))
 

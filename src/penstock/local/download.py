@@ -8,6 +8,7 @@ from pathlib import Path
 
 import requests
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem
 
 __all__ = ["Download", "DownloadStopped", "default_repository"]
@@ -75,7 +76,7 @@ class Download:
                 self._give_up_or_pause(error, attempt)
                 continue
             if digest == self.sha256:
-                self.partial.replace(self.target)
+                durable.replace(self.partial, self.target)
                 return
             resumed_or_cut = self.partial.stat().st_size
             self.partial.unlink()

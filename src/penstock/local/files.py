@@ -1,25 +1,16 @@
 """Small files that hold credentials or state: private, and whole or not there."""
 
-import contextlib
-import os
 from pathlib import Path
+
+from penstock import durable
 
 __all__ = ["properties_text", "write_private"]
 
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read, from its first byte on; readers see the old text or the new."""
-    scratch = path.with_name(path.name + ".tmp")
-    with contextlib.suppress(FileNotFoundError):
-        scratch.unlink()
-    try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
-        scratch.replace(path)
-    except OSError as error:
-        # A full disk has no name of its own.
-        error.filename = str(path)
-        raise
+    with durable.writing(path) as file:
+        file.write(text.encode())
 
 
 def properties_text(properties: dict[str, str]) -> str:

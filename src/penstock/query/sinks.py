@@ -4,6 +4,7 @@ Through the endpoint is right where a gateway keeps ETags of its own: an object 
 there, and some clients need one.
 """
 
+import contextlib
 import io
 import os
 import shutil
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from penstock.durable import make_folder, replace
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.etags import tag_file
 from penstock.lake.locations import LakeFolder, parse_uri
@@ -35,13 +37,15 @@ class LakeSink:
 
     def put(self, uri: str, file: Path) -> None:
         target = self._lake.path(uri)
+        scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
+            make_folder(target.parent)
             shutil.copyfile(file, scratch)
             tag_file(scratch)
-            scratch.replace(target)
+            replace(scratch, target)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                scratch.unlink()
             raise StatementError(
                 "GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error.strerror}."
             ) from error

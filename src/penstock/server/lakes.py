@@ -6,6 +6,7 @@ The two lie apart, so that no name of a bucket or a key in one leads into anothe
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.settings.server import ServerSettings
@@ -59,7 +60,7 @@ class Lakes:
 def make_folder(path: Path, what: str) -> None:
     """Make a folder for its owner alone; :class:`EnvironmentProblem` where that cannot be, ``what`` says whose it is."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        durable.make_folder(path, mode=0o700)
     except OSError as error:
         raise EnvironmentProblem(
             f"The {what}'s folder {path} cannot be made: {error.strerror}.",

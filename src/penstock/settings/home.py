@@ -11,14 +11,13 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     logs/ run/      logs and process ids of the child processes
 """
 
-import contextlib
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from penstock import durable
 from penstock.errors import InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
@@ -160,19 +159,10 @@ class Home:
             ) from error
 
     def save(self, config: PlatformConfig) -> None:
-        """Write the configuration, readable by its owner alone; whole or not at all."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        scratch = self.config_file.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            scratch.touch(mode=0o600)
-            scratch.write_text(json.dumps(asdict(config), indent=2) + "\n")
-            scratch.replace(self.config_file)
-        except OSError as error:
-            # A full disk has no name of its own.
-            error.filename = str(self.config_file)
-            with contextlib.suppress(OSError):
-                scratch.unlink()
-            raise
+        """Write the configuration, readable by its owner alone; whole and on the disk, or not at all."""
+        durable.make_folder(self.root, mode=0o700)
+        with durable.writing(self.config_file) as file:
+            file.write(json.dumps(asdict(config), indent=2).encode() + b"\n")
 
 
 def _check_types(config: PlatformConfig) -> None:

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 import pyspark
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem
 
 __all__ = ["class_archive", "make_class_archive"]
@@ -47,8 +48,9 @@ def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> 
         with TemporaryDirectory(prefix=".making-", dir=archive.parent) as scratch:
             made = Path(scratch) / archive.name
             _rehearse(made, java_home, jars, Path(scratch))
-            archive.with_suffix(".json").write_text(json.dumps({"spark": str(_spark_home())}))
-            made.replace(archive)
+            with durable.writing(archive.with_suffix(".json")) as note:
+                note.write(json.dumps({"spark": str(_spark_home())}).encode())
+            durable.replace(made, archive)
     except OSError as error:
         raise EnvironmentProblem(f"Spark's class archive in {archive.parent} cannot be made: {error.strerror}.") from error
 

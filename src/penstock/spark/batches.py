@@ -17,7 +17,7 @@ from penstock.lake.ledger import Batch, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
 from penstock.spark import drift
 from penstock.spark.catalog import CatalogTable
-from penstock.spark.checkpoints import batch_of, lost_offsets, record_count
+from penstock.spark.checkpoints import batch_of, lost_offsets, record_count, sync_log
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_of_the_data
@@ -135,6 +135,8 @@ class BatchCommitter:
 
     def _attempt(self, records: DataFrame, number: int, attempt: int) -> None:
         ledger = self._ledger()
+        # Spark's own log is not synced: a ledger that is would be ahead of it after a power loss.
+        sync_log(self._files, self._pipeline.checkpoint, number)
         batch = batch_of(self._files, self._pipeline.checkpoint, number)
         metrics = BatchMetrics(pipeline=self._pipeline.name, query=ledger.query, batch=number, attempts=attempt)
         metrics.start_offsets, metrics.end_offsets = json.loads(batch.start), json.loads(batch.end)

@@ -11,7 +11,7 @@ from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
 
-__all__ = ["batch_of", "check", "lost_offsets", "query_id", "record_count", "resume_offsets"]
+__all__ = ["batch_of", "check", "lost_offsets", "query_id", "record_count", "resume_offsets", "sync_log"]
 
 _NUMBER = re.compile(r"\d+")
 _MISSING_IS = "The stream would begin anew and write what is there already a second time."
@@ -54,6 +54,12 @@ def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
     """The batch with its offsets, from the checkpoint's log."""
     before = f"{checkpoint}/offsets/{number - 1}" if number else f"{checkpoint}/sources/0/0"
     return Batch(number, _offsets(files, before), _offsets(files, f"{checkpoint}/offsets/{number}"))
+
+
+def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:
+    """Put on the disk what Spark has written of batch ``number`` before it runs, and of the batches before it."""
+    names = ["metadata", "sources/0/0", f"offsets/{number}"] + ([f"commits/{number - 1}"] if number else [])
+    files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
 
 def record_count(batch: Batch) -> int:

@@ -1,12 +1,20 @@
-"""The commit's file operations over Hadoop's FileSystem, the same on ``file:``, ``s3a:`` and the embedded lake's viewfs."""
+"""The commit's file operations over Hadoop's FileSystem, the same on ``file:``, ``s3a:`` and the embedded lake's viewfs.
 
-from collections.abc import Iterator
+Hadoop syncs no local file when it closes it, nor does Parquet's writer, and a rename syncs no folder. Files of this machine
+are synced from here instead: fsync(2) takes a file's data to the disk whichever process wrote it. An object store has what
+it acknowledged, so there is nothing to do for it.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem
 
 __all__ = ["HadoopFiles"]
@@ -33,6 +41,7 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession) -> None:
         self._jvm: Any = spark._jvm
         self._configuration: Any = spark._jsc.hadoopConfiguration()
+        self._local: dict[str, Path | None] = {}
 
     def _open(self, path: str) -> tuple[Any, Any]:
         target = self._jvm.org.apache.hadoop.fs.Path(path)
@@ -95,7 +104,9 @@ class HadoopFiles:
                 stream.write(bytearray(data))
             finally:
                 stream.close()
+        self.sync([scratch], below=folder)
         self.move(scratch, path)
+        self.sync([path], below=folder)
 
     def move(self, source: str, target: str) -> None:
         """See :class:`~penstock.lake.files.FileSystem`."""
@@ -117,3 +128,39 @@ class HadoopFiles:
         with _calls(path):
             files, target = self._open(path)
             files.delete(target, True)
+
+    def sync(self, paths: Iterable[str], *, below: str) -> None:
+        """See :class:`~penstock.lake.files.FileSystem`. Raises :class:`EnvironmentProblem` where the disk refuses."""
+        root = below.rstrip("/")
+        here = self._on_this_machine(root)
+        if here is None:
+            return
+        folders: dict[Path, None] = {}
+        try:
+            for path in paths:
+                file = here / path[len(root) + 1 :]
+                # Hadoop's checksum, where its local file system keeps one, goes with the file.
+                for each in (file, file.with_name(f".{file.name}.crc")):
+                    with contextlib.suppress(FileNotFoundError):
+                        durable.sync(each)
+                folders.update(dict.fromkeys(folder for folder in file.parents if folder.is_relative_to(here)))
+            for folder in [*folders, here.parent]:
+                with contextlib.suppress(FileNotFoundError):
+                    durable.sync(folder)
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"{error.filename or below} could not be written to the disk: {error.strerror}.",
+                remedy="Check the disk and its free space.",
+            ) from error
+
+    def _on_this_machine(self, folder: str) -> Path | None:
+        """Where an existing folder is in this machine's file system, None where it is not there or in another one."""
+        if folder not in self._local:
+            try:
+                with _calls(folder):
+                    files, path = self._open(folder)
+                    where = files.resolvePath(path).toUri()
+            except FileNotFoundError:
+                return None
+            self._local[folder] = Path(str(where.getPath())) if where.getScheme() == "file" else None
+        return self._local[folder]

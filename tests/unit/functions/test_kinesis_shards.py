@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from penstock import durable
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.functions import kinesis_mapping
 from penstock.functions.account import Account
@@ -160,8 +162,14 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
             ranges = {"SequenceNumberRange": {"StartingSequenceNumber": "1"}}
             return {"Shards": [{"ShardId": f"shardId-{number}", **ranges} for number in range(3)]}
 
-    written: list[int] = []
-    monkeypatch.setattr("penstock.functions.checkpoints.os.fsync", written.append)
+    written: list[Path] = []
+
+    def writing(path: Path) -> Any:
+        written.append(path)
+        return durable.writing(path)
+
+    parts = SimpleNamespace(writing=writing, make_folder=durable.make_folder)
+    monkeypatch.setattr("penstock.functions.checkpoints.durable", parts)
     monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
     origin = KinesisOrigin(arn=ARN, role="r")

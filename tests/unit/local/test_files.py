@@ -22,7 +22,7 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, monkeypatch: py
 
 
 def test_a_configuration_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "write_text", _full)
+    monkeypatch.setattr("os.fdopen", _full)
     home = Home(tmp_path / "home")
     with pytest.raises(OSError, match="No space left") as caught:
         home.save(PlatformConfig.generate())

@@ -61,8 +61,12 @@ def _guarded(original: Any) -> Any:
         folder, _, name = target.rpartition("/")
         staged = given.arguments["path"] = f"{folder}/.{name}.{uuid.uuid4().hex}"
         original(*given.args, **given.kwargs)
-        for file in files.walk(staged):
-            files.move(file, target + file.removeprefix(staged))
+        moved = {file: target + file.removeprefix(staged) for file in files.walk(staged)}
+        files.sync(moved, below=staged)
+        for file, final in moved.items():
+            files.move(file, final)
+        # What was read is deleted only once what was made of it is on the disk.
+        files.sync(moved.values(), below=target)
         for file in own:
             files.delete(file)
         files.delete(staged)

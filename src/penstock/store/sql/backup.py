@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Integer, delete, func, insert, select, update
 
+from penstock.durable import make_folder, sync
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
@@ -45,6 +46,7 @@ def back_up(database: Database, file: Path) -> Mapping[str, int]:
         try:
             # Not renamed over a file that somebody made meanwhile.
             os.link(scratch, file)
+            sync(file.absolute().parent)
         except FileExistsError:
             raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove it.") from None
     return rows
@@ -98,7 +100,7 @@ def _check_revision(database: Database) -> None:
 def _scratch(folder: Path) -> Iterator[Path]:
     """A file for the time of the block, which goes with what SQLite puts beside it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         descriptor, name = tempfile.mkstemp(prefix=".penstock-backup-", dir=folder)
     except OSError as error:
         raise EnvironmentProblem(
@@ -143,8 +145,7 @@ def _settle(file: Path) -> None:
     """Leave one file that needs none beside it, and that is on the disk."""
     with contextlib.closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE").fetchall()
-    with file.open("rb") as written:
-        os.fsync(written.fileno())
+    sync(file)
 
 
 def _copy_table(source: Connection, into: Connection, name: str) -> int:

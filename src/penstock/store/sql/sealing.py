@@ -3,12 +3,12 @@
 import base64
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from penstock import durable
 from penstock.errors import DataProblem, EnvironmentProblem
 
 __all__ = ["Sealer", "load_master_key"]
@@ -65,15 +65,6 @@ def load_master_key(path: Path) -> bytes:
 
 
 def _create(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    scratch = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(base64.urlsafe_b64encode(os.urandom(_KEY_BYTES)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            os.link(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    durable.make_folder(path.parent, mode=0o700)
+    with contextlib.suppress(FileExistsError), durable.writing(path, new=True) as file:
+        file.write(base64.urlsafe_b64encode(os.urandom(_KEY_BYTES)) + b"\n")

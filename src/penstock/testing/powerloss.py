@@ -1,0 +1,116 @@
+"""A disk that forgets: what a power loss leaves of a folder is what was synced, and of all else nothing.
+
+:class:`ForgetfulDisk` stands between this process and ``fsync``. Each time a file is synced it keeps the file's content as
+it is then, each time a folder is synced the names in it: that, and no more, POSIX promises (fsync(2)). It keeps them in
+files of its own, so that the process may be killed. :func:`after_power_loss` then makes the folder that the disk had. A
+file whose name was synced and whose content was not is there and empty, as file systems leave it that write content late.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+from penstock import durable
+
+__all__ = ["ForgetfulDisk", "after_power_loss"]
+
+_LOG = "log.jsonl"
+_F_GETPATH = 50  # macOS
+
+
+class ForgetfulDisk:
+    """Notes in ``notes`` what the disk has of the folder ``root``, all of which it has at the start. Safe for threads."""
+
+    def __init__(self, root: Path, notes: Path) -> None:
+        self._root = root.resolve()
+        self._notes = notes
+        self._lock = threading.Lock()
+        self._held: dict[int, int] = {}
+        self._number = 0
+        notes.mkdir(parents=True)
+        self._write({"root": self._root.stat().st_ino})
+        for folder, _, files in os.walk(self._root):
+            self.synced(Path(folder))
+            for name in files:
+                self.synced(Path(folder, name))
+
+    def install(self) -> None:
+        """See every ``os.fsync`` of this process from now on, and every one of :mod:`penstock.durable`."""
+        real = os.fsync
+
+        def fsync(file: Any) -> None:
+            descriptor = file if isinstance(file, int) else file.fileno()
+            real(descriptor)
+            self.synced(_path(descriptor))
+
+        vars(os).update(fsync=fsync, fdatasync=fsync)
+        vars(durable)["F_FULLFSYNC"] = None
+
+    def synced(self, path: Path) -> None:
+        """Note that the file or folder ``path`` was synced just now."""
+        if not path.is_relative_to(self._root):
+            return
+        with self._lock:
+            if path.is_dir():
+                with os.scandir(path) as found:
+                    entries = {each.name: [each.inode(), each.is_dir(follow_symlinks=False)] for each in found}
+                for name, (_, is_folder) in entries.items():
+                    if not is_folder:
+                        self._hold(path / name)
+                self._write({"folder": path.stat().st_ino, "entries": entries})
+            elif self._hold(path):
+                self._number += 1
+                shutil.copyfile(path, self._notes / str(self._number))
+                self._write({"file": path.stat().st_ino, "content": self._number})
+
+    def _hold(self, path: Path) -> bool:
+        """Keep a file open, so that its number is not given to another one; whether it is still there."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except OSError:
+            return False
+        if self._held.setdefault(os.fstat(descriptor).st_ino, descriptor) != descriptor:
+            os.close(descriptor)
+        return True
+
+    def _write(self, note: dict[str, Any]) -> None:
+        with (self._notes / _LOG).open("a") as log:
+            log.write(json.dumps(note) + "\n")
+
+
+def after_power_loss(notes: Path, target: Path) -> None:
+    """Make ``target`` the folder that the disk had when the process ended that wrote ``notes``."""
+    folders: dict[int, dict[str, tuple[int, bool]]] = {}
+    files: dict[int, int] = {}
+    root = -1
+    for line in (notes / _LOG).read_text().splitlines():
+        note = json.loads(line)
+        root = note.get("root", root)
+        if "folder" in note:
+            folders[note["folder"]] = note["entries"]
+        if "file" in note:
+            files[note["file"]] = note["content"]
+
+    def make(folder: int, path: Path) -> None:
+        path.mkdir(mode=0o700)
+        for name, (number, is_folder) in folders.get(folder, {}).items():
+            if is_folder:
+                make(number, path / name)
+            elif number in files:
+                shutil.copyfile(notes / str(files[number]), path / name)
+                (path / name).chmod(0o600)
+            else:
+                (path / name).touch(mode=0o600)
+
+    make(root, target)
+
+
+def _path(descriptor: int) -> Path:
+    link = Path(f"/proc/self/fd/{descriptor}")
+    if link.is_symlink():
+        return link.readlink()
+    return Path(fcntl.fcntl(descriptor, _F_GETPATH, bytes(1024)).rstrip(b"\0").decode())
