@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 export PENSTOCK_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
+# Each has a broker, a Spark and a PostgreSQL of its own in turn: more take memory, not only cores.
+TEST_WORKERS ?= 2
 export UV_PYTHON_DOWNLOADS := never
 ifndef PYTHON
 PYTHON := $(shell tools/find-python)
@@ -25,11 +27,12 @@ setup-bench: java environment-bench
 demo: setup
 	$(BIN)/penstock demo
 
+# A file's tests stay with one worker, and so do the broker and the Spark that they share. The long ones begin.
 test: setup-dev
-	$(BIN)/pytest tests/unit tests/integration tests/security
+	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder tests/integration tests/security tests/unit
 
 test-unit: python environment-dev
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest -n $(TEST_WORKERS) tests/unit
 
 lint: python environment-dev
 	$(BIN)/ruff format --check .

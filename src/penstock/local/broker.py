@@ -205,8 +205,8 @@ class Broker:
         scram = f"{MECHANISM}=[name={self.username},password={self.password}]"
         lines = [
             "format",
-            "--cluster-id",
-            cluster,
+            # In one word: an id that begins with a dash is an option otherwise.
+            f"--cluster-id={cluster}",
             "--standalone",
             "--config",
             str(self._properties_file),
