@@ -20,9 +20,11 @@ class JsonRules:
     """Rules of JSON Schema. Without flags a schema is compatible where every document that the other accepts is accepted.
 
     ``defaults_fill_required``: a property may become required where its schema has a default. ``exclusive_branches``: an
-    alternative of a oneOf has to be shown to exclude the others, since a value that two accept is refused.
+    alternative of a oneOf has to be shown to exclude the others, since a value that two accept is refused; without the flag
+    only where the writer combines schemas otherwise.
     ``listed_required_only``: a reader that lists properties may require names that are not among them.
-    ``keywords_imply_type``: a writer without ``type`` whose keywords are all about one type has values of that type alone.
+    ``keywords_imply_type``: where the keywords of a writer without ``type`` are about one type, the reader's ``type`` has
+    to accept that one alone. Alternatives imply none, and all else of the reader is held against every value.
     ``lenient_content_models``: properties may be added to open objects and further ones limited (Confluent's
     compatibility policy LENIENT).
     """

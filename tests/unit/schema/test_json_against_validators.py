@@ -1,17 +1,18 @@
 """Compatibility of JSON Schemas against jsonschema-rs as the judge: what counts as compatible accepts every document."""
 
 import json
+from dataclasses import replace
 from random import Random
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from json_schemas import DOCUMENTS, DRAFTS, edited, schema, with_definitions
 
 from penstock.schema.formats import format_of
 from penstock.schema.jsonschema.document import validator_of
-from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES, JsonRules
 
 JSON = format_of("JSON")
 JUDGES = {
@@ -46,6 +47,43 @@ def test_compatible_schemas_accept_every_document_of_the_other(seed, draft):
     # Confluent's rules let through more, never less.
     lenient = {(item.rule, item.path) for item in JSON.readable(reader, writer, CONFLUENT_RULES)}
     assert lenient == set() or found
+
+
+def without(keyword, value):
+    """``value`` without a keyword at any depth; a property of that name goes too."""
+    if isinstance(value, list):
+        return [without(keyword, item) for item in value]
+    if isinstance(value, dict):
+        return {name: without(keyword, item) for name, item in value.items() if name != keyword}
+    return value
+
+
+def assert_sound(old, new, draft, rules):
+    writer, reader = JSON.parse(json.dumps(old)), JSON.parse(json.dumps(new))
+    if not JSON.readable(reader, writer, replace(CONFLUENT_RULES, json=rules)):
+        accepts, still = JUDGES[draft](old).is_valid, JUDGES[draft](new).is_valid
+        assert [document for document in DOCUMENTS if accepts(document) and not still(document)] == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
+def test_an_implied_type_excuses_a_type_and_nothing_else(seed, draft):
+    """Confluent's rules let the reader name the type that keywords imply: a reader without types breaks no document."""
+    old, new = pair(seed, draft)
+    assert_sound(old, without("type", new), draft, JsonRules(keywords_imply_type=True))
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
+def test_a_combination_that_becomes_one_of_breaks_no_document(seed, draft):
+    random = Random(seed)
+    branches = [schema(random, 1, draft) for _ in range(random.randint(2, 3))]
+    old = {"$schema": DRAFTS[draft], random.choice(["anyOf", "allOf"]): branches}
+    changed = [edited(random, branch, draft) if random.random() < 0.3 else branch for branch in branches]
+    new = {"$schema": DRAFTS[draft], "oneOf": changed}
+    inner = json.dumps([branches, changed])
+    assume("oneOf" not in inner and "$ref" not in inner)
+    assert_sound(old, new, draft, JsonRules(exclusive_branches=False))
 
 
 @settings(max_examples=150, deadline=None)

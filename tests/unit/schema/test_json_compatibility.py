@@ -357,6 +357,53 @@ def test_where_the_faces_differ(new, old, glue):
     assert found(new, old, CONFLUENT_RULES) == []
 
 
+ANY, ONE, ALL = "anyOf", "oneOf", "allOf"
+STRICT_UNDER_CONFLUENTS_RULES = {
+    # CombinedSchemaDiff: no oneOf for an anyOf or allOf of several. 0, 6 and 150 break in each.
+    "anyOf becomes oneOf": ({ONE: [{"maximum": 100}, {"multipleOf": 6}]}, {ANY: [{"maximum": 100}, {"multipleOf": 6}]}),
+    "allOf becomes oneOf": ({ONE: [{"maximum": 100}, {"multipleOf": 6}]}, {ALL: [{"maximum": 100}, {"multipleOf": 6}]}),
+    "a list of types becomes oneOf": ({ONE: [INTEGER, NUMBER, STRING]}, {"type": ["integer", "string"]}),
+    "anyOf in a property": (
+        objects({"a": {ONE: [NUMBER, INTEGER]}}),
+        objects({"a": {ANY: [NUMBER, INTEGER]}}),
+    ),
+    # SchemaDiff: an anyOf of several is no StringSchema; 1 breaks.
+    "an alternative implies no type": (STRING, {ANY: [STRING, {"maxLength": 5}]}),
+    "nor does one of oneOf": (STRING, {ONE: [STRING, {"maxLength": 5}]}),
+    "nor does one behind a reference": (
+        STRING,
+        {ANY: [STRING, {"$ref": "#/definitions/short"}], "definitions": {"short": {ALL: [{"maxLength": 5}]}}},
+    ),
+    # SchemaDiff: ArraySchema is no ObjectSchema; {"a": 1} breaks.
+    "keywords about another type": ({"properties": {"a": STRING}}, {"items": STRING}),
+    "keywords about a further type": ({"items": STRING, "properties": {"a": STRING}}, {"items": STRING}),
+    "not beside what implies a type": ({"items": STRING, "not": {"type": "object"}}, {"items": STRING}),
+    "types implied that exclude each other": (STRING, {ALL: [{"maxLength": 5}, {"items": STRING}]}),
+}
+
+
+@pytest.mark.parametrize(("new", "old"), STRICT_UNDER_CONFLUENTS_RULES.values(), ids=STRICT_UNDER_CONFLUENTS_RULES)
+def test_confluents_rules_are_no_laxer_than_its_classes(new, old):
+    assert found(new, old, CONFLUENT_RULES) != []
+
+
+LAX_UNDER_CONFLUENTS_RULES = {
+    "an implied type said": ({"type": "array", "items": NUMBER}, {"items": INTEGER}),
+    "an implied type widened": ({"type": ["array", "null"], "items": NUMBER}, {"items": INTEGER}),
+    "an implied type among alternatives": ({ANY: [{"type": "array"}, STRING]}, {"items": INTEGER}),
+    "keywords that the reader's type leaves no room for": ({"type": "string", "maximum": 3}, {"maxLength": 5}),
+    "a single alternative": (STRING, {ANY: [{"maxLength": 5}]}),
+    "oneOf stays": ({ONE: [INTEGER, NUMBER, STRING]}, {ONE: [INTEGER, STRING]}),
+    "alternatives of oneOf that exclude each other": ({ONE: [STRING, NULL, INTEGER]}, {ANY: [STRING, NULL]}),
+    "a single schema becomes oneOf": ({ONE: [INTEGER, NUMBER]}, {ANY: [INTEGER]}),
+}
+
+
+@pytest.mark.parametrize(("new", "old"), LAX_UNDER_CONFLUENTS_RULES.values(), ids=LAX_UNDER_CONFLUENTS_RULES)
+def test_confluents_rules_take_what_its_classes_take(new, old):
+    assert found(new, old, CONFLUENT_RULES) == []
+
+
 def test_the_lenient_policy():
     lenient = replace(CONFLUENT_RULES, json=JsonRules(lenient_content_models=True))
     for name, (new, old, rule, path) in REFUSED.items():
@@ -368,6 +415,11 @@ def test_the_lenient_policy():
             "ADDITIONAL_PROPERTIES_NARROWED",
         }
         assert found(new, old, lenient) == ([] if passes else [(rule, path)]), name
+
+
+def test_a_list_of_one_type_is_that_type_where_schemas_are_compared_as_a_whole():
+    base = {"$schema": NEW_TUPLE, "anyOf": [{"type": "array"}, STRING], "unevaluatedItems": False}
+    assert found(base | {"anyOf": [{"type": ["array"]}, STRING]}, base) == []
 
 
 def test_unevaluated_properties_alone_are_a_content_model():

@@ -91,6 +91,22 @@ def found(writer, reader, face, syntax="proto3"):
             ["ONEOF_FIELD_REMOVED at /A/o/b"],
         ),
         ("message A { oneof o { int32 a = 1; int32 b = 2; } }", "message A { oneof p { int32 a = 1; int32 b = 2; } }", []),
+        # Confluent 8.1's OneOfDiff: what a oneof that stays by name no longer lists is removed from it, wherever it went.
+        (
+            "message A { oneof o { int32 a = 1; int32 b = 2; } }",
+            "message A { int32 a = 1; oneof o { int32 b = 2; } }",
+            ["ONEOF_FIELD_REMOVED at /A/o/a"],
+        ),
+        (
+            "message A { oneof o { int32 a = 1; int32 b = 2; } }",
+            "message A { oneof p { int32 a = 1; } oneof o { int32 b = 2; } }",
+            ["ONEOF_FIELD_REMOVED at /A/o/a"],
+        ),
+        (
+            "message A { oneof o { int32 a = 1; int32 b = 2; } }",
+            "message A { int32 a = 1; oneof p { int32 b = 2; } }",
+            [],
+        ),
         ("message A { oneof o { int32 a = 1; int32 b = 2; } }", "message A { int32 a = 1; int32 b = 2; }", []),
         ("message A { oneof o { int32 a = 1; int32 b = 2; } int32 c = 3; }", "message A { int32 c = 3; }", []),
         ("message A { int32 a = 1; }", "message A { oneof o { int32 a = 1; int32 b = 2; } }", []),

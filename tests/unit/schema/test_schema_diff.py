@@ -210,18 +210,18 @@ def test_protobuf_fields_are_known_by_number() -> None:
     }
 
 
-def test_a_field_that_leaves_a_oneof_is_not_one_that_moves() -> None:
+def test_a_field_that_leaves_a_oneof_is_removed_from_it() -> None:
     old, new = (
         f'syntax = "proto3"; message M {{ {fields} }}'
         for fields in ("oneof at { string a = 1; string b = 2; string c = 3; }", "oneof at { string a = 1; } string b = 2;")
     )
     moved, gone = "FIELD_MOVED_TO_EXISTING_ONEOF", "ONEOF_FIELD_REMOVED"
     assert charges(difference(old, new, "PROTOBUF")) == {
-        ("/M/b", "field"): [("FORWARD", moved)],
+        ("/M/b", "field"): [("BACKWARD", gone), ("FORWARD", moved)],
         ("/M/c", "field"): [("BACKWARD", gone)],
     }
     assert charges(difference(new, old, "PROTOBUF")) == {
-        ("/M/b", "field"): [("BACKWARD", moved)],
+        ("/M/b", "field"): [("BACKWARD", moved), ("FORWARD", gone)],
         ("/M/c", "field"): [("FORWARD", gone)],
     }
 

@@ -75,7 +75,7 @@ def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tu
 
 def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask: Ask) -> Rule:
     branches = part.several(keyword)
-    exclusive = keyword == "oneOf" and comparison.rules.exclusive_branches
+    exclusive = keyword == "oneOf" and (comparison.rules.exclusive_branches or _was_no_choice_of_one(facts))
     if _same_choice(comparison, part, keyword, facts):
         return []
     nearest: tuple[Incompatibility, ...] = ()
@@ -85,7 +85,7 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
         # The caller takes the writer's alternatives one by one, and each then finds its few candidates.
         return [_uncovered(branches, facts, f"{ask.path}/{keyword}", (), None)]
     for index, branch in candidates:
-        if not facts.types <= branch.types:
+        if not facts.implied <= branch.types:
             continue
         inner = yield Ask("covers", branch, ask.nodes, f"{ask.path}/{keyword}/{index}")
         if inner:
@@ -101,6 +101,22 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
         if overlapping is None:
             return []
     return [_uncovered(branches, facts, f"{ask.path}/{keyword}", nearest, overlapping)]
+
+
+def _was_no_choice_of_one(facts: Facts) -> bool:
+    """Whether the writer combines schemas, and by no oneOf: a value of it may be one of several alternatives.
+
+    Source: CombinedSchemaDiff of Confluent's registry, which refuses oneOf for an anyOf or allOf of several schemas. A list
+    of types is an anyOf to it. Here it passes where the alternatives are shown to exclude each other.
+    """
+    several = False
+    for node in facts.nodes:
+        if node.several("oneOf"):
+            return False
+        kinds = node.raw.get("type")
+        several = several or len(node.several("anyOf")) > 1 or len(node.several("allOf")) > 1
+        several = several or (isinstance(kinds, list) and len(kinds) > 1)
+    return several
 
 
 def _same_choice(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> bool:

@@ -31,7 +31,8 @@ def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) 
 
     Raises :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
     """
-    comparison = Comparison(rules=rules, identity=Identity(reader.document, writer.document), answer=_answer)
+    identity = Identity(reader.document, writer.document)
+    comparison = Comparison(rules=rules, identity=identity, writer=writer.document, answer=_answer)
     found = comparison.run(Ask("covers", reader.root, (writer.root,)))
     return _once(found)[:MAX_FINDINGS]
 
@@ -92,12 +93,14 @@ def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) ->
     found = type_findings(part, facts, ask.path)
     if found:
         return found
+    choosing = facts
+    facts = facts.within(part.types)
     comparison.spend(len(facts.values or ()) * (part.limits_scalars or part.values is not None))
     found = scalar_findings(part, facts, ask.path)
     if "object" in facts.types:
         found.extend((yield from object_findings(comparison, part, facts, ask)))
     if "array" in facts.types:
         found.extend((yield from array_findings(comparison, part, facts, ask.path)))
-    found.extend((yield from combined_findings(comparison, part, facts, ask)))
+    found.extend((yield from combined_findings(comparison, part, choosing, ask)))
     found.extend(unevaluated_findings(part, facts, ask.path))
     return found

@@ -12,6 +12,7 @@ from typing import Literal
 from penstock.schema import effort
 from penstock.schema.errors import TooComplex
 from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.document import Document
 from penstock.schema.jsonschema.facts import Facts, gather
 from penstock.schema.jsonschema.identity import Identity
 from penstock.schema.jsonschema.model import TRUE, Node, constant, negation, of_types, presence
@@ -44,21 +45,27 @@ class Ask:
 
 
 Rule = Generator[Ask, Findings, list[Incompatibility]]
-_Key = tuple[Kind, int, frozenset[int]]
+_Key = tuple[Kind, int, frozenset[int], bool]
 
 
 @dataclass(slots=True, eq=False)
 class Comparison:
-    """One comparison. What it learns about pairs survives its runs; nodes made on the way are kept, each one node."""
+    """One comparison. What it learns about pairs survives its runs; nodes made on the way are kept, each one node.
+
+    ``strict`` while a question is answered that asks for no value at all, or hangs on one: what is excused elsewhere (a
+    type that keywords imply) would be a value that is there.
+    """
 
     rules: JsonRules
     identity: Identity
+    writer: Document
     answer: Callable[["Comparison", Ask], Rule]
     broken: dict[_Key, Findings] = field(default_factory=dict)
     sound: set[_Key] = field(default_factory=set)
     guessed: set[_Key] = field(default_factory=set)
     guessed_wrong: bool = False
-    known: dict[frozenset[int], Facts] = field(default_factory=dict)
+    strict: bool = False
+    known: dict[tuple[frozenset[int], bool], Facts] = field(default_factory=dict)
     constants: dict[str, Node] = field(default_factory=dict)
     made: dict[tuple[str, object], Node] = field(default_factory=dict)
     choices: dict[tuple[int, str], tuple[str, ...] | None] = field(default_factory=dict)
@@ -82,9 +89,10 @@ class Comparison:
 
     def facts(self, nodes: Sequence[Node]) -> Facts:
         """What holds for a value that all ``nodes`` accept."""
-        key = frozenset(map(id, nodes))
+        implied = self.rules.keywords_imply_type and not self.strict
+        key = (frozenset(map(id, nodes)), implied)
         if key not in self.known:
-            facts = gather(nodes, self.constants, constant, implied=self.rules.keywords_imply_type)
+            facts = gather(nodes, self.constants, constant, implied=self.writer if implied else None)
             self.spend(5 + sum(_size(part) for part in facts.nodes))
             self.known[key] = facts
         return self.known[key]
@@ -139,7 +147,8 @@ class Comparison:
                 self.spend(len(pending.nodes))
                 if self.steps > _MAX_STEPS:
                     raise _too_complex()
-                key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)))
+                strict = pending.kind == "empty" or (bool(stack) and stack[-1][1][3])
+                key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)), strict)
                 depth = (stack[-1][2] if stack else 0) + pending.inside
                 answer = self._known(key, pending, open_at, depth)
                 if answer is None:
@@ -148,6 +157,7 @@ class Comparison:
                 pending = None
             else:
                 rule, key, _ = stack[-1]
+                self.strict = key[3]
                 try:
                     pending = rule.send(answer) if answer is not None else next(rule)
                     answer = None

@@ -1,12 +1,13 @@
 """What a value is known to be that several schemas accept at once: the writer's side of every rule."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
 from typing import Any
 
+from penstock.schema.jsonschema.document import Document
 from penstock.schema.jsonschema.library import matches
 from penstock.schema.jsonschema.model import FALSE, TRUE, Bound, Node, type_names, types_of_value, value_key
 
@@ -29,10 +30,15 @@ class Choice:
 
 @dataclass(eq=False, kw_only=True)
 class Facts:
-    """The union of what ``nodes`` say. ``empty``: no value at all is accepted, as far as that shows at once."""
+    """The union of what ``nodes`` say. ``empty``: no value at all is accepted, as far as that shows at once.
+
+    ``implied`` are the types that a reader's ``type`` has to accept: fewer than ``types`` where the rules take a schema
+    without ``type`` for one of what its keywords are about. All else that a reader asks for is held against ``types``.
+    """
 
     nodes: tuple[Node, ...]
     types: frozenset[str]
+    implied: frozenset[str]
     values: tuple[Any, ...] | None
     lower: Bound | None
     upper: Bound | None
@@ -82,6 +88,10 @@ class Facts:
         """The schemas for the items behind those that any schema lists."""
         return _conjunction(part.rest for part in self.nodes)
 
+    def within(self, types: frozenset[str]) -> "Facts":
+        """These facts, where the reader's ``types`` leave values out that are not held against it."""
+        return self if self.types <= types or self.implied == self.types else replace(self, types=self.types & types)
+
     def describe(self) -> str:
         """The types, for people."""
         if self.values is not None and len(self.values) <= 5:
@@ -89,18 +99,19 @@ class Facts:
         return "any value" if self.types >= TRUE.types else type_names(self.types)
 
 
-def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, implied: bool = False) -> Facts:
+def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, implied: Document | None = None) -> Facts:
     """The facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node.
 
-    ``implied``: keywords imply the type that they are about.
+    ``implied``: keywords of this document imply the type that they are about.
     """
     parts = _spread(nodes, constants, make)
-    types = frozenset.intersection(TRUE.types, *(part.implied_types if implied else part.types for part in parts))
+    types = frozenset.intersection(TRUE.types, *(part.types for part in parts))
     if any(multiple.denominator == 1 for part in parts for multiple in part.multiples if not _counts_spelling(part)):
         types = types - {"fraction"}
     facts = Facts(
         nodes=tuple(parts),
         types=types,
+        implied=types,
         values=_values(parts),
         lower=max((p.lower for p in parts if p.lower), key=lambda b: (b.value, b.strict), default=None),
         upper=min((p.upper for p in parts if p.upper), key=lambda b: (b.value, not b.strict), default=None),
@@ -119,7 +130,28 @@ def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, im
         conditional=tuple(part for part in parts if part.child("if") is not None),
     )
     _tighten(facts)
+    facts.implied = facts.types if implied is None else _implied(parts, facts.types, implied)
     return facts
+
+
+def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -> frozenset[str]:
+    """``types`` without those that the keywords of a schema without ``type`` are not about.
+
+    An alternative or a case of ``if`` implies nothing: it is one among others, of which it has to leave each its values.
+    """
+    held = {id(part) for part in parts}
+    choices = (part.several(keyword) for part in parts for keyword in ("anyOf", "oneOf"))
+    pending = [branch for branches in choices if len(branches) > 1 for branch in branches if id(branch) in held]
+    cases = (part.child(keyword) for part in parts for keyword in ("if", "then", "else"))
+    pending.extend(case for case in cases if case is not None and id(case) in held)
+    chosen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if id(node) not in chosen:
+            chosen.add(id(node))
+            pending.extend(inner for _, inner in node.in_place)
+    saying = (part for part in parts if part.document is document and id(part) not in chosen)
+    return frozenset.intersection(types, *(part.implied_types for part in saying)) or types
 
 
 def effective(part: Node, name: str) -> tuple[Node, ...] | None:

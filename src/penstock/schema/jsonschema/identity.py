@@ -105,6 +105,8 @@ def _said(keyword: str, value: Any, inner: Mapping[tuple[str, ...], Any], marks:
             name: {"$": marks.get(id(item), id(item))} if (keyword, name) in inner else normal(item)
             for name, item in value.items()
         }
+    if keyword == "type" and isinstance(value, list) and len(value) == 1:
+        return value[0]
     if isinstance(value, list):
         items = [
             {"$": marks.get(id(item), id(item))} if (keyword, str(index)) in inner else normal(item)

@@ -26,10 +26,11 @@ def type_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
     """Types and values that the writer has and the reader does not."""
     if part.values is not None:
         return list(_values(part, facts, path))
-    missing = facts.types - part.types
+    types = facts.implied
+    missing = types - part.types
     if not missing:
         return []
-    overlap = facts.types & part.types and facts.types != ALL_TYPES
+    overlap = types & part.types and types != ALL_TYPES
     accepted = type_names(part.types)
     return [
         finding(
@@ -37,7 +38,7 @@ def type_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
             "TYPE_NARROWED" if overlap else "TYPE_CHANGED",
             accepted,
             facts.describe(),
-            f"the writer's values can be {type_names(missing) if facts.types != ALL_TYPES else 'of any type'} "
+            f"the writer's values can be {type_names(missing) if types != ALL_TYPES else 'of any type'} "
             f"and the reader accepts {accepted} only. "
             f"Let the reader accept {type_names(missing | part.types)} too, or put the new type under a new name.",
         )

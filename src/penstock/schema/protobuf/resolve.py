@@ -112,7 +112,8 @@ class _Comparison:
         written = {item.number: item for item in writer.proto.field}
         path = _path(reader)
         reserved = _Reserved(writer.proto, 0 if self._rules.reserved else None)
-        left = _oneofs_left(reader, writer, read)
+        kept = _oneof_names(reader)
+        left = _oneofs_left(writer, read, kept)
         yield from self._joined(reader, writer, written, path)
         for number in sorted(read.keys() | written.keys()):
             new, old = read.get(number), written.get(number)
@@ -121,7 +122,28 @@ class _Comparison:
             elif new is None:
                 yield from self._removed(old, writer, left, path)
             else:
+                yield from self._moved((new, reader), (old, writer), kept, path)
                 yield from self._field((new, reader), (old, writer), f"{path}/{new.name}")
+
+    def _moved(
+        self, new: tuple[Any, MessageType], old: tuple[Any, MessageType], kept: set[str], path: str
+    ) -> Iterator[Incompatibility]:
+        """A field that left its oneof, which the reader still has by name: ``kept`` are those names.
+
+        Source: OneOfDiff of Confluent's registry up to 8.1, which compares the members of oneofs of the same name.
+        """
+        (read, reader), (written, writer) = new, old
+        oneof = _oneof_name(written, writer)
+        if oneof is None or oneof == _oneof_name(read, reader) or oneof not in kept:
+            return
+        yield Incompatibility(
+            path=f"{path}/{oneof}/{written.name}",
+            rule="ONEOF_FIELD_REMOVED",
+            reader=_text(read, reader, self._reader),
+            writer=f"oneof {oneof} {{{_text(written, writer, self._writer)}}}",
+            message=f"The reader's oneof has no field {written.number}, so it cannot tell that choice from none. "
+            "Keep the field in the oneof, or remove the whole oneof.",
+        )
 
     def _added(self, item: Any, reader: MessageType, reserved: "_Reserved", path: str) -> Iterator[Incompatibility]:
         text = _text(item, reader, self._reader)
@@ -322,15 +344,23 @@ def _text(item: Any, message: MessageType, tree: ProtoTree) -> str:
     return f"{optional}{type_text(item, tree)} {item.name} = {item.number}"
 
 
-def _oneofs_left(reader: MessageType, writer: MessageType, read: Mapping[int, Any]) -> set[int]:
-    """The writer's oneofs of which the reader has a field or the name.
+def _oneofs_left(writer: MessageType, read: Mapping[int, Any], names: set[str]) -> set[int]:
+    """The writer's oneofs of which the reader has a field or the name, one of ``names``.
 
     One that is gone with all its fields leaves nothing behind that could be half read.
     """
-    names = {reader.proto.oneof_decl[index].name for index in map(real_oneof, read.values()) if index is not None}
     left = {index for index, oneof in enumerate(writer.proto.oneof_decl) if oneof.name in names}
     kept = (real_oneof(item) for item in writer.proto.field if item.number in read)
     return left.union(index for index in kept if index is not None)
+
+
+def _oneof_name(item: Any, message: MessageType) -> str | None:
+    index = real_oneof(item)
+    return None if index is None else str(message.proto.oneof_decl[index].name)
+
+
+def _oneof_names(message: MessageType) -> set[str]:
+    return {name for item in message.proto.field if (name := _oneof_name(item, message)) is not None}
 
 
 class _Reserved:
