@@ -18,6 +18,7 @@ from penstock.cli.spark_options import (
     spark_setting,
 )
 from penstock.errors import InvalidInput
+from penstock.interpreter import SAFE_PATH, python_module
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.settings.home import Home
@@ -85,6 +86,9 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         "JAVA_HOME": str(java_home),
         "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(lake), folder=scratch),
         "PYSPARK_PYTHON": environment.get("PYSPARK_PYTHON", sys.executable),
+        # For Spark's Python workers, as for the script itself: modules beside it, and none of the working directory.
+        "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [environment.get("PYTHONPATH")])]),
+        **SAFE_PATH,
         SCRATCH: str(scratch),
         ONCE: "1" if once else "0",
     }
@@ -95,7 +99,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     # In this process's place: signals, exit status and end are the script's.
     os.execve(  # noqa: S606
         sys.executable,
-        [sys.executable, "-m", "penstock.spark.glue.launcher", str(script), *job, *arguments],
+        python_module("penstock.spark.glue.launcher", str(script), *job, *arguments),
         environment,
     )
 

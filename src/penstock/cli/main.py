@@ -12,6 +12,7 @@ import click
 
 from penstock import __version__
 from penstock.cli.failures import DEBUG, explained
+from penstock.interpreter import guard_children
 
 __all__ = ["cli", "main"]
 
@@ -74,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     130 is Ctrl-C. Every exception becomes one sentence; ``PENSTOCK_DEBUG=1`` shows tracebacks instead.
     """
+    guard_children()
     try:
         # Without click's standalone mode a command's Exit comes back as the returned exit code.
         status = cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)

@@ -21,6 +21,7 @@ from rich.table import Table
 from penstock.cli.fetch import fetch_shown
 from penstock.cli.homes import home_option
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import python_module
 from penstock.local.artefacts import cache_folder
 from penstock.local.java import find_java
 from penstock.local.platform import Platform, home_at
@@ -129,7 +130,7 @@ def _detach(home: Home, options: list[str]) -> None:
     with log.open("ab") as output:
         begin = output.tell()
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", "up", "--home", str(home.root), *options],
+            python_module("penstock", "up", "--home", str(home.root), *options),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import EnvironmentProblem, PenstockError
+from penstock.interpreter import python_module
 from penstock.local.child import Child, Service
 
 __all__ = ["Batches", "ChildFailed", "Command", "Job", "KillInBatch", "penstock", "read_batches"]
@@ -63,7 +63,7 @@ class Command:
             Service(
                 name=arguments[0],
                 title=f"command 'penstock {arguments[0]}'",
-                command=lambda: [sys.executable, "-m", "penstock", *arguments],
+                command=lambda: python_module("penstock", *arguments),
                 environment=environment,
                 is_ready=ready,
                 start_timeout=seconds,
@@ -107,7 +107,7 @@ def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeou
     """Run ``penstock ARGUMENTS`` to its end and return its standard output; :class:`ChildFailed` where it fails."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "penstock", *arguments],
+            python_module("penstock", *arguments),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -1,10 +1,10 @@
 """Penstock's own server as a part of the embedded platform: a child process like the broker and the object store."""
 
 import http.client
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.interpreter import python_module
 from penstock.local.child import Service
 
 __all__ = ["ServerProcess"]
@@ -29,7 +29,7 @@ class ServerProcess:
 
     def service(self) -> Service:
         """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
-        command = [sys.executable, "-m", "penstock", "serve", "--home", str(self.home), "--host", self.host]
+        command = python_module("penstock", "serve", "--home", str(self.home), "--host", self.host)
         command += ["--port", str(self.port), "--workers", str(self.workers), "--region", self.region]
         command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
         if not self.signed:

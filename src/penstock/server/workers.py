@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import guard_children
 from penstock.settings.server import ServerSettings
 
 __all__ = ["preload", "run_workers"]
@@ -41,6 +42,7 @@ class _Worker:
 
 def preload() -> None:
     """Let the fork server import the application in the background, in the environment as it is now."""
+    guard_children()  # the fork server is a "python -c"
     # The fork server inherits this; a signal to the whole group has to reach the parent alone.
     with _held_back(signal.SIGINT):
         forkserver.set_forkserver_preload(["penstock.server.app"])

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ import pyspark
 
 from penstock import durable
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import python_module
 
 __all__ = ["class_archive", "make_class_archive"]
 
@@ -61,7 +61,7 @@ def _spark_home() -> Path:
 
 def _rehearse(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
     log = scratch / "rehearsal.log"
-    command = [sys.executable, "-m", "penstock.spark.rehearsal", str(made), str(scratch), *map(str, jars)]
+    command = python_module("penstock.spark.rehearsal", str(made), str(scratch), *map(str, jars))
     environment = {**os.environ, "JAVA_HOME": str(java_home)}
     with log.open("wb") as output:
         try:

@@ -14,6 +14,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem, NotFound
+from penstock.interpreter import SAFE_PATH
 from penstock.lake.locations import parse_uri
 
 __all__ = [
@@ -132,6 +133,8 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Arrow batches of zlib payloads stay small, whatever they inflate to.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        # Its Python workers are started with -m.
+        **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
         **settings.extra,
     }

@@ -6,11 +6,11 @@ bound the size of a record and asks for no signature. Needs the packages ``moto`
 
 import contextlib
 import importlib.util
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import python_module
 from penstock.local.child import Service
 from penstock.local.ports import answers, free_ports
 from penstock.testing.standin import StandIn, running_service
@@ -73,4 +73,4 @@ def running_kinesis() -> Iterator[KinesisStandIn]:
 
 
 def _command(port: int) -> Sequence[str]:
-    return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    return python_module("moto.server", "-H", "127.0.0.1", "-p", str(port))

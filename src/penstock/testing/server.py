@@ -6,7 +6,6 @@ import re
 import secrets
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import python_module
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.testing.clients import boto3_client
 
@@ -97,7 +97,7 @@ def start_server(
     keys = {"PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": key_id, "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": secret}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", "serve", "--home", str(home), "--port", "0", *arguments],
+            python_module("penstock", "serve", "--home", str(home), "--port", "0", *arguments),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
