@@ -90,7 +90,7 @@ def test_counts_list_members_from_one() -> None:
 )
 def test_refuses_values_of_another_type(request_body: Any, says: str) -> None:
     with pytest.raises(UnreadableRequest, match=says):
-        endpoint("CreateCatalog").check(request_body)
+        endpoint("CreateCrawler").check(request_body)
 
 
 def test_reads_numbers_booleans_and_times() -> None:
@@ -105,10 +105,11 @@ def test_reads_numbers_booleans_and_times() -> None:
     with pytest.raises(InvalidShape, match=r"'maxResults' .* value less than or equal to 100"):
         check({"DatabaseName": "d", "MaxResults": 101})
     moment = datetime(2026, 11, 21, tzinfo=UTC)
-    assert check({"DatabaseName": "d", "QueryAsOfTime": moment.timestamp()})["QueryAsOfTime"] == moment
-    assert check({"DatabaseName": "d", "QueryAsOfTime": "2026-11-21T00:00:00Z"})["QueryAsOfTime"] == moment
+    check = endpoint("LookupEvents", "cloudtrail").check
+    assert check({"StartTime": moment.timestamp()})["StartTime"] == moment
+    assert check({"StartTime": "2026-11-21T00:00:00Z"})["StartTime"] == moment
     with pytest.raises(UnreadableRequest, match="Timestamp"):
-        check({"DatabaseName": "d", "QueryAsOfTime": 1e300})
+        check({"StartTime": 1e300})
 
 
 def test_reads_java_surrogate_ranges_as_code_points() -> None:

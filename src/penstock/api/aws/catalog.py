@@ -9,11 +9,13 @@ from penstock.api.aws.operations import Handler, OperationSet, RequestContext
 from penstock.catalog.model import Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
-from penstock.errors import InvalidInput, NotFound, OperationNotServed
+from penstock.errors import InvalidInput, NotFound
 
 __all__ = ["operations", "own_catalog"]
 
 _PAGE = 100  # CatalogGetterPageSize
+_SHARED = frozenset({"FOREIGN", "FEDERATED"})  # no other account or source shares databases or tables with this one
+_TABLE_ATTRIBUTES = {"NAME": "Name", "TABLE_TYPE": "TableType"}
 
 Request = Mapping[str, Any]
 Response = Mapping[str, Any]
@@ -21,8 +23,8 @@ Response = Mapping[str, Any]
 
 def operations(service: CatalogService) -> OperationSet:
     """Every operation of Glue on the catalog that ``service`` answers."""
-    handlers = {**_database_handlers(service), **_table_handlers(service), **_version_handlers(service)}
-    handlers.update(partition_handlers(service))
+    handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service)}
+    handlers |= {**_version_handlers(service), **partition_handlers(service)}
     return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
 
 
@@ -43,8 +45,6 @@ def own_catalog(handler: Handler) -> Handler:
 
 def _database_handlers(service: CatalogService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
-        if request.get("Tags"):
-            raise OperationNotServed("Tags of databases are not served yet.", remedy="Leave Tags out.")
         service.create_database(database_input(request["DatabaseInput"]))
         return {}
 
@@ -52,6 +52,8 @@ def _database_handlers(service: CatalogService) -> dict[str, Handler]:
         return {"Database": database_shape(service.database(request["Name"]), context.account)}
 
     def get_all(request: Request, context: RequestContext) -> Response:
+        if request.get("ResourceShareType") in _SHARED:
+            return {"DatabaseList": []}
         page = service.databases_page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
         shapes = [database_shape(each, context.account) for each in page.items]
         return _page(
@@ -75,15 +77,14 @@ def _database_handlers(service: CatalogService) -> dict[str, Handler]:
     }
 
 
-def _table_handlers(service: CatalogService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        service.create_table(request["DatabaseName"], table_input(_given_table(request, "OpenTableFormatInput")))
-        return {}
-
+def _table_readers(service: CatalogService) -> dict[str, Handler]:
     def get(request: Request, context: RequestContext) -> Response:
-        return {"Table": table_shape(service.table(request["DatabaseName"], request["Name"]), context.account)}
+        shape = table_shape(service.table(request["DatabaseName"], request["Name"]), context.account)
+        return {"Table": _chosen([shape], request, _TABLE_ATTRIBUTES)[0]}
 
     def get_all(request: Request, context: RequestContext) -> Response:
+        if request.get("ResourceShareType") in _SHARED:
+            return {"TableList": []}
         page = service.tables_page(
             request["DatabaseName"],
             limit=request.get("MaxResults") or _PAGE,
@@ -91,18 +92,26 @@ def _table_handlers(service: CatalogService) -> dict[str, Handler]:
             expression=request.get("Expression"),
         )
         shapes = [table_shape(each, context.account) for each in page.items]
-        return _page("TableList", _chosen(shapes, request, {"NAME": "Name", "TABLE_TYPE": "TableType"}), page.next_token)
+        return _page("TableList", _chosen(shapes, request, _TABLE_ATTRIBUTES), page.next_token)
 
     def search(request: Request, context: RequestContext) -> Response:
-        if request.get("ResourceShareType") in {"FOREIGN", "FEDERATED"}:
-            return {"TableList": []}  # no other account shares tables with this one
+        if request.get("ResourceShareType") in _SHARED:
+            return {"TableList": []}
         page = service.search_page(
             _search(request), limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken")
         )
         return _page("TableList", [table_shape(each, context.account) for each in page.items], page.next_token)
 
+    return {"GetTable": get, "GetTables": get_all, "SearchTables": search}
+
+
+def _table_writers(service: CatalogService) -> dict[str, Handler]:
+    def create(request: Request, _context: RequestContext) -> Response:
+        service.create_table(request["DatabaseName"], table_input(_given_table(request)))
+        return {}
+
     def update(request: Request, _context: RequestContext) -> Response:
-        wanted = table_input(_given_table(request, "UpdateOpenTableFormatInput", "ViewUpdateAction"))
+        wanted = table_input(_given_table(request))
         name = request.get("Name", wanted.name)
         if name.lower() != wanted.name.lower():
             raise InvalidInput(
@@ -127,9 +136,6 @@ def _table_handlers(service: CatalogService) -> dict[str, Handler]:
 
     return {
         "CreateTable": create,
-        "GetTable": get,
-        "GetTables": get_all,
-        "SearchTables": search,
         "UpdateTable": update,
         "DeleteTable": remove,
         "BatchDeleteTable": remove_several,
@@ -189,12 +195,7 @@ def _version_shape(table: Table, context: RequestContext) -> dict[str, Any]:
     return {"Table": table_shape(table, context.account), "VersionId": table.version_id}
 
 
-def _given_table(request: Request, *unserved: str) -> Request:
-    for member in unserved:
-        if member in request:
-            raise OperationNotServed(
-                f"{member} is not served yet.", remedy="Write the table's metadata with the client (Iceberg, Spark) instead."
-            )
+def _given_table(request: Request) -> Request:
     table: Request | None = request.get("TableInput")
     if table is None:
         raise InvalidInput("TableInput is missing.", remedy="Describe the table in TableInput.")
@@ -204,6 +205,10 @@ def _given_table(request: Request, *unserved: str) -> Request:
 def _chosen(shapes: Sequence[dict[str, Any]], request: Request, members: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
     """``shapes`` reduced to the members that AttributesToGet asks for; names always stay."""
     wanted = request.get("AttributesToGet")
+    if wanted and "LATEST_ICEBERG_METADATA" in wanted:
+        raise InvalidInput(
+            "AttributesToGet LATEST_ICEBERG_METADATA is not served.", remedy="Read the table with an Iceberg client."
+        )
     if not wanted or not set(wanted) <= set(members):
         return shapes
     kept = {"Name", "DatabaseName", *(members[each] for each in wanted)}

@@ -8,22 +8,12 @@ from penstock.api.aws.catalog import own_catalog
 from penstock.api.aws.catalog_shapes import error_detail
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.catalog.connections import Connection, ConnectionService, without_passwords
-from penstock.errors import OperationNotServed, PenstockError
+from penstock.errors import PenstockError
 
 __all__ = ["operations"]
 
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_NOT_SERVED = {
-    "AuthenticationConfiguration": "Put the login into ConnectionProperties, such as KAFKA_SASL_SCRAM_SECRETS_ARN.",
-    "SparkProperties": "Put them into ConnectionProperties.",
-    "AthenaProperties": "Put them into ConnectionProperties.",
-    "PythonProperties": "Put them into ConnectionProperties.",
-    "ValidateCredentials": "Leave it out: the first job that uses the connection tells.",
-    "ValidateForComputeEnvironments": "Leave it out.",
-    "ApplyOverrideForComputeEnvironment": "Leave it out: connections have one set of properties.",
-    "Tags": "Tags of connections are not kept: leave them out.",
-}
 
 Request = Mapping[str, Any]
 Response = Mapping[str, Any]
@@ -48,12 +38,10 @@ class _Handlers:
         self._service = service
 
     def create(self, request: Request, context: RequestContext) -> Response:
-        _refuse(request)
         self._service.create(_wanted(request["ConnectionInput"], context))
         return {"CreateConnectionStatus": "READY"}
 
     def get(self, request: Request, _context: RequestContext) -> Response:
-        _refuse(request)
         return {"Connection": _shape(self._service.get(request["Name"]), request)}
 
     def list(self, request: Request, _context: RequestContext) -> Response:
@@ -83,14 +71,7 @@ class _Handlers:
         return {"Succeeded": gone, "Errors": failed}
 
 
-def _refuse(shape: Request) -> None:
-    for name, remedy in _NOT_SERVED.items():
-        if shape.get(name):
-            raise OperationNotServed(f"{name} of connections is not served yet.", remedy=remedy)
-
-
 def _wanted(shape: Request, context: RequestContext) -> Connection:
-    _refuse(shape)
     return Connection(
         name=shape["Name"],
         type=shape["ConnectionType"],

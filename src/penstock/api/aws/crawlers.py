@@ -6,24 +6,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.catalog import own_catalog
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
 from penstock.crawl.errors import CrawlerNotFound
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
-from penstock.errors import InvalidInput, OperationNotServed
+from penstock.errors import InvalidInput
 from penstock.paging import Page
 
 __all__ = ["operations"]
 
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_KEPT = (
-    "Classifiers",
-    "LineageConfiguration",
-    "LakeFormationConfiguration",
-    "CrawlerSecurityConfiguration",
-    "RecrawlPolicy",
-)
+_KEPT = ("LineageConfiguration", "RecrawlPolicy")
 
 Request = Mapping[str, Any]
 Response = Mapping[str, Any]
@@ -57,8 +52,8 @@ def _writers(service: CrawlService) -> dict[str, Handler]:
         return {}
 
     return {
-        "CreateCrawler": create,
-        "UpdateCrawler": update,
+        "CreateCrawler": own_catalog(create),
+        "UpdateCrawler": own_catalog(update),
         "DeleteCrawler": delete,
         "StartCrawler": start,
         "StopCrawler": stop,
@@ -109,7 +104,6 @@ def _page(member: str, items: list[Any], page: Page[Crawler]) -> Response:
 
 def _changed(crawler: Crawler, request: Request) -> Crawler:
     """``crawler`` with every setting that the request of CreateCrawler or UpdateCrawler gives."""
-    _refuse_unserved(request)
     changes: dict[str, Any] = {
         field: request[member]
         for member, field in {
@@ -140,20 +134,6 @@ def _target(shape: Request) -> S3Target:
         exclusions=tuple(shape.get("Exclusions") or ()),
         extra={member: value for member, value in shape.items() if member not in {"Path", "Exclusions"}},
     )
-
-
-def _refuse_unserved(request: Request) -> None:
-    others = sorted(name for name, targets in (request.get("Targets") or {}).items() if name != "S3Targets" and targets)
-    if others:
-        raise OperationNotServed(f"Crawlers of {', '.join(others)} are not served yet.", remedy="S3Targets are.")
-    if request.get("Schedule"):
-        raise OperationNotServed(
-            "Schedules of crawlers are not served yet.", remedy="Leave Schedule out, and call StartCrawler when it is time."
-        )
-    if (request.get("RecrawlPolicy") or {}).get("RecrawlBehavior") == "CRAWL_EVENT_MODE":
-        raise OperationNotServed(
-            "Crawling by S3 events is not served.", remedy="CRAWL_EVERYTHING reads only files that are new or changed."
-        )
 
 
 def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import orjson
 
-from penstock.api.aws.errors import InvalidShape, UnknownOperation
+from penstock.api.aws.errors import InvalidShape, MemberNotServed, UnknownOperation
+from penstock.api.aws.members import Members, members_of
 from penstock.api.aws.models import SERVICES, ServiceModel, load_model
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.query import QUERY_CODES, read_members, write_response
-from penstock.api.aws.shapes import Checker, Renderer, ShapeCompiler
+from penstock.api.aws.shapes import Checker, Renderer, ShapeCompiler, UnservedMember
 from penstock.errors import InternalError, InvalidInput, OperationNotServed, PenstockError
 
 __all__ = ["Endpoint", "EndpointTable", "Service"]
@@ -26,6 +27,7 @@ class Service:
 
     model: ServiceModel
     compiler: ShapeCompiler
+    members: Members
     renamed: Mapping[type[PenstockError], str]
     """The service's own codes for classes of the error tree."""
     message_keys: Mapping[str, str]
@@ -56,7 +58,8 @@ class Endpoint:
         self._renderer: Renderer | None = None
 
     def check(self, request: Any) -> Mapping[str, Any]:
-        """The request in Python's terms; raises ``UnreadableRequest`` or :class:`InvalidShape` with every broken rule.
+        """The request in Python's terms; raises ``UnreadableRequest``, :class:`InvalidShape` with every broken rule, or
+        :class:`MemberNotServed` for a member that would be ignored.
 
         ``request`` is the JSON of the body, or the fields of a form.
         """
@@ -70,7 +73,13 @@ class Endpoint:
             if isinstance(request, Mapping) and name in request:
                 raise InvalidInput(text)
         broken: list[str] = []
-        checked: Mapping[str, Any] = self._checker(request, "", broken)
+        try:
+            checked: Mapping[str, Any] = self._checker(request, "", broken)
+        except UnservedMember as found:
+            raise MemberNotServed(
+                f"{found.member} (at '{found.path}') is a member of {self.operation} that Penstock does not serve.",
+                remedy=self.service.members.remedy(found.member),
+            ) from None
         if broken:
             count = f"{len(broken)} validation error{'s' if len(broken) > 1 else ''} detected"
             raise InvalidShape(f"{count}: {'; '.join(broken[:_MAX_LISTED])}")
@@ -172,8 +181,13 @@ class EndpointTable:
             if name in _SHAPE_CODES:
                 renamed[InvalidShape] = _SHAPE_CODES[name]
                 renamed[InvalidInput] = _SHAPE_CODES[name]
+            members = members_of(name)
             self._services[name] = Service(
-                model=model, compiler=ShapeCompiler(model.shapes), renamed=renamed, message_keys=model.message_keys
+                model=model,
+                compiler=ShapeCompiler(model.shapes, members),
+                members=members,
+                renamed=renamed,
+                message_keys=model.message_keys,
             )
         return self._services[name]
 

@@ -6,6 +6,7 @@
     ├── UnknownOperation      no such target                         400
     ├── UnreadableRequest     not JSON, or a value of another type   400
     ├── InvalidShape          a member breaks the model's rules      400
+    │   └── MemberNotServed   a member that nobody here acts on      400
     └── RequestTooLarge       more bytes than the server takes       413
     LimitExceeded
     └── Throttled             more requests in flight than the server takes
@@ -21,6 +22,7 @@ from penstock.errors import InternalError, InvalidInput, LimitExceeded, Penstock
 
 __all__ = [
     "InvalidShape",
+    "MemberNotServed",
     "RenderedError",
     "RequestTooLarge",
     "Throttled",
@@ -48,6 +50,10 @@ class InvalidShape(InvalidInput):
     """Members that break the model's rules (required, length, range, pattern, enumeration), all of them listed."""
 
     aws_code = "ValidationException"
+
+
+class MemberNotServed(InvalidShape):
+    """A member of the model that Penstock does not act on: ignored, it would seem to be in force."""
 
 
 class RequestTooLarge(InvalidInput):

@@ -68,7 +68,9 @@ class _Holders:
         return {}
 
     def list_attached(self, request: Request, context: RequestContext) -> Request:
-        arns = self._holders.get(*self._place(request, context)).attached
+        prefix = request.get("PathPrefix", "/")
+        attached = self._holders.get(*self._place(request, context)).attached
+        arns = [arn for arn in attached if arn.partition(":policy")[2].startswith(prefix)]
         return paged(request, self._listing("attached", request), "AttachedPolicies", arns, key=str, shape=_attached)
 
     def tag(self, request: Request, context: RequestContext) -> Request:

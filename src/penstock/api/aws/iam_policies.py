@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from penstock.access.entities import ManagedPolicy, NoSuchEntity, PolicyVersion, Role
+from penstock.access.entities import Holder, ManagedPolicy, NoSuchEntity, PolicyVersion, Role
 from penstock.access.managed_policies import ManagedPolicies
 from penstock.api.aws.iam_shapes import document, named, paged, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
@@ -11,6 +11,7 @@ from penstock.api.aws.registry_shapes import Request, present
 
 __all__ = ["policy_handlers"]
 
+_BOUNDARY = "PermissionsBoundary"  # no user or role has one
 _VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
 
 
@@ -56,6 +57,8 @@ class _Policies:
 
     def list(self, request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
+        if request.get("PolicyUsageFilter") == _BOUNDARY:
+            return {"Policies": [], "IsTruncated": False}
         found = self._policies.list(
             context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
         )
@@ -121,10 +124,29 @@ class _Policies:
 
     def list_entities(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
-        found = self._policies.holders(context.account, policy.arn)
-        roles = [{"RoleName": holder.name, "RoleId": holder.id} for holder in found if isinstance(holder, Role)]
-        users = [{"UserName": holder.name, "UserId": holder.id} for holder in found if not isinstance(holder, Role)]
-        return {"PolicyRoles": roles, "PolicyUsers": users, "PolicyGroups": [], "IsTruncated": False}
+        holders = (
+            [] if request.get("PolicyUsageFilter") == _BOUNDARY else self._policies.holders(context.account, policy.arn)
+        )
+        kind, prefix = request.get("EntityFilter"), request.get("PathPrefix", "/")
+        wanted = [each for each in holders if _kind(each) == (kind or _kind(each)) and each.path.startswith(prefix)]
+        found = paged(request, f"entities:{policy.arn}", "Entities", wanted, key=lambda each: each.arn, shape=_holder)
+        entities = found["Entities"]
+        return present(
+            PolicyRoles=[each for each in entities if "RoleName" in each],
+            PolicyUsers=[each for each in entities if "UserName" in each],
+            PolicyGroups=[],
+            IsTruncated=found["IsTruncated"],
+            Marker=found.get("Marker"),
+        )
+
+
+def _kind(holder: Holder) -> str:
+    return "Role" if isinstance(holder, Role) else "User"
+
+
+def _holder(holder: Holder) -> dict[str, str]:
+    kind = _kind(holder)
+    return {f"{kind}Name": holder.name, f"{kind}Id": holder.id}
 
 
 def _shape(policy: ManagedPolicy, *, attached: int) -> dict[str, Any]:

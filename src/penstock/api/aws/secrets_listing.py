@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.paging import InvalidToken, Page, page
 from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretToken
-from penstock.secrets.model import Secret
+from penstock.secrets.model import Secret, SecretVersion
 
-__all__ = ["matching", "page_of_secrets"]
+__all__ = ["matching", "page_of_secrets", "page_of_versions"]
 
 _BREAKS = re.compile(r"[\s/_+=.@!,;:-]+")
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -69,6 +70,23 @@ def page_of_secrets(
         ordered = [each for each in ordered if (position(each) < after if descending else position(each) > after)]
     shown = ordered[:size]
     return shown, _token(listing, *position(shown[-1])) if len(ordered) > size else None
+
+
+def page_of_versions(
+    secret: Secret, versions: Sequence[SecretVersion], *, token: str | None, size: int
+) -> Page[SecretVersion]:
+    """Up to ``size`` of the secret's ``versions`` behind ``token``, oldest first; :class:`InvalidSecretToken`."""
+
+    def position(version: SecretVersion) -> str:
+        return f"{_moment(version.created)} {version.id}"
+
+    def read(after: str | None, count: int) -> Sequence[SecretVersion]:
+        return [each for each in sorted(versions, key=position) if after is None or position(each) > after][:count]
+
+    try:
+        return page(f"versions:{secret.arn}", token, size, read, position, kind=str)
+    except InvalidToken:
+        raise InvalidSecretToken("The NextToken value is invalid.", remedy="Start the listing again.") from None
 
 
 def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:

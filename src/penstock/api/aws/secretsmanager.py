@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.operations import OperationSet, RequestContext
-from penstock.api.aws.secrets_listing import matching, page_of_secrets
+from penstock.api.aws.secrets_listing import matching, page_of_secrets, page_of_versions
 from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest
 from penstock.secrets.model import Secret, SecretValue
 from penstock.secrets.service import SecretsService
@@ -109,12 +109,14 @@ class _Handlers:
     def list_versions(self, request: Request, context: RequestContext) -> Response:
         secret = self._service.describe(context.account, request["SecretId"])
         everyone = request.get("IncludeDeprecated", False)
+        shown = [version for version in secret.versions if version.stages or everyone]
+        found = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
         return _named(secret) | {
             "Versions": [
                 {"VersionId": version.id, "VersionStages": sorted(version.stages), "CreatedDate": version.created}
-                for version in secret.versions
-                if version.stages or everyone
-            ]
+                for version in found.items
+            ],
+            "NextToken": found.next_token,
         }
 
     def delete(self, request: Request, context: RequestContext) -> Response:

@@ -15,8 +15,9 @@ from threading import RLock
 from typing import Any
 
 from penstock.api.aws.errors import UnreadableRequest
+from penstock.api.aws.members import Members
 
-__all__ = ["Checker", "Renderer", "ShapeCompiler"]
+__all__ = ["Checker", "Renderer", "ShapeCompiler", "UnservedMember"]
 
 # (value, path, list of broken rules) -> the value in Python's terms
 Checker = Callable[[Any, str, list[str]], Any]
@@ -30,11 +31,25 @@ _PYTHON_ASTRAL = r"\U00010000-\U0010FFFF"
 _ONE_CHARACTER = re.compile(r"\[\^?[^\]]*\]")
 
 
-class ShapeCompiler:
-    """Compiles the shapes of one model; each shape once."""
+class UnservedMember(Exception):
+    """A request asks something by a member that is not served; ``path`` is where it stands."""
 
-    def __init__(self, shapes: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, member: str, path: str) -> None:
+        super().__init__(path)
+        self.member = member
+        self.path = path
+
+
+class ShapeCompiler:
+    """Compiles the shapes of one model; each shape once.
+
+    ``members`` are those of requests that are served: checkers raise :class:`UnservedMember` for all others. None serves
+    all of them.
+    """
+
+    def __init__(self, shapes: Mapping[str, Mapping[str, Any]], members: Members | None = None) -> None:
         self._shapes = shapes
+        self._members = members
         self._checkers: dict[str, Checker] = {}
         self._renderers: dict[str, Renderer] = {}
         # Two threads that compile one shape at once would find each other's forwarder, which leads to itself until then.
@@ -47,7 +62,10 @@ class ShapeCompiler:
                 # A shape that holds itself finds this forwarder while it is being compiled.
                 self._checkers[name] = lambda *arguments: self._checkers[name](*arguments)  # noqa: PLW0108
                 shape = self._shapes[name]
-                self._checkers[name] = getattr(self, f"_check_{shape['type']}", self._check_string)(shape)
+                if shape["type"] == "structure":
+                    self._checkers[name] = self._check_structure(name, shape)
+                else:
+                    self._checkers[name] = getattr(self, f"_check_{shape['type']}", self._check_string)(shape)
             return self._checkers[name]
 
     def renderer(self, name: str) -> Renderer:
@@ -59,10 +77,12 @@ class ShapeCompiler:
                 self._renderers[name] = getattr(self, f"_render_{shape['type']}", self._render_scalar)(shape)
             return self._renderers[name]
 
-    def _check_structure(self, shape: Mapping[str, Any]) -> Checker:
+    def _check_structure(self, shape_name: str, shape: Mapping[str, Any]) -> Checker:
         if shape.get("document"):
             return _any
-        members = {name: (self.checker(member["shape"]), _camel(name)) for name, member in shape["members"].items()}
+        members = {
+            name: (self._check_member(shape_name, name, member), _camel(name)) for name, member in shape["members"].items()
+        }
         required = tuple((name, _camel(name)) for name in shape.get("required", ()))
 
         def check(value: Any, path: str, broken: list[str]) -> Any:
@@ -79,6 +99,18 @@ class ShapeCompiler:
                     where = f"{path}.{label}" if path else label
                     broken.append(f"Value null at '{where}' failed to satisfy constraint: Member must not be null")
             return checked
+
+        return check
+
+    def _check_member(self, shape_name: str, name: str, member: Mapping[str, Any]) -> Checker:
+        served, checker = self._members, self.checker(member["shape"])
+        if served is None or served.serves(shape_name, name):
+            return checker
+
+        def check(value: Any, path: str, broken: list[str]) -> Any:
+            if not served.permits(shape_name, name, value):
+                raise UnservedMember(name, path)
+            return checker(value, path, broken)
 
         return check
 

@@ -8,19 +8,14 @@ from penstock.access.sessions import TemporaryKey
 from penstock.access.sts import TokenService, WantedRole
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
-from penstock.errors import OperationNotServed
 
 __all__ = ["caller_in", "operations", "origin_of"]
-
-# Of AWS, and not of this server: without a word they would seem to be in force.
-_NOT_SERVED = ("Tags", "TransitiveTagKeys", "SerialNumber", "TokenCode", "SourceIdentity", "ProvidedContexts")
 
 
 def operations(tokens: TokenService) -> OperationSet:
     """AssumeRole, GetSessionToken, GetCallerIdentity and GetAccessKeyInfo."""
 
     def assume_role(request: Request, context: RequestContext) -> Request:
-        _refuse_unserved(request)
         wanted = WantedRole(
             role_arn=request["RoleArn"],
             session_name=request["RoleSessionName"],
@@ -34,7 +29,6 @@ def operations(tokens: TokenService) -> OperationSet:
         return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
 
     def session_token(request: Request, context: RequestContext) -> Request:
-        _refuse_unserved(request)
         return {"Credentials": _credentials(tokens.session_token(caller_in(context), request.get("DurationSeconds")))}
 
     def identity(_request: Request, context: RequestContext) -> Request:
@@ -65,9 +59,3 @@ def _credentials(key: TemporaryKey) -> dict[str, Any]:
         "SessionToken": key.token,
         "Expiration": key.expires,
     }
-
-
-def _refuse_unserved(request: Request) -> None:
-    for name in _NOT_SERVED:
-        if request.get(name):
-            raise OperationNotServed(f"{name} of a session is not served by Penstock.", remedy="Leave it out.")

@@ -1,0 +1,30 @@
+"""Which members of requests are served, by the shapes of botocore's models; every other one is refused by name.
+
+A member that is accepted and does nothing misleads whoever sends it. So each service declares the members that its
+handlers read. The compiled checkers refuse what is not declared wherever a request asks something by it
+(:func:`asks_nothing`): a member that a later botocore adds is refused until somebody serves it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+
+from penstock.api.aws.members import athena, cloudtrail, glue, iam, organizations, secretsmanager, sts
+from penstock.api.aws.members.declared import Harmless, Members, asks_nothing
+
+__all__ = ["Harmless", "Members", "asks_nothing", "members_of"]
+
+_SERVICES: Mapping[str, Members] = {
+    "athena": athena.MEMBERS,
+    "cloudtrail": cloudtrail.MEMBERS,
+    "glue": glue.MEMBERS,
+    "iam": iam.MEMBERS,
+    "organizations": organizations.MEMBERS,
+    "secretsmanager": secretsmanager.MEMBERS,
+    "sts": sts.MEMBERS,
+}
+
+
+@cache
+def members_of(service: str) -> Members:
+    """What ``service`` declares."""
+    return _SERVICES[service]

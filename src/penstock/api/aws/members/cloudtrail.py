@@ -1,0 +1,13 @@
+"""The members of CloudTrail's requests."""
+
+from penstock.api.aws.members.declared import Members
+
+__all__ = ["MEMBERS"]
+
+MEMBERS = Members(
+    served={
+        "LookupEventsRequest": "LookupAttributes StartTime EndTime MaxResults NextToken",
+        "LookupAttribute": "AttributeKey AttributeValue",
+    },
+    remedies={"EventCategory": "Leave it out: there are management events, and no insights."},
+)

@@ -1,0 +1,62 @@
+"""How a service declares the members that it serves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+__all__ = ["Harmless", "Members", "asks_nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Harmless:
+    """A member that no handler acts on, and that misleads nobody; ``reason`` says why.
+
+    ``values`` are the ones that this holds for, None for all of them; every other value is refused.
+    """
+
+    reason: str
+    values: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Members:
+    """The members of a service's requests, by shape.
+
+    ``served`` has the names of the members that handlers read, with spaces between them. ``harmless`` has those that may be
+    sent for nothing. ``remedies`` says for a member that is refused, by its name, what to do instead.
+    """
+
+    served: Mapping[str, str]
+    harmless: Mapping[str, Mapping[str, Harmless]] = field(default_factory=dict)
+    remedies: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> Mapping[str, frozenset[str]]:
+        """The served members as sets, by shape."""
+        return {shape: frozenset(names.split()) for shape, names in self.served.items()}
+
+    def serves(self, shape: str, member: str) -> bool:
+        """Whether a handler reads the member."""
+        return member in self.read.get(shape, ())
+
+    def permits(self, shape: str, member: str, value: Any) -> bool:
+        """Whether ``value`` of a member that is not served may be sent all the same."""
+        harmless = self.harmless.get(shape, {}).get(member)
+        if harmless is not None and (harmless.values is None or value in harmless.values):
+            return True
+        return asks_nothing(value)
+
+    def remedy(self, member: str) -> str:
+        """What to do instead of sending the member."""
+        return self.remedies.get(member, "Leave it out.")
+
+
+def asks_nothing(value: Any) -> bool:
+    """Whether a member of this JSON value asks for nothing: false, an empty text, list or map, or structures of these.
+
+    Clients that build whole requests, as Terraform does, send them for what their users have not said.
+    """
+    if isinstance(value, Mapping):
+        return all(asks_nothing(item) for item in value.values())
+    return value is None or value is False or value in ("", [])

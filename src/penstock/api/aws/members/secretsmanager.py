@@ -1,0 +1,28 @@
+"""The members of Secrets Manager's requests."""
+
+from penstock.api.aws.members.declared import Members
+
+__all__ = ["MEMBERS"]
+
+MEMBERS = Members(
+    served={
+        "CreateSecretRequest": "Name ClientRequestToken Description KmsKeyId SecretBinary SecretString Tags",
+        "Tag": "Key Value",
+        "DeleteSecretRequest": "SecretId RecoveryWindowInDays ForceDeleteWithoutRecovery",
+        "DescribeSecretRequest": "SecretId",
+        "GetSecretValueRequest": "SecretId VersionId VersionStage",
+        "ListSecretVersionIdsRequest": "SecretId MaxResults NextToken IncludeDeprecated",
+        "ListSecretsRequest": "IncludePlannedDeletion MaxResults NextToken Filters SortOrder SortBy",
+        "Filter": "Key Values",
+        "PutSecretValueRequest": "SecretId ClientRequestToken SecretBinary SecretString VersionStages",
+        "RestoreSecretRequest": "SecretId",
+        "TagResourceRequest": "SecretId Tags",
+        "UntagResourceRequest": "SecretId TagKeys",
+        "UpdateSecretRequest": "SecretId ClientRequestToken Description KmsKeyId SecretBinary SecretString",
+    },
+    remedies={
+        "AddReplicaRegions": "Leave it out: a server is one region, and its backups are the copies.",
+        "RotationToken": "Leave it out: secrets are rotated by whoever puts their next value.",
+        "Type": "Leave it out: secrets of other services are stored as any other.",
+    },
+)
