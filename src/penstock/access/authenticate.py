@@ -82,17 +82,31 @@ class Authenticator:
             )
         return self.sessions.open(claim.access_key_id, claim.token)
 
-    def prove(self, claim: Claim, request: SignedRequest, key: AccessKey | TemporaryKey | None) -> Caller:
-        """The caller, where ``key`` (that of the claim) gives the claimed signature and is still good."""
+    def require(self, claim: Claim, key: AccessKey | TemporaryKey | None) -> AccessKey | TemporaryKey:
+        """``key``, that of the claim, where it is there and still good: needs nothing of the request's body."""
         if key is None or (isinstance(key, AccessKey) and not key.active):
             raise UnrecognizedClient(
                 UNRECOGNIZED, remedy=f"This server has no access key '{claim.access_key_id[:128]}': see 'penstock env'."
             )
-        check_signature(claim, request, key.secret_access_key)
-        if isinstance(key, AccessKey):
-            return caller_of(key)
-        key.check_current(self.now())
-        return key.caller
+        if isinstance(key, TemporaryKey):
+            key.check_current(self.now())
+        return key
+
+    def prove(
+        self,
+        claim: Claim,
+        request: SignedRequest,
+        key: AccessKey | TemporaryKey | None,
+        *,
+        payload_hash: str | None = None,
+    ) -> Caller:
+        """The caller, where ``key`` (that of the claim) gives the claimed signature and is still good.
+
+        ``payload_hash`` is as in :func:`~penstock.access.sigv4.check_signature`.
+        """
+        key = self.require(claim, key)
+        check_signature(claim, request, key.secret_access_key, payload_hash=payload_hash)
+        return caller_of(key) if isinstance(key, AccessKey) else key.caller
 
 
 def caller_of(key: AccessKey) -> Caller:

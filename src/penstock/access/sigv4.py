@@ -114,9 +114,14 @@ def check_claim(claim: Claim, request: SignedRequest, *, service: str, region: s
     _check_signed_headers(claim, request)
 
 
-def check_signature(claim: Claim, request: SignedRequest, secret_access_key: str) -> None:
-    """Raise :class:`InvalidSignature` unless the signature is the one that the secret gives for this request."""
-    body_hash = hashlib.sha256(request.body).hexdigest()
+def check_signature(
+    claim: Claim, request: SignedRequest, secret_access_key: str, *, payload_hash: str | None = None
+) -> None:
+    """Raise :class:`InvalidSignature` unless the signature is the one that the secret gives for this request.
+
+    ``payload_hash`` stands in for the SHA-256 of a body that has not been read yet, in hexadecimal digits.
+    """
+    body_hash = hashlib.sha256(request.body).hexdigest() if payload_hash is None else payload_hash
     declared = request.headers.get("x-amz-content-sha256")
     if declared is not None and not hmac.compare_digest(declared.encode(), body_hash.encode()):
         raise InvalidSignature(

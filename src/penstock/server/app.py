@@ -18,6 +18,7 @@ from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.gate import PolicyGate, Warden
 from penstock.api.aws.throttle import Throttle
 from penstock.api.confluent.app import ConfluentApp
+from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -38,6 +39,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
     warden = Warden(directory.authorizer, region=settings.region)
     gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region)
+    limits = _limits(settings)
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,
@@ -45,8 +47,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         region=settings.region,
         observer=metrics,
         gate=gate if settings.authenticate else None,
-        account_throttle=Throttle(_ROLES_PER_SECOND / settings.workers, whose="An account", what="calls of AssumeRole"),
-        throttle=Throttle(settings.requests_per_second / settings.workers) if settings.requests_per_second else None,
+        limits=limits,
     )
     confluent = ConfluentApp(
         services.schemas,
@@ -55,6 +56,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         observer=metrics,
         warden=warden,
         realms=services.tenants,
+        limits=limits,
     )
     beside = _beside(services, metrics, [aws.close, confluent.close])
 
@@ -68,6 +70,17 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await beside(scope, receive, send)
 
     return app
+
+
+def _limits(settings: ServerSettings) -> Limits:
+    """Those of one process, its share of what the server as a whole takes."""
+    workers, rate = settings.workers, settings.requests_per_second
+    failures = FAILURES_PER_SECOND if rate is None else min(FAILURES_PER_SECOND, rate)
+    return Limits(
+        throttle=None if rate is None else Throttle(rate / workers),
+        account_throttle=Throttle(_ROLES_PER_SECOND / workers, whose="An account", what="calls of AssumeRole"),
+        failures=FailedLogins(failures / workers),
+    )
 
 
 def _is_aws(scope: Scope) -> bool:

@@ -51,7 +51,7 @@ class RunningServer:
     def client(self, service: str, **overrides: Any) -> Any:
         """A boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
         keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
-        return boto3_client(service, self.endpoint_url, self.region, **keys, **overrides)
+        return boto3_client(service, self.endpoint_url, self.region, **{**keys, **overrides})
 
     def environment(self) -> dict[str, str]:
         """Variables that point any AWS client of a child process at this server."""

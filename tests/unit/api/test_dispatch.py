@@ -25,6 +25,7 @@ from penstock.api.aws.dispatch import AwsApp, Served
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.aws.throttle import Throttle
+from penstock.api.limits import Limits
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.sealing import Sealer
@@ -136,10 +137,12 @@ class World:
         asyncio.run(self.app(scope, receive, send))
         if not sent:
             return Answer(0, {}, {})
-        start, end = sent
+        start, *rest = sent
+        assert [message.get("more_body", False) for message in rest] == [True] * (len(rest) - 1) + [False]
+        answered = b"".join(message["body"] for message in rest)
         headers_sent = {name.decode(): value.decode() for name, value in start["headers"]}
-        assert int(headers_sent["content-length"]) == len(end["body"])
-        return Answer(start["status"], headers_sent, orjson.loads(end["body"]))
+        assert int(headers_sent["content-length"]) == len(answered)
+        return Answer(start["status"], headers_sent, orjson.loads(answered))
 
     def call(self, target: str, body: Any = None, *, service: str = "glue", **headers: str) -> Answer:
         """The answer to a signed request."""
@@ -290,6 +293,7 @@ def test_bounds_how_deep_a_body_goes(world: World, depth: int) -> None:
 def test_bounds_the_body_and_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MAX_BYTES", 100)
     made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, b"")
+    SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
     for chunks in ([b"x" * 101], [b"x" * 60] * 2):
         answer = world.send(made, chunks=chunks)
         assert (answer.status, answer.body["__type"]) == (413, "RequestEntityTooLargeException")
@@ -304,6 +308,7 @@ def test_joins_a_body_that_comes_in_pieces(world: World) -> None:
 
 def test_a_client_that_goes_away_is_no_error(world: World) -> None:
     made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, b"")
+    SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
     assert world.send(made, chunks=[]).status == 0
     assert world.noted.served[0].code == "ClientGone"
 
@@ -351,7 +356,7 @@ def test_a_handler_without_an_operation_is_a_mistake_found_at_start() -> None:
 
 
 def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
-    world.app._throttle = Throttle(1.0, clock=lambda: 0.0)
+    world.app._login._limits = world.app._limits = Limits(throttle=Throttle(1.0, clock=lambda: 0.0))
     request = {"SchemaVersionId": "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"}
     assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
     answer = world.call("AWSGlue.GetSchemaVersion", request)
@@ -359,7 +364,8 @@ def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
 
 
 def test_what_an_account_may_repeat_without_end_is_bounded_for_all_its_keys(world: World) -> None:
-    world.app._account_throttle = Throttle(1.0, clock=lambda: 0.0, whose="An account", what="such requests")
+    throttle = Throttle(1.0, clock=lambda: 0.0, whose="An account", what="such requests")
+    world.app._limits = Limits(account_throttle=throttle)
     for expected in (200, 400):
         world.call("AWSGlue.GetSchemaVersion", ID)
         answer = world.call("AWSGlue.RegisterSchemaVersion", {"SchemaId": {}, "SchemaDefinition": '"int"'})

@@ -1,5 +1,6 @@
-"""Request bodies, bounded: bytes, and how deep their JSON goes."""
+"""Request bodies, bounded: bytes, and how deep their JSON goes; and answers to requests whose bodies are not wanted."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -7,19 +8,77 @@ from urllib.parse import parse_qsl
 import orjson
 
 from penstock.api.aws.errors import RequestTooLarge, UnreadableRequest
+from penstock.api.inflight import SMALL_BODY
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "ClientGone", "parse_json", "query_members", "read_body"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "ClientGone",
+    "Unread",
+    "body_size",
+    "declared_length",
+    "parse_json",
+    "query_members",
+    "read_body",
+]
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
 # What of an oversize body is read and thrown away, so that the client gets its answer instead of a broken connection.
 _DRAINED = 8 * MAX_BYTES
+# What is thrown away of a body that nobody wanted, once its answer is out: closing at once would reset the connection of a
+# client that is still sending, which then sees no answer.
+_LINGER_BYTES = 1024 * 1024
+_LINGER_SECONDS = 2.0
 
+Headers = Mapping[str, str]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class ClientGone(Exception):
     """The client closed the connection before its request was whole."""
+
+
+def declared_length(headers: Headers) -> int | None:
+    """The body's length as its head says; None where it comes in chunks or has none."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isdigit() else None
+
+
+def body_size(headers: Headers) -> int:
+    """How many bytes a body may come to, by its head: the bound where it does not say, nothing where it is over it."""
+    declared = declared_length(headers)
+    if declared is not None:
+        # Of a body that is too large nothing is kept.
+        return declared if declared <= MAX_BYTES else 0
+    return MAX_BYTES if "transfer-encoding" in headers else 0
+
+
+class Unread:
+    """A request that is answered before its body was read: whether its connection goes on, and what becomes of the rest."""
+
+    __slots__ = ("closes", "pending")
+
+    def __init__(self, headers: Headers) -> None:
+        declared = declared_length(headers)
+        chunked = declared is None and "transfer-encoding" in headers
+        # Whoever waits for 100 Continue does not send the body; what follows on the connection nobody could tell.
+        waits = "expect" in headers
+        self.pending = not waits and (chunked or bool(declared))
+        self.closes = waits or chunked or (declared or 0) > SMALL_BODY
+
+    async def drop(self, receive: Receive) -> None:
+        """Throw away what still comes: 1 MB and 2 seconds at most of a connection that is closed afterwards."""
+        dropped = 0
+        try:
+            async with asyncio.timeout(_LINGER_SECONDS if self.closes else None):
+                while dropped <= _LINGER_BYTES:
+                    message = await receive()
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return
+                    dropped += len(message.get("body", b""))
+        except TimeoutError:
+            return
 
 
 async def read_body(receive: Receive, declared: int | None) -> bytes:

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.sigv4 import SignedRequest
-from penstock.api.aws.body import ClientGone, parse_json, query_members, read_body
+from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
 from penstock.api.aws.gathered import Gathered, answer_together
+from penstock.api.aws.login import Login, named_service
 from penstock.api.aws.models import QUERY
 from penstock.api.aws.operations import Gate, RequestContext, RunOnThread
 from penstock.api.aws.query import XML_TYPE, read_fields, write_error
-from penstock.api.aws.throttle import Throttle
+from penstock.api.limits import Limits
 from penstock.api.workers import Gathering, Workers
 from penstock.registry.audit import Actor, acting
 
@@ -60,10 +61,22 @@ class Observer(Protocol):
 class _Exchange:
     """What is known of a request as it goes along, so that an error can be rendered at any point."""
 
-    __slots__ = ("caller", "fields", "headers", "operation", "request_id", "service", "target")
+    __slots__ = (
+        "caller",
+        "client",
+        "fields",
+        "headers",
+        "operation",
+        "presumed",
+        "request_id",
+        "service",
+        "target",
+        "unread",
+    )
 
-    def __init__(self, headers: dict[str, str]) -> None:
+    def __init__(self, headers: dict[str, str], client: str) -> None:
         self.headers = headers
+        self.client = client
         self.target = headers.get("x-amz-target", "")
         self.request_id = _new_id()
         self.service: Service | None = None
@@ -71,14 +84,17 @@ class _Exchange:
         self.caller: Caller | None = None
         self.fields: Mapping[str, str] | None = None
         """Those of the query protocol; None for JSON."""
+        self.presumed: Service | None = None
+        """The service in whose terms an error is written while nobody knows which one is asked."""
+        self.unread = True
+        """Whether nothing of the body has been read."""
 
 
 class AwsApp:
     """Answers AWS's JSON and query protocols over ``endpoints``.
 
     ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``gate`` says who may do what; None lets every
-    caller do everything. ``throttle`` bounds what an access key sends, ``account_throttle`` what an account sends of the
-    operations that are bounded.
+    caller do everything. ``limits`` are those that all APIs of the process share.
     """
 
     def __init__(
@@ -89,19 +105,17 @@ class AwsApp:
         account: str,
         region: str,
         observer: Observer,
-        throttle: Throttle | None = None,
-        account_throttle: Throttle | None = None,
+        limits: Limits | None = None,
         gate: Gate | None = None,
         threads: int = 16,
     ) -> None:
         self._endpoints = endpoints
         self._gate = gate
-        self._authenticator = authenticator
+        self._limits = limits or Limits()
+        self._login = None if authenticator is None else Login(authenticator, self._limits)
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = region
         self._observer = observer
-        self._throttle = throttle
-        self._account_throttle = account_throttle
         self._workers = Workers(threads, name="penstock-api")
         self._gatherings: dict[Endpoint, Gathering[tuple[Any, RequestContext], bytes]] = {}
 
@@ -111,7 +125,7 @@ class AwsApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
-        exchange = _Exchange(_headers(scope["headers"]))
+        exchange = _Exchange(_headers(scope["headers"]), _client(scope))
         status, code, answered = 200, "OK", b""
         self._observer.started()
         try:
@@ -123,8 +137,9 @@ class AwsApp:
             rendered = self._render(exchange, error)
             status, code, answered = rendered.status, rendered.code, rendered.body
         finally:
+            unread = Unread(exchange.headers) if exchange.unread else None
             if code != "ClientGone":
-                await _send(send, exchange, status=status, code=code, body=answered)
+                await _send(send, exchange, status=status, code=code, body=answered, unread=unread)
             caller = exchange.caller
             service = exchange.service
             self._observer.finished(
@@ -136,30 +151,77 @@ class AwsApp:
                     time.perf_counter() - started,
                     caller.principal if caller is not None else "-",
                     exchange.request_id,
-                    _client(scope),
+                    exchange.client,
                 )
             )
+            if unread is not None and unread.pending and code != "ClientGone":
+                await unread.drop(receive)
+                await send({"type": "http.response.body", "body": b""})
 
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> bytes:
-        length = exchange.headers.get("content-length", "")
-        body = await read_body(receive, int(length) if length.isdigit() else None)
-        request = _request(scope, exchange.headers, body)
+        head = _head(scope, exchange.headers)
+        self._find_service(exchange, head)
+        login = self._login
+        proof = None
+        if login is not None:
+            presented = exchange.service or exchange.presumed
+            assert presented is not None
+            proof = await login.present(head, presented.model, exchange.client, self._workers)
+        owner = exchange.client if proof is None else f"{exchange.client} {proof.key_id}"
+        size = body_size(exchange.headers)
+        await self._limits.bodies.hold(owner, size)
+        try:
+            exchange.unread = False
+            request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))
+            if exchange.fields is not None:
+                self._read_form(exchange, request)
+            service = exchange.service
+            assert service is not None
+            if login is None or proof is None:
+                self._limits.count("")
+                caller = self._anonymous
+            else:
+                caller = login.prove(proof, request, service.model, exchange.client)
+            exchange.caller = caller
+            return await self._call(exchange, request, caller, service, secure=scope.get("scheme") == "https")
+        finally:
+            self._limits.bodies.release(owner, size)
+
+    def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
+        """Which service is asked, as far as the head says it: forms name it in their bodies."""
         if not exchange.target:
-            _find_target(exchange, request)
+            if exchange.headers.get("content-type", "").startswith(_FORM_TYPE) or "Action=" in head.query:
+                exchange.fields = {}
+                exchange.presumed = self._endpoints.form_service(named_service(head))
+                return
+            if head.query:
+                exchange.target = _hoisted_target(head.query)
         elif exchange.target.startswith(QUERY):
             exchange.target = ""
+        exchange.service = self._endpoints.service_of(exchange.target)
+
+    def _read_form(self, exchange: _Exchange, request: SignedRequest) -> None:
+        try:
+            form = request.body.decode()
+        except UnicodeDecodeError:
+            raise UnreadableRequest("The form is not UTF-8.") from None
+        exchange.fields = read_fields("&".join(part for part in (form, request.query) if part))
+        exchange.target = f"{QUERY}{exchange.fields.get('Version', '')}.{exchange.fields.get('Action', '')}"
+        exchange.service = self._endpoints.service_of(exchange.target)
+
+    async def _call(
+        self, exchange: _Exchange, request: SignedRequest, caller: Caller, service: Service, *, secure: bool
+    ) -> bytes:
         endpoint = self._endpoints.get(exchange.target)
-        service = exchange.service = endpoint.service if endpoint else self._endpoints.service_of(exchange.target)
-        caller = exchange.caller = await self._caller(request, service)
         if endpoint is None:
             exchange.operation = self._endpoints.known_operation(exchange.target)
             raise self._endpoints.refuse(exchange.target)
         exchange.operation = endpoint.operation
-        if endpoint.bounded and self._account_throttle is not None:
-            self._account_throttle.take(caller.account)
+        if endpoint.bounded and self._limits.account_throttle is not None:
+            self._limits.account_throttle.take(caller.account)
         raw: Any = exchange.fields
         if raw is None:
-            raw = query_members(request.query) if request.query and not body else parse_json(body)
+            raw = query_members(request.query) if request.query and not request.body else parse_json(request.body)
         context = RequestContext(
             service=service.model.name,
             operation=endpoint.operation,
@@ -167,10 +229,10 @@ class AwsApp:
             region=self._region,
             principal=caller.principal,
             request_id=exchange.request_id,
-            client=_client(scope),
+            client=exchange.client,
             on_loop=endpoint.inline,
             caller=caller,
-            secure=scope.get("scheme") == "https",
+            secure=secure,
             user_agent=exchange.headers.get("user-agent", ""),
         )
         if endpoint.inline:
@@ -190,27 +252,8 @@ class AwsApp:
             self._gatherings[endpoint] = known
         return known
 
-    async def _caller(self, request: SignedRequest, service: Service) -> Caller:
-        if self._authenticator is None:
-            self._count("")
-            return self._anonymous
-        model = service.model
-        claim = self._authenticator.claim(request, service=model.signing_name, everywhere=model.global_service)
-        keys = self._authenticator.keys
-        key = self._authenticator.temporary(claim) or keys.fresh(claim.access_key_id)
-        if key is None:
-            key = await self._workers.run(keys.fetch, claim.access_key_id)
-        caller = self._authenticator.prove(claim, request, key)
-        # After the proof: nobody uses up another one's share.
-        self._count(claim.access_key_id)
-        return caller
-
-    def _count(self, access_key_id: str) -> None:
-        if self._throttle is not None:
-            self._throttle.take(access_key_id)
-
     def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
-        service = exchange.service
+        service = exchange.service or exchange.presumed
         rendered = render(
             error,
             request_id=exchange.request_id,
@@ -259,27 +302,14 @@ def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def _request(scope: Scope, headers: dict[str, str], body: bytes) -> SignedRequest:
+def _head(scope: Scope, headers: dict[str, str]) -> SignedRequest:
     return SignedRequest(
         method=scope["method"],
         path=scope["raw_path"].decode("latin-1"),
         query=scope["query_string"].decode("latin-1"),
         headers=headers,
-        body=body,
+        body=b"",
     )
-
-
-def _find_target(exchange: _Exchange, request: SignedRequest) -> None:
-    """The target of a request that has no header for it: a presigned URL's, or the query protocol's Action and Version."""
-    if exchange.headers.get("content-type", "").startswith(_FORM_TYPE) or "Action=" in request.query:
-        try:
-            form = request.body.decode()
-        except UnicodeDecodeError:
-            raise UnreadableRequest("The form is not UTF-8.") from None
-        exchange.fields = read_fields("&".join(part for part in (form, request.query) if part))
-        exchange.target = f"{QUERY}{exchange.fields.get('Version', '')}.{exchange.fields.get('Action', '')}"
-    elif request.query:
-        exchange.target = _hoisted_target(request.query)
 
 
 def _hoisted_target(query: str) -> str:
@@ -291,9 +321,9 @@ def _hoisted_target(query: str) -> str:
     return ""
 
 
-async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body: bytes) -> None:
+async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body: bytes, unread: Unread | None) -> None:
     asked = exchange.headers.get("content-type", "").encode("latin-1")
-    xml = exchange.fields is not None and exchange.service is not None
+    xml = exchange.fields is not None and (exchange.service or exchange.presumed) is not None
     answer = [
         (b"content-type", XML_TYPE if xml else asked if asked in _JSON_TYPES else _JSON_TYPES[0]),
         (b"content-length", str(len(body)).encode()),
@@ -301,5 +331,7 @@ async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body
     ]
     if status != 200:
         answer.append((b"x-amzn-errortype", code.encode()))
+    if unread is not None and unread.closes:
+        answer.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": answer})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body, "more_body": unread is not None and unread.pending})

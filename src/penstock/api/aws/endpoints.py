@@ -143,6 +143,11 @@ class EndpointTable:
             )
         raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
 
+    def form_service(self, signing_name: str) -> Service:
+        """A service of the query protocol by the name that its requests are signed for; any of them for another name."""
+        speaking = [each for each in self._services.values() if each.model.query]
+        return next((each for each in speaking if each.model.signing_name == signing_name), speaking[0])
+
     def refuse(self, target: str) -> PenstockError:
         """The error for a target that is not served: AWS's own where it has no such operation, ours where it has."""
         service = self.service_of(target)

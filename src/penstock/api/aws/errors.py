@@ -9,7 +9,8 @@
     │   └── MemberNotServed   a member that nobody here acts on      400
     └── RequestTooLarge       more bytes than the server takes       413
     LimitExceeded
-    └── Throttled             more requests in flight than the server takes
+    ├── Throttled             more requests in flight than the server takes
+    └── Overloaded            more bytes in flight than the server takes   503
 """
 
 import logging
@@ -23,6 +24,7 @@ from penstock.errors import InternalError, InvalidInput, LimitExceeded, Penstock
 __all__ = [
     "InvalidShape",
     "MemberNotServed",
+    "Overloaded",
     "RenderedError",
     "RequestTooLarge",
     "Throttled",
@@ -67,6 +69,13 @@ class Throttled(LimitExceeded):
     """More requests wait than the server can hold; clients back off and try again."""
 
     aws_code = "ThrottlingException"
+
+
+class Overloaded(LimitExceeded):
+    """No room for the request's body came free in time; clients back off and try again."""
+
+    aws_code = "ServiceUnavailableException"
+    http_status = 503
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from penstock.access.errors import (
     NotAuthorized,
     UnrecognizedClient,
 )
-from penstock.api.aws.errors import InvalidShape, RenderedError, Throttled, UnknownOperation, UnreadableRequest
+from penstock.api.aws.errors import InvalidShape, Overloaded, RenderedError, Throttled, UnknownOperation, UnreadableRequest
 from penstock.api.aws.models import ServiceModel
 from penstock.errors import InternalError, InvalidInput, LimitExceeded, OperationNotServed, PenstockError
 
@@ -44,6 +44,7 @@ QUERY_CODES: Mapping[type[PenstockError], str] = {
     MissingAuthentication: "MissingAuthenticationToken",
     NotAuthorized: "AccessDenied",
     OperationNotServed: "InvalidAction",
+    Overloaded: "ServiceUnavailable",
     PenstockError: "InternalFailure",
     Throttled: "Throttling",
     UnknownOperation: "InvalidAction",

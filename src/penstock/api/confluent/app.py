@@ -11,7 +11,7 @@ import orjson
 
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
-from penstock.api.aws.body import ClientGone, parse_json, read_body
+from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.aws.dispatch import Observer, Served
 from penstock.api.aws.gate import Realms, Warden
 from penstock.api.confluent import policies, schemas, subjects
@@ -21,6 +21,7 @@ from penstock.api.confluent.errors import Rendered, Unauthenticated, WrongMediaT
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
+from penstock.api.limits import Limits
 from penstock.api.workers import Workers
 from penstock.registry.audit import Actor, acting
 from penstock.registry.service import RegistryService
@@ -45,7 +46,7 @@ _WITH_BODY = frozenset({"POST", "PUT"})
 class _Exchange:
     """What is known of a request as it goes along, so that an error can be rendered at any point."""
 
-    __slots__ = ("caller", "client", "headers", "match", "request_id")
+    __slots__ = ("caller", "client", "headers", "key_id", "match", "request_id", "unread")
 
     def __init__(self, scope: Scope) -> None:
         # The first of each name: none that is read here may come twice.
@@ -56,6 +57,9 @@ class _Exchange:
         self.client: str = client[0] if client else "-"
         # It names a request and guards nothing, so it need not come from the system's generator.
         self.request_id = f"{getrandbits(128):032x}"
+        self.key_id = ""
+        self.unread = True
+        """Whether nothing of the body has been read."""
         self.match: Match | None = None
         self.caller: Caller | None = None
 
@@ -109,7 +113,8 @@ class ConfluentApp:
     """Answers Confluent's interface over ``service``, the registry of ``account``, and those of other accounts' callers.
 
     ``keys`` None lets everybody in, as ``anonymous`` of ``account``. ``realms`` are the accounts, whose callers ``warden``
-    judges; None where there is one, whose callers may do everything.
+    judges; None where there is one, whose callers may do everything. ``limits`` are those that all APIs of the process
+    share.
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class ConfluentApp:
         observer: Observer,
         warden: Warden | None = None,
         realms: Realms | None = None,
+        limits: Limits | None = None,
         threads: int = 16,
     ) -> None:
         self._warden = warden
@@ -128,6 +134,7 @@ class ConfluentApp:
         permissions = Permissions(warden, realms.first) if warden is not None and realms is not None and keys else None
         self._faces = {account: _Face.over(service, permissions)}
         self._keys = keys
+        self._limits = limits or Limits()
         self._anonymous = Caller(account=account, principal="anonymous")
         self._observer = observer
         self._workers = Workers(threads, name="penstock-confluent")
@@ -140,6 +147,7 @@ class ConfluentApp:
         started = time.perf_counter()
         exchange = _Exchange(scope)
         status, code = 499, "ClientGone"
+        unread: Unread | None = None
         self._observer.started()
         try:
             try:
@@ -149,7 +157,8 @@ class ConfluentApp:
             except Exception as error:  # noqa: BLE001 -- the one place that renders errors
                 answer = render(error, request_id=exchange.request_id, extras=exchange.error_extras)
             status, code = answer.status, "OK" if answer.code == 200 else str(answer.code)
-            await _send(send, exchange, answer, head=scope["method"] == "HEAD")
+            unread = Unread(exchange.headers) if exchange.unread else None
+            await _send(send, exchange, answer, head=scope["method"] == "HEAD", unread=unread)
         finally:
             self._observer.finished(
                 Served(
@@ -163,23 +172,34 @@ class ConfluentApp:
                     exchange.client,
                 )
             )
+            if unread is not None and unread.pending:
+                await unread.drop(receive)
+                await send({"type": "http.response.body", "body": b""})
 
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
         method = scope["method"]
-        length = exchange.headers.get("content-length", "")
-        # Read first: an answer before the body is read breaks the connection of a client that is still sending.
-        body = await read_body(receive, int(length) if length.isdigit() else None)
         caller = exchange.caller = await self._caller(exchange)
         account = caller.account if self._realms is not None else self._anonymous.account
         face = self._faces.get(account) or await self._workers.run(self._start, account)
         exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
         if method in _WITH_BODY:
             _check_media_type(exchange.headers.get("content-type", ""))
+        owner, size = f"{exchange.client} {exchange.key_id}", body_size(exchange.headers)
+        await self._limits.bodies.hold(owner, size)
+        try:
+            exchange.unread = False
+            body = await read_body(receive, declared_length(exchange.headers))
+            return await self._call(exchange, scope, face, caller, body)
+        finally:
+            self._limits.bodies.release(owner, size)
+
+    async def _call(self, exchange: _Exchange, scope: Scope, face: _Face, caller: Caller, body: bytes) -> Rendered:
+        assert exchange.match is not None
         request = Request(
             parts=exchange.match.parts,
             context=exchange.match.context,
             query=Query(scope["query_string"].decode("latin-1")),
-            raw=parse_json(body) if method in _WITH_BODY else None,
+            raw=parse_json(body) if scope["method"] in _WITH_BODY else None,
             extras=exchange.extras,
         )
         work = partial(_work, exchange.match, request, face.permissions, caller, _origin(exchange, scope))
@@ -197,13 +217,24 @@ class ConfluentApp:
         return face
 
     async def _caller(self, exchange: _Exchange) -> Caller:
+        """Who sends it; the header has all that the proof takes, so that nothing is spent on the body of anybody else's."""
+        limits = self._limits
         if self._keys is None:
+            limits.count("")
             return self._anonymous
-        credentials = read_credentials(exchange.headers.get("authorization", ""))
-        key = self._keys.fresh(credentials[0])
-        if key is None:
-            key = await self._workers.run(self._keys.fetch, credentials[0])
-        return prove(credentials, key)
+        try:
+            exchange.key_id, secret = read_credentials(exchange.headers.get("authorization", ""))
+            limits.failures.admit(exchange.client, exchange.key_id)
+            key = self._keys.fresh(exchange.key_id)
+            if key is None:
+                key = await self._workers.run(self._keys.fetch, exchange.key_id)
+            caller = prove((exchange.key_id, secret), key)
+        except Unauthenticated:
+            limits.failures.failed(exchange.client, exchange.key_id)
+            raise
+        limits.failures.proved(exchange.client, exchange.key_id)
+        limits.count(exchange.key_id)
+        return caller
 
 
 def _work(match: Match, request: Request, permissions: Permissions | None, caller: Caller, origin: Origin) -> bytes:
@@ -226,7 +257,7 @@ def _check_media_type(text: str) -> None:
         )
 
 
-async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool) -> None:
+async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool, unread: Unread | None) -> None:
     headers = [
         (b"content-type", exchange.answered_type),
         (b"content-length", str(len(answer.body)).encode()),
@@ -234,5 +265,8 @@ async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool
         (b"x-content-type-options", b"nosniff"),
         *answer.headers,
     ]
+    if unread is not None and unread.closes:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head else answer.body})
+    pending = unread is not None and unread.pending
+    await send({"type": "http.response.body", "body": b"" if head else answer.body, "more_body": pending})

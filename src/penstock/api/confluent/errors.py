@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from penstock.api.aws.errors import RequestTooLarge, Throttled, UnreadableRequest
+from penstock.api.aws.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
 from penstock.errors import (
     AccessDenied,
     AlreadyExists,
@@ -109,6 +109,7 @@ _CODES: dict[type[BaseException], int] = {
     UnreadableRequest: 400,
     RequestTooLarge: 413,
     Throttled: 429,
+    Overloaded: 503,
     LimitExceeded: 42205,
     ConcurrentModification: 50002,
     AccessDenied: 403,
@@ -147,7 +148,7 @@ def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
         _log.error("request %s failed", request_id, exc_info=error)
         message = f"The server failed on request {request_id}. Its log has the details."
     else:
-        if status >= 500:
+        if status >= 500 and not isinstance(error, Overloaded):
             _log.error("request %s failed: %s", request_id, error, exc_info=error)
         message = str(error)
     body: dict[str, Any] = {"error_code": code, "message": message}
@@ -158,7 +159,7 @@ def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
         headers.append((b"www-authenticate", b'Basic realm="Penstock", charset="UTF-8"'))
     if isinstance(error, WrongMethod):
         headers.append((b"allow", ", ".join(error.allowed).encode()))
-    if status == 429:
+    if status in {429, 503}:
         headers.append((b"retry-after", b"1"))
     return Rendered(status=status, code=code, body=orjson.dumps(body), headers=tuple(headers))
 

@@ -1,0 +1,93 @@
+"""What both APIs of a process share of limits: requests of a key, failed logins, bytes of bodies in flight."""
+
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from penstock.api.aws.errors import Throttled
+from penstock.api.aws.throttle import Buckets, Throttle
+from penstock.api.inflight import BodyBudget
+
+__all__ = ["FAILURES_PER_SECOND", "FailedLogins", "Limits", "network_of"]
+
+FAILURES_PER_SECOND = 20.0
+_BURST = 10  # seconds of failures at once
+_OF_A_KEY = 10  # times as many for a key id, over all addresses
+_MAX_PROVEN = 10_000
+_IPV6_NETWORK = 64  # bits that one household or machine is given
+
+
+class FailedLogins:
+    """Bounds failed logins by source address and by access key id.
+
+    An address that has used up its failures is refused before its key is looked up and before its body is read, unless it
+    has proven the same key before: whoever shares an address with an attacker goes on. A key id that has used up its
+    failures is refused to addresses that failed lately and have not proven it; knowing a key id is not enough to lock its
+    owner out. ``rate`` is in failures a second of one address; both tables are bounded. Called on the event loop alone.
+    """
+
+    def __init__(self, rate: float = FAILURES_PER_SECOND, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burst = max(1.0, rate * _BURST)
+        self._of_address = Buckets(rate, self._burst, clock=clock)
+        self._of_key = Buckets(rate * _OF_A_KEY, self._burst * _OF_A_KEY, clock=clock)
+        self._proven: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def admit(self, address: str, key_id: str) -> None:
+        """Raise :class:`Throttled` where the address or the key id had too many failures."""
+        network = network_of(address)
+        left = self._of_address.left(network)
+        if left >= self._burst or (network, key_id) in self._proven:
+            return
+        if left < 1.0 or self._of_key.left(key_id) < 1.0:
+            raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
+
+    def failed(self, address: str, key_id: str) -> None:
+        """Count a failure; ``key_id`` is empty where the request named none. :class:`Throttled` for one too many."""
+        if key_id:
+            self._of_key.take(key_id[:128])
+        if not self._of_address.take(network_of(address)):
+            raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
+
+    def proved(self, address: str, key_id: str) -> None:
+        """Note that the address has this key."""
+        pair = (network_of(address), key_id)
+        if pair in self._proven:
+            self._proven.move_to_end(pair)
+            return
+        self._proven[pair] = None
+        if len(self._proven) > _MAX_PROVEN:
+            self._proven.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of one process. Without ``throttle`` an access key sends what it likes, without ``account_throttle`` an
+    account.
+    """
+
+    throttle: Throttle | None = None
+    account_throttle: Throttle | None = None
+    failures: FailedLogins = field(default_factory=FailedLogins)
+    bodies: BodyBudget = field(default_factory=BodyBudget)
+
+    def count(self, key_id: str) -> None:
+        """Count a request of a proven key; :class:`Throttled`."""
+        if self.throttle is not None:
+            self.throttle.take(key_id)
+
+
+@lru_cache(maxsize=4096)
+def network_of(address: str) -> str:
+    """What is counted as one address: an IPv6 address by its first 64 bits, every other as it is."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((int(parsed), _IPV6_NETWORK), strict=False))

@@ -1,0 +1,113 @@
+"""The limits that both APIs of a process share."""
+
+import asyncio
+
+import pytest
+
+from penstock.api.aws.errors import Overloaded, Throttled
+from penstock.api.aws.throttle import Buckets
+from penstock.api.inflight import SMALL_BODY, BodyBudget
+from penstock.api.limits import FailedLogins, network_of
+
+LARGE = SMALL_BODY + 1
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _fail(failures: FailedLogins, address: str, key_id: str, times: int) -> None:
+    for _ in range(times):
+        failures.failed(address, key_id)
+
+
+def test_an_address_is_refused_after_its_failures_until_time_has_passed():
+    clock = Clock()
+    failures = FailedLogins(1.0, clock=clock)
+    _fail(failures, "10.0.0.1", "A", 10)
+    with pytest.raises(Throttled):
+        failures.failed("10.0.0.1", "B")
+    with pytest.raises(Throttled):
+        failures.admit("10.0.0.1", "C")
+    failures.admit("10.0.0.2", "C")
+    clock.now = 1.0
+    failures.admit("10.0.0.1", "C")
+
+
+def test_a_proven_key_goes_on_at_an_address_that_others_fail_from():
+    failures = FailedLogins(1.0, clock=Clock())
+    failures.proved("10.0.0.1", "A")
+    _fail(failures, "10.0.0.1", "B", 10)
+    failures.admit("10.0.0.1", "A")
+
+
+def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed():
+    failures = FailedLogins(1.0, clock=Clock())
+    for number in range(100):
+        failures.failed(f"10.0.0.{number}", "A")
+    with pytest.raises(Throttled):
+        failures.admit("10.0.0.7", "A")
+    failures.admit("10.0.0.7", "B")
+    # Its owner comes from an address that has not failed.
+    failures.admit("10.9.9.9", "A")
+
+
+def test_addresses_of_one_ipv6_network_count_as_one():
+    assert network_of("2001:db8:1:2:3:4:5:6") == network_of("2001:db8:1:2::9%eth0") == "2001:db8:1:2::/64"
+    assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1") == "10.0.0.1"
+    assert network_of("-") == "-"
+
+
+def test_names_are_bounded_and_the_one_used_last_stays():
+    buckets = Buckets(1.0, 1.0, clock=Clock())
+    assert buckets.take("mine")
+    for number in range(9_999):
+        buckets.take(str(number))
+    assert not buckets.take("mine")
+    for number in range(20_000):
+        buckets.take(f"more {number}")
+    assert buckets.take("mine")
+
+
+def test_room_is_bounded_by_owner_and_in_all_and_given_back():
+    async def check() -> None:
+        budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, patience=0.01)
+        for _ in range(2):
+            await budget.hold("a", LARGE)
+        with pytest.raises(Overloaded):
+            await budget.hold("a", LARGE)
+        await budget.hold("b", LARGE)
+        with pytest.raises(Overloaded):
+            await budget.hold("c", LARGE)
+        await budget.hold("c", SMALL_BODY)
+        budget.release("b", LARGE)
+        await budget.hold("c", LARGE)
+
+    asyncio.run(check())
+
+
+def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing():
+    async def check() -> None:
+        budget = BodyBudget(large=LARGE, share=LARGE, patience=60)
+        await budget.hold("a", LARGE)
+        served: list[str] = []
+
+        async def ask(owner: str) -> None:
+            await budget.hold(owner, LARGE)
+            served.append(owner)
+            budget.release(owner, LARGE)
+
+        waiting = [asyncio.create_task(ask(owner)) for owner in ("a", "a", "a", "b")]
+        gone = asyncio.create_task(ask("c"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        budget.release("a", LARGE)
+        await asyncio.gather(*waiting)
+        assert sorted(served) == ["a", "a", "a", "b"]
+        assert served.index("b") < 3
+        await budget.hold("d", LARGE)
+
+    asyncio.run(check())
