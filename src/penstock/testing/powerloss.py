@@ -9,6 +9,7 @@ file whose name was synced and whose content was not is there and empty, as file
 import fcntl
 import json
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -19,6 +20,8 @@ from penstock import durable
 __all__ = ["ForgetfulDisk", "after_power_loss"]
 
 _LOG = "log.jsonl"
+# A process that closes a file loses its locks on it, by whatever descriptor it has them (fcntl(2)): SQLite's files.
+_LOCKED = re.compile(r"\.db(-wal|-shm|-journal)?$")
 _F_GETPATH = 50  # macOS
 
 
@@ -50,8 +53,11 @@ class ForgetfulDisk:
         vars(os).update(fsync=fsync, fdatasync=fsync)
         vars(durable)["F_FULLFSYNC"] = None
 
-    def synced(self, path: Path) -> None:
-        """Note that the file or folder ``path`` was synced just now."""
+    def synced(self, path: Path, content: bytes | None = None) -> None:
+        """Note that the file or folder ``path`` was synced just now.
+
+        ``content`` is the file's, from whoever has it open, where it may not be opened here: see :data:`_LOCKED`.
+        """
         if not path.is_relative_to(self._root):
             return
         with self._lock:
@@ -59,12 +65,12 @@ class ForgetfulDisk:
                 with os.scandir(path) as found:
                     entries = {each.name: [each.inode(), each.is_dir(follow_symlinks=False)] for each in found}
                 for name, (_, is_folder) in entries.items():
-                    if not is_folder:
+                    if not is_folder and not _LOCKED.search(name):
                         self._hold(path / name)
                 self._write({"folder": path.stat().st_ino, "entries": entries})
-            elif self._hold(path):
+            elif content is not None or self._hold(path):
                 self._number += 1
-                shutil.copyfile(path, self._notes / str(self._number))
+                (self._notes / str(self._number)).write_bytes(path.read_bytes() if content is None else content)
                 self._write({"file": path.stat().st_ino, "content": self._number})
 
     def _hold(self, path: Path) -> bool:

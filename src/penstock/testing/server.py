@@ -83,11 +83,12 @@ def start_server(
     access_key_id: str | None = None,
     secret_access_key: str | None = None,
     log_name: str = "serve.log",
+    program: Sequence[str] = tuple(python_module("penstock")),
 ) -> RunningServer:
     """Start ``penstock serve`` over ``home`` and wait until it listens; the caller stops it.
 
-    ``arguments`` are further options of the command. Raises :class:`EnvironmentProblem` with the server's own words where
-    it ends or does not listen in time.
+    ``arguments`` are further options of the command, ``program`` is what runs it. Raises :class:`EnvironmentProblem`
+    with the server's own words where it ends or does not listen in time.
     """
     home.mkdir(parents=True, exist_ok=True)
     key_id = access_key_id or "AKIA" + secrets.token_hex(8).upper()
@@ -97,7 +98,7 @@ def start_server(
     keys = {"PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": key_id, "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": secret}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            python_module("penstock", "serve", "--home", str(home), "--port", "0", *arguments),
+            [*program, "serve", "--home", str(home), "--port", "0", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
