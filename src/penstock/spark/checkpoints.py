@@ -11,7 +11,7 @@ from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
 
-__all__ = ["batch_of", "check", "lost_offsets", "query_id", "record_count", "resume_offsets", "sync_log"]
+__all__ = ["batch_of", "check", "drop_unwritten", "lost_offsets", "query_id", "record_count", "resume_offsets", "sync_log"]
 
 _NUMBER = re.compile(r"\d+")
 _MISSING_IS = "The stream would begin anew and write what is there already a second time."
@@ -98,7 +98,7 @@ def _numbers(files: FileSystem, folder: str) -> list[int]:
 
 
 def _check_commit(files: FileSystem, checkpoint: str) -> None:
-    """Spark refuses a newest ``commits/N`` that a crash left empty; without it the batch is replayed, which is harmless."""
+    """Spark refuses a newest ``commits/N`` that is none; without it the batch is replayed, which is harmless."""
     for number in _numbers(files, f"{checkpoint}/commits")[-1:]:
         path = f"{checkpoint}/commits/{number}"
         if not files.read(path).startswith(b"v"):
@@ -106,6 +106,24 @@ def _check_commit(files: FileSystem, checkpoint: str) -> None:
                 f"The checkpoint file {path} is damaged: it is no commit.",
                 remedy="Remove it: the batch is then run again, and the ledger sees to it that nothing is written twice.",
             )
+
+
+def drop_unwritten(files: FileSystem, checkpoint: str, last: Manifest | None) -> list[str]:
+    """Remove the newest files of Spark's log that a power loss left empty; the paths removed.
+
+    Spark does not sync them, and starts with none of them. Only those go that the ledger does without: ``last`` is its last
+    commit, and what was on the disk before that (:func:`sync_log`) is left to :func:`check`.
+    """
+    numbers = _numbers(files, f"{checkpoint}/offsets")
+    candidates = [f"{checkpoint}/commits/{number}" for number in _numbers(files, f"{checkpoint}/commits")[-1:]]
+    if numbers and (last is None or numbers[-1] > last.batch.id):
+        candidates.append(f"{checkpoint}/offsets/{numbers[-1]}")
+    if last is None:
+        candidates += [f"{checkpoint}/{name}" for name in ("metadata", "sources/0/0")]
+    empty = [path for path in candidates if files.exists(path) and not files.read(path)]
+    for path in empty:
+        files.delete(path)
+    return empty
 
 
 def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:

@@ -185,6 +185,8 @@ class _Run:
 
     def _starting_offsets(self) -> str | None:
         """Check that ledger and checkpoint belong together; where to begin if the ledger says so."""
+        for path in checkpoints.drop_unwritten(self._files, self._pipeline.checkpoint, self._ledger("").last()):
+            _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
         ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
         if self._options.resume_from_ledger and ledger.current_query() != ledger.query:
             return checkpoints.resume_offsets(self._files, self._pipeline.checkpoint, ledger.last())

@@ -1,4 +1,7 @@
-"""A driver in a process of its own, for the kill test: ``python driver.py PIPELINE.yaml LAKE LOG METRICS``."""
+"""A driver in a process of its own, for the kill tests: ``python driver.py PIPELINE.yaml LAKE LOG METRICS [NOTES]``.
+
+With NOTES the lake is on a disk that forgets (:mod:`penstock.testing.powerloss`).
+"""
 
 import os
 import sys
@@ -14,8 +17,11 @@ from penstock.local.java import find_java
 from penstock.pipelines import read_pipeline
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.runner import RunOptions, run
+from penstock.testing.powerloss import ForgetfulDisk
 
 pipeline, lake, log, metrics = map(Path, sys.argv[1:5])
+if len(sys.argv) > 5:
+    ForgetfulDisk(lake, Path(sys.argv[5])).install()
 options = RunOptions(
     master="local[2]",
     jars=class_path("spark"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from penstock.local.broker import Broker
 from penstock.spark.failpoints import POINTS
+from penstock.testing.powerloss import after_power_loss
 
 from .stream import Topic, declaration, frame, rows
 
@@ -26,7 +28,9 @@ _PUBLISHED = {"mid-publish", "after-publish", "after-catalog", "after-commit"}
 class Killed:
     """A pipeline over a topic whose records tell their partition and offset."""
 
-    def __init__(self, broker: Broker, folder: Path) -> None:
+    def __init__(self, broker: Broker, folder: Path, *, forgetful: bool = False) -> None:
+        self.forgetful = forgetful
+        self.runs = 0
         self.folder = folder
         self.lake = folder / "lake"
         self.topic = Topic(broker)
@@ -49,6 +53,10 @@ class Killed:
         driver = str(Path(__file__).with_name("driver.py"))
         output = self.folder / "driver.out"
         paths = [self.pipeline, self.lake, self.folder / "spark.log", self.folder / "metrics.jsonl"]
+        self.runs += 1
+        notes = self.folder / f"notes-{self.runs}"
+        if self.forgetful:
+            paths.append(notes)
         with output.open("wb") as file:
             process = subprocess.Popen(
                 [sys.executable, driver, *map(str, paths)], env=environment, stdout=file, stderr=file, start_new_session=True
@@ -58,6 +66,10 @@ class Killed:
             finally:
                 _end_group(process.pid)
         assert status in {0, -signal.SIGKILL}, output.read_text()[-3000:]
+        if self.forgetful:
+            # Also after a run that ended well: what it reports is on the disk.
+            shutil.rmtree(self.lake)
+            after_power_loss(notes, self.lake)
         return status
 
     def committed(self) -> dict[int, dict[str, Any]]:
@@ -117,3 +129,15 @@ def test_a_kill_at_any_point_loses_and_doubles_nothing(broker: Broker, tmp_path:
     settled = {line["batch"]: line["rows"] + line["dead"] for line in lines if line["outcome"] == "committed"}
     assert sum(settled.values()) == _PER_BATCH * _BATCHES
     assert not list((stream.lake / "lk").glob("*/_penstock/*/staging/*"))
+
+
+def test_a_power_loss_takes_back_no_committed_batch(broker: Broker, tmp_path: Path) -> None:
+    """The lake, ledger and checkpoint are what was synced: at the points where more is written than was."""
+    stream = Killed(broker, tmp_path, forgetful=True)
+    for batch, point in enumerate(("after-stage", "after-prepare", "mid-publish", "after-commit")):
+        assert stream.run(f"{point}:{batch}") == -signal.SIGKILL, point
+        stream.reconcile(batch if point == "after-commit" else batch - 1)
+    assert stream.run(None) == 0
+    last = max(stream.committed())
+    stream.reconcile(last)
+    assert json.loads(stream.committed()[last]["batch"]["end"])[stream.topic.name] == {"0": 165, "1": 165}

@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import DataProblem
 from penstock.lake.files import MemoryFiles
 from penstock.lake.ledger import Batch, Ledger, Manifest
-from penstock.spark.checkpoints import batch_of, check, lost_offsets, query_id, record_count, resume_offsets
+from penstock.spark.checkpoints import batch_of, check, drop_unwritten, lost_offsets, query_id, record_count, resume_offsets
 
 QUERY = "c04200ca-af1f-4b08-aa0f-169cad7bba6a"
 OFFSETS = '{"t":{"1":5,"0":4}}'
@@ -90,13 +90,34 @@ def test_offsets_without_a_record_are_told() -> None:
     assert said.startswith("partition 0 of topic t went back from offset 20 to 6")
 
 
-def test_a_commit_that_a_crash_left_empty_is_named_and_may_go() -> None:
+def test_a_commit_that_is_none_is_named_and_may_go() -> None:
     files = spark_checkpoint()
     committed(files)
     files.files["cp/commits/0"] = b"v1\n{}"
     start(files)
-    files.files["cp/commits/0"] = b""
+    files.files["cp/commits/0"] = b"{"
     with pytest.raises(DataProblem, match=r"cp/commits/0 is damaged.* Remove it"):
         start(files)
     del files.files["cp/commits/0"]
     start(files)
+
+
+def test_what_a_power_loss_left_empty_goes_where_the_ledger_does_without() -> None:
+    files = spark_checkpoint()
+    files.files |= dict.fromkeys(("cp/metadata", "cp/sources/0/0", "cp/offsets/0"), b"")
+    drop_unwritten(files, "cp", None)
+    assert files.files == {}
+
+    files = spark_checkpoint()
+    last = committed(files).last()
+    kept = dict(files.files)
+    files.files |= {"cp/commits/0": b"", "cp/offsets/1": b""}
+    assert drop_unwritten(files, "cp", last) == ["cp/commits/0", "cp/offsets/1"]
+    assert files.files == kept
+    start(files)
+
+    # What the ledger's last commit rests on was synced before it: gone, it is no power loss.
+    files.files["cp/offsets/0"] = b""
+    assert drop_unwritten(files, "cp", last) == []
+    with pytest.raises(DataProblem, match="cp/offsets/0 is damaged"):
+        start(files)

@@ -1,0 +1,90 @@
+"""The ledger on a disk that forgets: after a power loss any part of what was not synced may be there, and any may be gone.
+
+What :mod:`test_ledger` shows for a process that dies holds for the machine as well, because each step is synced before the
+next one relies on it.
+"""
+
+import random
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+from test_ledger import Crash, Crashes, commit, opened
+
+from penstock.lake.files import MemoryFiles
+
+
+class ForgetfulFiles(MemoryFiles):
+    """Files in memory, and what of them is on the disk. Staged files are Spark's, which syncs none."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.disk: dict[str, bytes] = {}
+        self.unsynced: set[str] = set()  # of these the content is not on the disk either
+
+    def write(self, path, data):
+        super().write(path, data)
+        if "/staging/" in path:
+            self.unsynced.add(path)
+        else:
+            self.disk[path] = data
+
+    def move(self, source, target):
+        super().move(source, target)
+        self.unsynced.discard(target)
+        if source in self.unsynced:
+            self.unsynced.remove(source)
+            self.unsynced.add(target)
+
+    def sync(self, paths, *, below):
+        self._before("sync")
+        for path in paths:
+            assert path.startswith(f"{below}/")
+            self.unsynced.discard(path)
+            if path in self.files:
+                self.disk[path] = self.files[path]
+            else:
+                self.disk.pop(path, None)
+
+    def lose_power(self, chance: random.Random) -> None:
+        """Each name is as it was synced or as it was last; a content that was not synced is lost with its name there."""
+        for path in sorted({*self.files, *self.disk}):
+            if path in self.files and chance.random() < 0.5:
+                self.disk[path] = b"" if path in self.unsynced else self.files[path]
+            elif path not in self.files and chance.random() < 0.5:
+                self.disk.pop(path)
+        self.files = dict(self.disk)
+        self.unsynced.clear()
+
+
+class PowerLosses(Crashes):
+    """A stream on a machine that loses its power before any change to the file system, and at its end."""
+
+    def __init__(self):
+        super().__init__()
+        self.files = ForgetfulFiles(self.before)
+        self.files.files.update(self.foreign)
+        self.files.disk.update(self.foreign)
+
+    @rule(steps=st.integers(0, 40), seed=st.integers(0, 10_000))
+    def lose_power(self, steps, seed):
+        self.countdown, self.attempt = steps, self.attempt + 1
+        done = self.next
+        try:
+            ledger = opened(self.files)
+            ledger.clear_staging()
+            commit(self.files, ledger, self.next, b"%d/%d:" % (self.next, self.attempt))
+            done += 1
+        except Crash:
+            pass
+        finally:
+            self.countdown = None
+        self.files.lose_power(random.Random(seed))
+        self.next = done
+
+    def lose_a_staged_file(self, parts):
+        """Not here: a disk that loses more than this is another test's."""
+
+
+PowerLosses.TestCase.settings = settings(max_examples=150, stateful_step_count=20, deadline=None)
+TestPowerLosses = PowerLosses.TestCase
