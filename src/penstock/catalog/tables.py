@@ -66,9 +66,7 @@ class Tables:
     def update_database(self, name: str, wanted: DatabaseInput) -> None:
         """Replace a database's description, location and parameters; it cannot be renamed. :class:`NotFound`."""
         if wanted.name.lower() != name.lower():
-            raise InvalidInput(
-                f"Database {name} cannot be renamed to {wanted.name}.", remedy="Create the other one and move the tables."
-            )
+            raise InvalidInput("Database cannot be renamed.", remedy="Create the other one and move the tables.")
         self._store.replace_database(wanted.resolve(self._now()))
 
     def delete_database(self, name: str) -> None:

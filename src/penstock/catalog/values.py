@@ -16,7 +16,8 @@ __all__ = ["NULL_VALUE", "Scalar", "article", "family", "reader"]
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """How the catalog, as Hive does, writes a partition value that is null."""
 
-Scalar: TypeAlias = str | int | Decimal | date | datetime
+Scalar: TypeAlias = str | int | Decimal | date | tuple[datetime, int]
+"""What a value means. A timestamp is its second and the nanoseconds in it: ``datetime`` keeps microseconds alone."""
 
 _FAMILIES = {
     **dict.fromkeys(("string", "char", "varchar"), "string"),
@@ -87,12 +88,11 @@ def _date(text: str) -> date:
     return date.fromisoformat(text)
 
 
-def _timestamp(text: str) -> datetime:
+def _timestamp(text: str) -> tuple[datetime, int]:
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         raise ValueError(text)
-    # datetime keeps microseconds; the three digits of nanoseconds beyond them are cut off.
-    return datetime.fromisoformat(text[:26])
+    return datetime.fromisoformat(text[:19]), int(text[20:].ljust(9, "0"))
 
 
 _CONVERTERS: dict[str, Callable[[str], Scalar]] = {

@@ -87,27 +87,27 @@ class Identity:
         return arn("glue", self.region, self.account, schema_resource(key))
 
     def registry(self, *, name: str | None = None, registry_arn: str | None = None) -> str:
-        """The registry's name from either; :class:`BadReference` for neither or for two that differ."""
-        from_arn = self._registry_of(registry_arn) if registry_arn else None
-        if name and from_arn and name != from_arn:
-            raise BadReference(f"RegistryName '{name}' and RegistryArn '{registry_arn}' name different registries.")
-        chosen = name or from_arn
+        """The registry's name from either; :class:`BadReference` for neither or both, as AWS has it."""
+        if name and registry_arn:
+            raise BadReference("One of registryName or registryArn has to be provided, both cannot be provided.")
+        chosen = self._registry_of(registry_arn) if registry_arn else name
         if not chosen:
             raise BadReference("The RegistryId names no registry.", remedy="Give RegistryName or RegistryArn.")
         return chosen
 
     def schema(self, *, schema_arn: str | None = None, registry: str | None = None, name: str | None = None) -> SchemaKey:
-        """The schema's key from its ARN or from both names; :class:`BadReference` otherwise."""
+        """The schema's key from its ARN or from both names; :class:`BadReference` otherwise, as AWS has it."""
+        if schema_arn and (name or registry):
+            raise BadReference(
+                "One of (registryName and schemaName) or schemaArn has to be provided, both cannot be provided."
+            )
         if schema_arn:
             parts = self._resource(schema_arn).split("/")
             if len(parts) != 3 or parts[0] != "schema" or not all(parts):
                 raise BadReference(
                     f"'{schema_arn[:400]}' is not the ARN of a schema.", remedy="One ends in :schema/REGISTRY/NAME."
                 )
-            key = SchemaKey(parts[1], parts[2])
-            if (name and name != key.name) or (registry and registry != key.registry):
-                raise BadReference(f"SchemaArn '{schema_arn}' and the given names are different schemas.")
-            return key
+            return SchemaKey(parts[1], parts[2])
         if not name or not registry:
             raise BadReference(
                 "The SchemaId names no schema.", remedy="Give SchemaArn, or SchemaName together with RegistryName."

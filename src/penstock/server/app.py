@@ -17,6 +17,7 @@ from penstock.api.aws.dispatch import AwsApp
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.gate import PolicyGate, Warden
 from penstock.api.aws.throttle import Throttle
+from penstock.api.aws.unserved import UnservedServices
 from penstock.api.confluent.app import ConfluentApp
 from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
 from penstock.server.observe import AccessLog, Metrics
@@ -58,11 +59,14 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         realms=services.tenants,
         limits=limits,
     )
+    unserved = UnservedServices(metrics)
     beside = _beside(services, metrics, [aws.close, confluent.close])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: the two interfaces are picked out before the router.
-        if scope["type"] == "http" and _is_aws(scope):
+        if scope["type"] == "http" and unserved.takes(scope):
+            await unserved(scope, receive, send)
+        elif scope["type"] == "http" and _is_aws(scope):
             await aws(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] not in _BESIDE:
             await confluent(scope, receive, send)

@@ -190,12 +190,16 @@ def test_what_is_too_large_or_malformed_is_refused_and_changes_nothing(iam: Any)
 
 def test_what_is_not_served_says_so(iam: Any, server: RunningServer) -> None:
     assert "does not serve yet" in refused("InvalidAction", 400, iam.create_group, GroupName="g")
+    assert "dynamodb is a service of AWS that" in refused(
+        "UnknownOperationException", 400, server.client("dynamodb").list_tables
+    )
+    assert "s3 is a service of AWS that" in refused("NotImplemented", 501, server.client("s3").list_objects_v2, Bucket="b")
     sts = server.client("sts")
     role = f"arn:aws:iam::{server.account}:role/r"
     message = refused(
-        "InvalidAction", 400, sts.assume_role, RoleArn=role, RoleSessionName="job", Tags=[{"Key": "a", "Value": "b"}]
+        "ValidationError", 400, sts.assume_role, RoleArn=role, RoleSessionName="job", Tags=[{"Key": "a", "Value": "b"}]
     )
-    assert "Tags of a session" in message
+    assert "Tags (at 'tags') is a member of AssumeRole that Penstock does not serve" in message
     message = refused("ValidationError", 400, sts.assume_role, RoleArn="arn:aws:s3:::a-bucket", RoleSessionName="job")
     assert "is invalid" in message
 

@@ -174,6 +174,7 @@ def test_every_member_of_a_partition_comes_back(glue: Any) -> None:
     glue.create_database(DatabaseInput={"Name": "air"})
     glue.create_table(DatabaseName="air", TableInput={"Name": "t", "PartitionKeys": [{"Name": "k", "Type": "string"}]})
     wanted = sample(MODEL.shape_for("PartitionInput"))
+    del wanted["StorageDescriptor"]["SchemaReference"]["SchemaId"]
     glue.create_partition(DatabaseName="air", TableName="t", PartitionInput=wanted)
     found = glue.get_partition(DatabaseName="air", TableName="t", PartitionValues=wanted["Values"])["Partition"]
     assert {name: found[name] for name in wanted} == wanted
@@ -272,6 +273,12 @@ def test_attributes_and_shares_are_heeded(flights: Any) -> None:
         flights.get_table(DatabaseName="air", Name="flights", AttributesToGet=["LATEST_ICEBERG_METADATA"])
     assert flights.get_databases(ResourceShareType="FOREIGN")["DatabaseList"] == []
     assert len(flights.get_databases(ResourceShareType="ALL")["DatabaseList"]) == 1
+
+
+def test_a_schema_reference_names_its_version_in_one_way(flights: Any) -> None:
+    both = sample(MODEL.shape_for("SchemaReference"))
+    with pytest.raises(flights.exceptions.InvalidInputException, match="One of schemaId or schemaVersionId"):
+        flights.create_table(DatabaseName="air", TableInput={"Name": "t", "StorageDescriptor": {"SchemaReference": both}})
 
 
 def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:

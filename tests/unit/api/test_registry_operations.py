@@ -307,10 +307,10 @@ def test_tags_of_other_resources_go_to_their_owner():
     assert served.handlers["GetTags"]({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
 
 
-def test_a_version_of_another_schema_is_refused(stored):
+def test_a_version_is_named_by_its_id_or_by_its_schema(stored):
     other = {"RegistryName": "r", "SchemaName": "other"}
     refused(
-        stored.glue.put_schema_version_metadata, "InvalidInputException", "belongs to schema s", SchemaId=other,
+        stored.glue.put_schema_version_metadata, "InvalidInputException", "No other input parameters", SchemaId=other,
         SchemaVersionId=stored.id, MetadataKeyValue={"MetadataKey": "k", "MetadataValue": "1"},
     )  # fmt: skip
 

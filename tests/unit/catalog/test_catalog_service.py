@@ -69,7 +69,7 @@ def test_what_is_missing_is_named(catalog: CatalogService) -> None:
 
 
 def test_databases_and_tables_cannot_be_renamed(catalog: CatalogService) -> None:
-    with pytest.raises(InvalidInput, match="cannot be renamed"):
+    with pytest.raises(InvalidInput, match=r"^Database cannot be renamed\."):
         catalog.update_database("air", DatabaseInput(name="sea"))
     catalog.update_database("AIR", DatabaseInput(name="Air", description="new"))
     assert catalog.database("air").description == "new"

@@ -210,3 +210,19 @@ def test_agrees_with_duckdb() -> None:
             assert [place for place, row in enumerate(texts) if expression.matches(row)] == expected
 
         agrees()
+
+
+@pytest.mark.parametrize(
+    ("expression", "taken"),
+    [
+        ("t > '2013-01-31 05:17:00.123456788'", True),
+        ("t = '2013-01-31 05:17:00.123456789'", True),
+        ("t = '2013-01-31 05:17:00.123456'", False),
+        ("t < '2013-01-31 05:17:00.12345679'", True),
+        ("t in ('2013-01-31 05:17:00.123456788', '2013-01-31 05:17:00.123456787')", False),
+        ("t between '2013-01-31 05:17:00.123456789' and '2013-01-31T05:17:00.123456789'", True),
+    ],
+)
+def test_timestamps_are_compared_to_the_nanosecond(expression: str, taken: bool) -> None:
+    parsed = PartitionExpression.parse(expression, [Column(name="t", type="timestamp")])
+    assert parsed.matches(["2013-01-31 05:17:00.123456789"]) is taken

@@ -413,7 +413,8 @@ def test_columns_of_a_tables_reference(service):
         ({"schema_arn": "x"}, "is not an ARN"),
         ({"schema_arn": f"{ARN}:registry/r"}, "not the ARN of a schema"),
         ({"schema_arn": "arn:aws:s3:::bucket"}, "an ARN of s3"),
-        ({"schema_arn": f"{ARN}:schema/r/s", "name": "t"}, "different schemas"),
+        ({"schema_arn": f"{ARN}:schema/r/s", "name": "t"}, "both cannot be provided"),
+        ({"schema_arn": f"{ARN}:schema/r/s", "registry": "r"}, "both cannot be provided"),
     ],
 )
 def test_bad_schema_ids(service, wanted, reason):
@@ -426,7 +427,7 @@ def test_bad_schema_ids(service, wanted, reason):
     [
         ({}, "names no registry"),
         ({"registry_arn": f"{ARN}:schema/r/s"}, "not the ARN of a registry"),
-        ({"registry_arn": f"{ARN}:registry/r", "name": "q"}, "different registries"),
+        ({"registry_arn": f"{ARN}:registry/r", "name": "r"}, "both cannot be provided"),
     ],
 )
 def test_bad_registry_ids(service, wanted, reason):

@@ -17,7 +17,7 @@ from penstock.catalog.model import (
     StorageDescriptor,
     Table,
 )
-from penstock.errors import PenstockError
+from penstock.errors import InvalidInput, PenstockError
 
 __all__ = [
     "database_input",
@@ -222,6 +222,8 @@ def _storage_shape(storage: StorageDescriptor, *, columns: bool = True) -> dict[
 
 def _reference(shape: Shape) -> SchemaReference:
     schema = shape.get("SchemaId") or {}
+    if schema and shape.get("SchemaVersionId"):
+        raise InvalidInput("One of schemaId or schemaVersionId has to be provided, both cannot be provided.")
     return SchemaReference(
         schema_version_id=shape.get("SchemaVersionId"),
         schema_arn=schema.get("SchemaArn"),

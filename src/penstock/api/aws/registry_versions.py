@@ -177,12 +177,9 @@ def _version_of(service: RegistryService, request: Request) -> Version:
     """The version that a request names by its id, or by SchemaId and SchemaVersionNumber."""
     version_id, schema_id, number = (request.get(name) for name in ("SchemaVersionId", "SchemaId", "SchemaVersionNumber"))
     if version_id:
-        version = service.versions.get(version_id)
-        if schema_id and schema_of(service.identity, schema_id) != version.key:
-            raise BadReference(
-                f"Schema version {version_id} belongs to schema {version.key.name}, not to the given SchemaId."
-            )
-        return version
+        if schema_id or number:
+            raise BadReference("No other input parameters can be specified when fetching by SchemaVersionId.")
+        return service.versions.get(version_id)
     if not schema_id or not number:
         raise BadReference(
             "The request names no schema version.",
