@@ -35,7 +35,7 @@ class PartStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformStatus:
-    """The platform: ``phase`` is stopped, starting, running or stopping; ``uptime_seconds`` since its start."""
+    """The platform: ``phase`` is stopped, starting, running, degraded or stopping; ``uptime_seconds`` since its start."""
 
     home: str
     phase: str
@@ -74,7 +74,7 @@ def command(home: Path | None, as_json: bool) -> None:
 
 def _ask(part: Part, state: PlatformState | None) -> PartStatus:
     known = next((each for each in state.parts if each.name == part.service.name), None) if state else None
-    healthy, problem = False, None
+    healthy, problem = False, known.problem if known else None
     if known is not None:
         try:
             healthy = part.service.is_ready()

@@ -26,6 +26,7 @@ from penstock.local.child import Child, Service
 from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
 from penstock.local.ports import answers
+from penstock.local.probes import answers_kafka
 
 __all__ = ["MECHANISM", "Broker", "client_settings"]
 
@@ -145,6 +146,7 @@ class Broker:
             command=lambda: self._java_command("kafka.Kafka", str(self._properties_file), heap=_HEAP),
             prepare=self._prepare,
             is_ready=self.healthy,
+            is_alive=lambda seconds: answers_kafka(self.host, self.port, seconds),
             start_timeout=120,
             stop_grace=30,
         )

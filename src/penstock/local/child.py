@@ -28,6 +28,7 @@ class Service:
 
     ``command`` (asked for at each start) and ``environment`` (added to the owner's) start it; ``prepare`` runs before
     that; ``is_ready`` asks the running process itself and raises :class:`EnvironmentProblem` when waiting is pointless;
+    ``is_alive`` asks whether it answers at all within so many seconds, for as long as it runs;
     ``after`` names the services that have to be ready first. ``start_timeout`` and ``stop_grace`` are in seconds.
     """
 
@@ -37,6 +38,7 @@ class Service:
     is_ready: Callable[[], bool]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[], None] = lambda: None
+    is_alive: Callable[[float], bool] = lambda _seconds: True
     after: tuple[str, ...] = ()
     start_timeout: float = 60
     stop_grace: float = 15
@@ -146,7 +148,11 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         if self._leash is not None:
-            self._leash.wait()
+            try:
+                self._leash.wait(_LEASH_MARGIN)
+            except subprocess.TimeoutExpired:
+                self._leash.kill()
+                self._leash.wait()
 
     def _processes(self) -> list[psutil.Process]:
         """The process below the leash, which leads its group; none once it has ended."""

@@ -37,11 +37,12 @@ class PartState:
     leash_started: float | None
     restarts: int
     start_seconds: float | None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformState:
-    """What a running platform wrote about itself; ``phase`` is starting, running or stopping."""
+    """What a running platform wrote about itself; ``phase`` is starting, running, degraded (a part failed) or stopping."""
 
     pid: int
     phase: str

@@ -17,6 +17,7 @@ from penstock.local.child import Child, Service
 from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
 from penstock.local.ports import answers
+from penstock.local.probes import answers_http
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -108,6 +109,7 @@ class ObjectStore:
             command=self._command,
             prepare=self._prepare,
             is_ready=self.healthy,
+            is_alive=lambda seconds: answers_http(self.host, self.port, "/", seconds),
             stop_grace=10,
         )
 

@@ -20,7 +20,7 @@ from penstock.local.java import Java, find_java
 from penstock.local.objectstore import ObjectStore
 from penstock.local.ports import PortClaim, check_ports
 from penstock.local.server import ServerProcess
-from penstock.local.supervisor import RestartPolicy, Supervisor
+from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.settings.home import Home, PlatformConfig
 
 __all__ = ["Part", "Platform", "home_at", "parts_of"]
@@ -101,8 +101,8 @@ def parts_of(
 class Platform:
     """One platform, run by this process: ``start``, then ``watch`` or do something else, then ``stop``.
 
-    As a context manager it watches in the background: crashed parts are restarted while the body runs, and a part that
-    keeps crashing shows as ``failure``. ``say`` gets lines for people.
+    As a context manager it watches in the background: parts that crash or hang are restarted while the body runs, and one
+    that keeps crashing shows as ``failure`` until it is back. ``say`` gets human-readable lines.
     """
 
     def __init__(
@@ -113,14 +113,15 @@ class Platform:
         workers: int = 1,
         signed: bool = True,
         policy: RestartPolicy | None = None,
+        liveness: LivenessPolicy | None = None,
         say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.home = home
         self.config = config
-        self.failure: EnvironmentProblem | None = None
         self._workers = workers
         self._signed = signed
         self._policy = policy
+        self._liveness = liveness
         self._say = say
         self._instance = Instance(home.run)
         self._parts: Sequence[Part] = ()
@@ -150,6 +151,7 @@ class Platform:
                 [part.service for part in self._parts],
                 self.home.logs,
                 policy=self._policy,
+                liveness=self._liveness,
                 changed=self._write_state,
                 say=self._say,
             )
@@ -169,7 +171,7 @@ class Platform:
             raise
 
     def watch(self) -> None:
-        """Watch until :meth:`request_stop`; :class:`EnvironmentProblem` when a part crashes once too often."""
+        """Watch the parts until :meth:`request_stop`."""
         if self._supervisor is not None and not self._stopping.is_set():
             self._supervisor.run()
 
@@ -196,6 +198,11 @@ class Platform:
             self._instance.release()
 
     @property
+    def failure(self) -> EnvironmentProblem | None:
+        """Why a part counts as failed right now; None where all run, or are on their way back."""
+        return None if self._supervisor is None else self._supervisor.failure
+
+    @property
     def state(self) -> PlatformState:
         """What runs right now."""
         states = self._supervisor.states if self._supervisor is not None else []
@@ -210,26 +217,21 @@ class Platform:
                 leash_started=process_started(state.pid),
                 restarts=state.restarts,
                 start_seconds=state.start_seconds,
+                problem=state.problem,
             )
             for state in states
         )
-        return PlatformState(pid=os.getpid(), phase=self._phase, started_at=self._started_at, parts=parts)
+        phase = "degraded" if self._phase == "running" and self.failure is not None else self._phase
+        return PlatformState(pid=os.getpid(), phase=phase, started_at=self._started_at, parts=parts)
 
     def __enter__(self) -> Self:
         self.start()
-        self._watcher = threading.Thread(target=self._watch_in_background, name="watch", daemon=True)
+        self._watcher = threading.Thread(target=self.watch, name="watch", daemon=True)
         self._watcher.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
-
-    def _watch_in_background(self) -> None:
-        try:
-            self.watch()
-        except EnvironmentProblem as error:
-            self.failure = error
-            self._say(error.message)
 
     def _write_state(self) -> None:
         with self._writing:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.interpreter import python_module
 from penstock.local.child import Service
+from penstock.local.probes import answers_http
 
 __all__ = ["ServerProcess"]
 
@@ -44,6 +45,7 @@ class ServerProcess:
             command=lambda: command,
             environment=environment,
             is_ready=self.healthy,
+            is_alive=lambda seconds: answers_http(self.host, self.port, "/healthz", seconds),
             stop_grace=25,
         )
 

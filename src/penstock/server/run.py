@@ -40,16 +40,16 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
         prepare(settings)
         announce(url_of(listener, listening))
         if settings.workers == 1:
-            _serve_here(settings, listener)
+            _serve_here(settings, listener, None)
         else:
             run_workers(settings, listener, _serve_here, grace=GRACE_SECONDS + _CLOSE_SECONDS)
 
 
-def _serve_here(settings: ServerSettings, listener: socket.socket) -> None:
+def _serve_here(settings: ServerSettings, listener: socket.socket, beat: Callable[[], None] | None) -> None:
     # Imported in the process that serves: prometheus_client picks its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
 
-    serve_app(lambda: build_app(settings), listener, _listening(settings), shared=settings.workers > 1)
+    serve_app(lambda: build_app(settings), listener, _listening(settings), beat=beat)
 
 
 def _listening(settings: ServerSettings) -> Listening:

@@ -20,6 +20,7 @@ __all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app
 _BACKLOG = 2048
 # Longer than AWS's clients keep an idle connection (60 s in the Java SDK): they close it, not the server under a request.
 _IDLE_SECONDS = 75
+_BEAT_SECONDS = 5
 GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
 
 
@@ -77,17 +78,27 @@ def url_of(listener: socket.socket, listening: Listening) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def serve_app(make_app: Callable[[], Any], listener: socket.socket, listening: Listening, *, shared: bool = False) -> None:
-    """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT; ``shared`` with other processes."""
+def serve_app(
+    make_app: Callable[[], Any], listener: socket.socket, listening: Listening, *, beat: Callable[[], None] | None = None
+) -> None:
+    """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT.
+
+    ``beat`` is given where other processes serve on the socket too: the event loop calls it every few seconds.
+    """
     # Imported in the process that serves.
     from penstock.server.http import BoundedProtocol, SharingProtocol  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
     signal.signal(signal.SIGTERM, leave)
     protocol: Any = functools.partial(
-        SharingProtocol if shared else BoundedProtocol, hosts=host_rule(listening.host, listening.allowed_hosts)
+        BoundedProtocol if beat is None else SharingProtocol, hosts=host_rule(listening.host, listening.allowed_hosts)
     )
     tls = listening.tls
+
+    async def notify() -> None:
+        if beat is not None:
+            beat()
+
     config = uvicorn.Config(
         make_app,
         factory=True,
@@ -100,6 +111,8 @@ def serve_app(make_app: Callable[[], Any], listener: socket.socket, listening: L
         ws="none",
         server_header=False,
         lifespan="on",
+        callback_notify=notify,
+        timeout_notify=_BEAT_SECONDS,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )

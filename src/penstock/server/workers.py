@@ -1,7 +1,8 @@
-"""Worker processes over one listening socket: started, replaced when they die, ended together.
+"""Worker processes over one listening socket: started, replaced when they die or hang, ended together.
 
 They come from a fork server that has imported the application once, so that a new worker is ready at once. A worker holds
-one end of a pipe to its parent; when the parent is gone, even killed, the pipe ends and so does the worker.
+one end of a pipe to its parent; when the parent is gone, even killed, the pipe ends and so does the worker. The event loop
+of each worker writes to a second pipe every few seconds; the parent ends one that does not, and starts another.
 """
 
 import contextlib
@@ -30,14 +31,30 @@ _YOUNG_SECONDS = 10.0  # a worker that dies younger than this would die again
 _MAX_YOUNG_DEATHS = 5
 _PAUSE_SECONDS = 0.5
 
-Serve = Callable[[ServerSettings, socket.socket], None]
+_SILENT_SECONDS = 60.0  # without a sign of life from the event loop; busy is not dead
+_FIRST_SILENT_SECONDS = 180.0  # from the start, until the store is open and the application built
+
+Serve = Callable[[ServerSettings, socket.socket, Callable[[], None]], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Worker:
     process: ForkServerProcess
     leash: Connection
+    beats: Connection
     started: float
+    silent_at: float
+    """When it counts as hung unless it is heard before."""
+
+    def hear(self) -> None:
+        """Take what it wrote."""
+        with contextlib.suppress(OSError):
+            if self.beats.poll() and os.read(self.beats.fileno(), 4096):
+                self.silent_at = time.monotonic() + _SILENT_SECONDS
+
+    def close(self) -> None:
+        self.leash.close()
+        self.beats.close()
 
 
 def preload() -> None:
@@ -80,12 +97,19 @@ def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Se
 def _watch(workers: list[_Worker], wake: int, stopping: threading.Event, start: Callable[[], _Worker]) -> None:
     young_deaths = 0
     while not stopping.is_set():
-        wait([wake, *(worker.process.sentinel for worker in workers)])
+        wait(
+            [wake, *(worker.process.sentinel for worker in workers), *(worker.beats for worker in workers)], _SILENT_SECONDS
+        )
         if stopping.is_set():
             return
         for place, worker in enumerate(workers):
+            worker.hear()
             if worker.process.is_alive():
-                continue
+                if time.monotonic() < worker.silent_at:
+                    continue
+                _log.error("worker %s does not answer: ending it", worker.process.pid)
+                worker.process.kill()
+                worker.process.join()
             young_deaths = young_deaths + 1 if time.monotonic() - worker.started < _YOUNG_SECONDS else 0
             if young_deaths >= _MAX_YOUNG_DEATHS:
                 raise EnvironmentProblem(
@@ -93,22 +117,33 @@ def _watch(workers: list[_Worker], wake: int, stopping: threading.Event, start: 
                     remedy="The log above says why; 'penstock serve --workers 1' shows it in one process.",
                 )
             _log.error("worker %s ended with status %s: starting another", worker.process.pid, worker.process.exitcode)
-            worker.leash.close()
+            worker.close()
             stopping.wait(_PAUSE_SECONDS * young_deaths)
             workers[place] = start()
 
 
 def _start(context: ForkServerContext, settings: ServerSettings, listener: socket.socket, serve_one: Serve) -> _Worker:
     theirs, ours = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(settings, listener, serve_one, theirs), name="penstock-worker")
+    heard, written = context.Pipe(duplex=False)
+    arguments = (settings, listener, serve_one, theirs, written)
+    process = context.Process(target=_work, args=arguments, name="penstock-worker")
     process.start()
     theirs.close()
-    return _Worker(process=process, leash=ours, started=time.monotonic())
+    written.close()
+    now = time.monotonic()
+    return _Worker(process=process, leash=ours, beats=heard, started=now, silent_at=now + _FIRST_SILENT_SECONDS)
 
 
-def _work(settings: ServerSettings, listener: socket.socket, serve_one: Serve, leash: Connection) -> None:
+def _work(settings: ServerSettings, listener: socket.socket, serve_one: Serve, leash: Connection, beats: Connection) -> None:
     threading.Thread(target=_end_with_parent, args=(leash,), daemon=True).start()
-    serve_one(settings, listener)
+    os.set_blocking(beats.fileno(), False)
+
+    def beat() -> None:
+        # A parent that does not read does not hold its workers up.
+        with contextlib.suppress(OSError):
+            os.write(beats.fileno(), b".")
+
+    serve_one(settings, listener, beat)
 
 
 def _end_with_parent(leash: Connection) -> None:
@@ -126,7 +161,7 @@ def _end(workers: list[_Worker], grace: float) -> None:
         if worker.process.is_alive():
             worker.process.kill()
             worker.process.join()
-        worker.leash.close()
+        worker.close()
 
 
 @contextlib.contextmanager

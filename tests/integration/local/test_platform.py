@@ -208,21 +208,38 @@ def test_down_of_a_stopped_platform_is_no_error(stopped):
     assert (done.returncode, done.stdout) == (0, f"No platform runs in {stopped.home}.\n")
 
 
-def test_from_python_a_part_that_keeps_crashing_is_told_as_failure(tmp_path):
+def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_others_run_on(tmp_path):
     server, s3, kafka, controller = free_ports(4)
     config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
     home = Home(tmp_path / "home")
     said: list[str] = []
-    with Platform(home, config, policy=RestartPolicy(limit=0), say=said.append) as platform:
+    policy = RestartPolicy(limit=0, pause=3)
+    with Platform(home, config, policy=policy, say=said.append) as platform:
         assert platform.state.phase == "running"
         assert all(part.ready for part in platform.state.parts)
         assert home.load() == config
-        broker = next(part for part in platform.state.parts if part.name == "kafka")
-        [java] = psutil.Process(broker.pid).children()
+        before = {part.name: part.pid for part in platform.state.parts}
+        [java] = psutil.Process(before["kafka"]).children()
         os.kill(java.pid, signal.SIGKILL)
         eventually(lambda: platform.failure is not None, "the failure is noticed")
         assert "The Kafka broker ended with status 137" in platform.failure.message
-        assert "the platform stops" in platform.failure.message
+        state = Instance(home.run).read()
+        assert (platform.state.phase, state.phase) == ("degraded", "degraded")
+        assert {part.name for part in state.parts if part.problem} == {"kafka"}
+        done = subprocess.run(
+            [sys.executable, "-m", "penstock", "status", "--home", str(home.root)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert f"The platform in {home.root} is degraded" in done.stdout
+        assert "Kafka broker: The Kafka broker ended with status 137" in done.stdout
+        eventually(lambda: platform.failure is None, "the broker is back", 120)
+        after = {part.name: part.pid for part in platform.state.parts}
+        assert (after["server"], after["s3"]) == (before["server"], before["s3"])
+        assert platform.state.phase == "running"
     assert not Instance(home.run).is_held()
     assert not any(answers("127.0.0.1", port) for port in (server, s3, kafka, controller))
     assert "Kafka broker ready after" in " ".join(said)

@@ -1,10 +1,12 @@
-"""Supervision: order of start and stop, restarts with a limit, errors that show the log."""
+"""Supervision: order of start and stop, restarts of what crashes or hangs, errors that show the log."""
 
+import contextlib
+import dataclasses
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -12,7 +14,7 @@ import pytest
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.child import Service
-from penstock.local.supervisor import RestartPolicy, Supervisor
+from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.testing.polling import alive, eventually
 
 # Says in a common diary when it starts and ends, and waits.
@@ -87,38 +89,97 @@ def test_one_that_does_not_start_stops_the_others(tmp_path, diary):
     assert not any(state.pid for state in supervisor.states)
 
 
-def test_a_crashed_service_is_restarted_until_the_limit(tmp_path, diary):
+@contextlib.contextmanager
+def watched(supervisor: Supervisor) -> Iterator[Supervisor]:
+    supervisor.start()
+    watcher = threading.Thread(target=supervisor.run)
+    watcher.start()
+    try:
+        yield supervisor
+    finally:
+        supervisor.request_stop()
+        watcher.join(30)
+        supervisor.stop()
+
+
+def crash(supervisor: Supervisor, place: int = 0) -> None:
+    os.kill(child_of(supervisor.states[place].pid), signal.SIGKILL)
+
+
+def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_others_run_on(tmp_path, diary):
     said: list[str] = []
     supervisor = Supervisor(
         [part("a", diary), part("b", diary)],
         tmp_path / "logs",
-        policy=RestartPolicy(limit=2, pause=0.01),
+        policy=RestartPolicy(limit=2, pause=0.01, longest_pause=1.5),
         say=said.append,
     )
-    supervisor.start()
-    failures: list[EnvironmentProblem] = []
-
-    def watch() -> None:
-        try:
-            supervisor.run()
-        except EnvironmentProblem as error:
-            failures.append(error)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    bystander = supervisor.states[1].pid
-    for restarts in (1, 2):
-        os.kill(child_of(supervisor.states[0].pid), signal.SIGKILL)
-        eventually(lambda n=restarts: supervisor.states[0].restarts == n and supervisor.states[0].ready, "the part is back")
-    os.kill(child_of(supervisor.states[0].pid), signal.SIGKILL)
-    watcher.join(30)
-    assert supervisor.states[1].pid == bystander
-    supervisor.stop()
-    [failure] = failures
-    assert "The part a ended with status 137 and was restarted 2 times already" in failure.message
-    assert f"The whole log is {tmp_path / 'logs' / 'a.log'}." in str(failure)
-    assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in said
+    with watched(supervisor):
+        bystander = supervisor.states[1].pid
+        for restarts in (1, 2):
+            crash(supervisor)
+            eventually(
+                lambda n=restarts: supervisor.states[0].restarts == n and supervisor.states[0].ready, "the part is back"
+            )
+        assert supervisor.failure is None
+        crash(supervisor)
+        eventually(lambda: supervisor.failure is not None, "it counts as failed")
+        failure, problem = supervisor.failure, supervisor.states[0].problem
+        assert "The part a ended with status 137 and was restarted 2 times already" in failure.message
+        assert f"The whole log is {tmp_path / 'logs' / 'a.log'}." in str(failure)
+        assert problem == failure.message
+        assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in said
+        assert supervisor.states[1].pid == bystander
+        assert supervisor.states[1].ready
+        eventually(lambda: supervisor.states[0].ready, "it is back all the same")
+        assert (supervisor.failure, supervisor.states[0].problem) == (None, None)
     assert not alive(bystander)
+
+
+def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path, diary):
+    stuck = threading.Event()
+    came_up = threading.Event()
+
+    def prepare() -> None:
+        if came_up.is_set():
+            raise OSError(28, "No space left on device")
+
+    def is_ready() -> bool:
+        return not came_up.is_set() or stuck.is_set()
+
+    broken = dataclasses.replace(part("a", diary, is_ready=is_ready), prepare=prepare)
+    policy = RestartPolicy(limit=1, pause=0.01, longest_pause=0.1)
+    said: list[str] = []
+    supervisor = Supervisor([broken, part("b", diary)], tmp_path / "logs", policy=policy, say=said.append)
+    with watched(supervisor):
+        came_up.set()
+        crash(supervisor, 0)
+        eventually(lambda: supervisor.failure is not None, "it counts as failed")
+        assert any("did not start: [Errno 28] No space left on device" in line for line in said)
+        crash(supervisor, 1)
+        eventually(lambda: supervisor.states[1].restarts == 1 and supervisor.states[1].ready, "the other is back")
+
+
+def test_a_service_that_runs_and_does_not_answer_is_replaced(tmp_path, diary):
+    asked: list[float] = []
+    hung = threading.Event()
+
+    def is_alive(seconds: float) -> bool:
+        asked.append(seconds)
+        return not hung.is_set() or supervisor.states[0].restarts > 0
+
+    service = dataclasses.replace(part("a", diary), is_alive=is_alive)
+    liveness = LivenessPolicy(interval=0.01, deadline=7, patience=3)
+    supervisor = Supervisor([service], tmp_path / "logs", policy=RestartPolicy(pause=0.01), liveness=liveness)
+    with watched(supervisor):
+        first = supervisor.states[0].pid
+        eventually(lambda: len(asked) > 5, "it is asked")
+        assert supervisor.states[0].pid == first
+        # Stopped, it would ignore any other signal.
+        os.kill(child_of(first), signal.SIGSTOP)
+        hung.set()
+        eventually(lambda: supervisor.states[0].restarts == 1 and supervisor.states[0].ready, "it is replaced")
+        assert set(asked) == {7}
 
 
 def test_a_stop_asked_for_while_starting_is_obeyed(tmp_path, diary):

@@ -1,0 +1,44 @@
+"""Whether a part answers at all: cheap questions without a login, asked for as long as it runs.
+
+They are not whether it is ready: one that cannot reach its store answers, and starting it again would not help.
+"""
+
+import http.client
+import socket
+import ssl
+import struct
+
+__all__ = ["answers_http", "answers_kafka"]
+
+# Kafka protocol guide: ApiVersions (key 18) version 0, correlation id 1, a client id; served before a login.
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, 8) + b"penstock"
+
+
+def answers_http(host: str, port: int, path: str, seconds: float, *, tls: ssl.SSLContext | None = None) -> bool:
+    """Whether an HTTP server answers ``GET path`` within ``seconds``, whatever it says."""
+    connection = (
+        http.client.HTTPConnection(host, port, timeout=seconds)
+        if tls is None
+        else http.client.HTTPSConnection(host, port, timeout=seconds, context=tls)
+    )
+    try:
+        connection.request("GET", path)
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def answers_kafka(host: str, port: int, seconds: float, *, tls: ssl.SSLContext | None = None) -> bool:
+    """Whether a broker answers which requests it serves within ``seconds``."""
+    try:
+        with socket.create_connection((host, port), timeout=seconds) as plain:
+            connection = plain if tls is None else tls.wrap_socket(plain, server_hostname=host)
+            with connection:
+                connection.sendall(struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS)
+                # The length, the correlation id, the error code.
+                return len(connection.recv(10)) > 0
+    except OSError:
+        return False
