@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.access.entities import EntityKind, Holder, ManagedPolicy
+from penstock.access.entities import EntityKind, Group, Identity, ManagedPolicy, User
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.evaluate import Decision, Question, decide
 from penstock.access.facts import Origin, RequestFacts
@@ -22,12 +22,13 @@ _MAX_DECIDED = 1_000  # answers a caller
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """The policies that are about a caller; ``session`` None where nothing bounds them.
+    """The policies that are about a caller, its groups' among them; ``boundary`` and ``session`` None where nothing bounds.
 
     ``decided`` are answers on action, resource and owner, kept where all of the policies are constant; None where not.
     """
 
     identity: Sequence[Policy] = ()
+    boundary: Sequence[Policy] | None = None
     session: Sequence[Policy] | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     decided: dict[tuple[str, str, str], Decision] | None = None
@@ -108,6 +109,7 @@ class Authorizer:
         decision = decide(
             Question(caller=caller, action=action, resource=resource, facts=facts),
             grants.identity,
+            boundary=grants.boundary,
             session=grants.session,
             resource=policy,
             own_account=owner == caller.account,
@@ -121,22 +123,32 @@ class Authorizer:
         session = caller.session
         holder = self._holder(caller)
         texts = [*holder.inline.values(), *self._managed(holder.attached)]
+        for group in self._groups(holder):
+            texts += [*group.inline.values(), *self._managed(group.attached)]
+        # A boundary that is not there allows nothing.
+        boundary = None if holder.boundary is None else _parsed(self._managed([holder.boundary]))
         bounds: Sequence[Policy] | None = None
         if session is not None and session.narrowed:
             # Not kept beyond the session's grants: each session may bring other texts.
             own = [parse_policy(text, Kind.IDENTITY) for text in session.policies]
             bounds = [*own, *_parsed(self._managed(session.policy_arns))]
         identity = _parsed(texts)
-        constant = all(policy.constant for policy in (*identity, *(bounds or ())))
-        return Grants(identity=identity, session=bounds, tags=holder.tags, decided={} if constant else None)
+        constant = all(policy.constant for policy in (*identity, *(boundary or ()), *(bounds or ())))
+        decided: dict[tuple[str, str, str], Decision] | None = {} if constant else None
+        return Grants(identity=identity, boundary=boundary, session=bounds, tags=holder.tags, decided=decided)
 
-    def _holder(self, caller: Caller) -> Holder:
+    def _groups(self, holder: Identity) -> Sequence[Group]:
+        names = holder.groups if isinstance(holder, User) else ()
+        found = [self._store.get_entity(EntityKind.GROUP, holder.account, name) for name in names]
+        return [group for group in found if isinstance(group, Group)]
+
+    def _holder(self, caller: Caller) -> Identity:
         kind, name = EntityKind.ROLE, caller.role_name
         if name is None:
             kind, name = EntityKind.USER, caller.user_name
         found = None if name is None else self._store.get_entity(kind, caller.account, name)
         # One made anew under the name of a deleted one is another: its id tells.
-        if not isinstance(found, Holder) or caller.user_id.partition(":")[0] != found.id:
+        if not isinstance(found, Identity) or caller.user_id.partition(":")[0] != found.id:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} is not there any more.")
         return found
 

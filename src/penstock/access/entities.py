@@ -1,4 +1,4 @@
-"""What an account holds for its administration: users, roles and managed policies, and the account itself."""
+"""What an account holds for its administration: users, groups, roles, policies and more, and the account itself."""
 
 import secrets
 import string
@@ -17,7 +17,10 @@ __all__ = [
     "Entity",
     "EntityExists",
     "EntityKind",
+    "Group",
     "Holder",
+    "Identity",
+    "InstanceProfile",
     "ManagedPolicy",
     "NoSuchEntity",
     "PolicyVersion",
@@ -62,6 +65,8 @@ class EntityKind(Enum):
     USER = "user"
     ROLE = "role"
     POLICY = "policy"
+    GROUP = "group"
+    PROFILE = "profile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,15 +98,24 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder(Entity):
-    """A user or a role: what may be given policies. ``inline`` are texts by name, ``attached`` ARNs of managed policies."""
+    """A user, group or role: what may be given policies. ``inline`` are texts by name, ``attached`` ARNs of managed ones."""
 
     inline: Mapping[str, str] = field(default_factory=dict)
     attached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User(Holder):
-    """A person or a program with keys of its own."""
+class Identity(Holder):
+    """A user or a role: what requests come from. ``boundary`` is the ARN of the policy that bounds what it may do."""
+
+    boundary: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User(Identity):
+    """A person or a program with keys of its own. ``groups`` are names, as the groups write them."""
+
+    groups: tuple[str, ...] = ()
 
     @property
     def arn(self) -> str:
@@ -109,7 +123,7 @@ class User(Holder):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role(Holder):
+class Role(Identity):
     """What others may assume for a while. ``trust`` says who; ``max_session`` is in seconds."""
 
     trust: str
@@ -119,6 +133,26 @@ class Role(Holder):
     @property
     def arn(self) -> str:
         return role_arn(self.account, self.path, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group(Holder):
+    """Users that share policies. The users say which groups they are in."""
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.account}:group{self.path}{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceProfile(Entity):
+    """A container that hands a role to a machine; ``role`` is its name."""
+
+    role: str | None = None
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.account}:instance-profile{self.path}{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,22 +185,33 @@ class ManagedPolicy(Entity):
 
 
 def new_id(prefix: str, letters: int = 17) -> str:
-    """A unique id such as IAM gives: ``AIDA`` for users, ``AROA`` for roles, ``ANPA`` for policies."""
+    """A unique id such as IAM gives: ``AIDA`` for users, ``AGPA`` for groups, ``AROA`` for roles, ``ANPA`` for policies."""
     return prefix + "".join(secrets.choice(_ID_LETTERS) for _ in range(letters))
 
 
 def kind_of(entity: Entity) -> EntityKind:
     """The kind that an entity is of."""
-    if isinstance(entity, User):
-        return EntityKind.USER
-    return EntityKind.ROLE if isinstance(entity, Role) else EntityKind.POLICY
+    return _KINDS[type(entity)]
 
 
 def missing(kind: EntityKind, name: str) -> NoSuchEntity:
     """The error for an entity that is not there, in IAM's words."""
+    if kind is EntityKind.PROFILE:
+        return NoSuchEntity(f"Instance Profile {name[:200]} cannot be found.")
     return NoSuchEntity(f"The {kind.value} with name {name[:200]} cannot be found.")
 
 
 def taken(kind: EntityKind, name: str) -> EntityExists:
     """The error for a name that is taken, in IAM's words."""
+    if kind is EntityKind.PROFILE:
+        return EntityExists(f"Instance Profile {name} already exists.")
     return EntityExists(f"{kind.value.capitalize()} with name {name} already exists.")
+
+
+_KINDS: Mapping[type[Entity], EntityKind] = {
+    User: EntityKind.USER,
+    Role: EntityKind.ROLE,
+    ManagedPolicy: EntityKind.POLICY,
+    Group: EntityKind.GROUP,
+    InstanceProfile: EntityKind.PROFILE,
+}

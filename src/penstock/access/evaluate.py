@@ -1,8 +1,9 @@
 """Whether a request is allowed: pure functions over parsed policies.
 
 The order of IAM (user guide, "Policy evaluation logic"): an explicit deny anywhere decides; otherwise, within an account,
-either an identity-based or a resource-based policy has to allow it; across accounts, both; and a session policy bounds what
-the session's identity may do.
+either an identity-based or a resource-based policy has to allow it; across accounts, both; a permissions boundary bounds
+what the user or role may do, and a session policy what the session may do. Within an account, what a resource's policy gives
+to a user by its ARN a boundary bounds only by denying it; what it gives to a session by its ARN, a session policy likewise.
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ def decide(
     question: Question,
     identity: Sequence[Policy],
     *,
+    boundary: Sequence[Policy] | None = None,
     session: Sequence[Policy] | None = None,
     resource: Policy | None = None,
     own_account: bool = True,
@@ -47,41 +49,53 @@ def decide(
 ) -> Decision:
     """The decision on ``question``.
 
-    ``identity`` are the policies of the user or role. ``session`` are those of its session, None where it has none, and then
-    nothing is bounded. ``resource`` is the policy of the resource, or the trust policy of a role. ``own_account`` says
-    whether the resource is of the caller's account; ``must_grant`` that the resource's policy has to allow it even then, as
-    a role's trust policy has. A caller who is root needs no policy in its own account.
+    ``identity`` are the policies of the user or role, ``boundary`` what bounds them, and ``session`` are those of its
+    session; the latter two bound nothing where they are None. ``resource`` is the policy of the resource, or the trust
+    policy of a role. ``own_account`` says whether the resource is of the caller's account; ``must_grant`` that the
+    resource's policy has to allow it even then, as a role's trust policy has. A caller who is root needs no policy in its
+    own account.
     """
     kinds = (
-        ("an identity-based", identity),
-        ("a session", session or ()),
-        ("a resource-based", [resource] if resource else ()),
+        ("an identity-based policy", identity),
+        ("a permissions boundary", boundary or ()),
+        ("a session policy", session or ()),
+        ("a resource-based policy", [resource] if resource else ()),
     )
     for kind, policies in kinds:
         if _denies(policies, question):
-            return Decision(allowed=False, why=f"with an explicit deny in {kind} policy")
+            return Decision(allowed=False, why=f"with an explicit deny in {kind}")
     granted = _grant(resource, question) if resource is not None else Match.NONE
     missing = _missing(
         granted,
         by_identity=question.caller.is_root or _allows(identity, question),
+        by_boundary=boundary is None or _allows(boundary, question) or (own_account and _given_to_user(granted, question)),
         by_session=session is None or _allows(session, question),
         own_account=own_account,
         must_grant=must_grant or not own_account,
     )
     if missing is None:
         return _ALLOWED
-    return Decision(allowed=False, why=f"because no {missing} policy allows the {question.action} action")
+    return Decision(allowed=False, why=f"because no {missing} allows the {question.action} action")
 
 
-def _missing(granted: Match, *, by_identity: bool, by_session: bool, own_account: bool, must_grant: bool) -> str | None:
-    """The kind of policy that would have had to allow it, or None."""
+def _missing(
+    granted: Match, *, by_identity: bool, by_boundary: bool, by_session: bool, own_account: bool, must_grant: bool
+) -> str | None:
+    """What would have had to allow it, or None."""
     if own_account and granted is Match.SESSION:
         return None
-    if not by_identity and not (own_account and granted is Match.PRINCIPAL):
-        return "identity-based"
+    if not by_identity and not (own_account and granted >= Match.EVERYBODY):
+        return "identity-based policy"
     if must_grant and granted is Match.NONE:
-        return "resource-based"
-    return None if by_session else "session"
+        return "resource-based policy"
+    if not by_boundary:
+        return "permissions boundary"
+    return None if by_session else "session policy"
+
+
+def _given_to_user(granted: Match, question: Question) -> bool:
+    """Whether the resource's policy means a user by its own ARN: a role's sessions stay bounded."""
+    return granted is Match.PRINCIPAL and question.caller.user_name is not None
 
 
 def _denies(policies: Sequence[Policy], question: Question) -> bool:

@@ -1,33 +1,42 @@
-"""The policies of a user or role: inline ones by name, and managed ones attached by ARN. Source: IAM API reference."""
+"""The policies of a user, group or role: inline ones by name, and managed ones by ARN. Source: IAM API reference."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import DeleteConflict, Entity, EntityKind, Holder, ManagedPolicy, NoSuchEntity, missing
+from penstock.access.entities import (
+    DeleteConflict,
+    Entity,
+    EntityKind,
+    Holder,
+    Identity,
+    ManagedPolicy,
+    NoSuchEntity,
+    missing,
+)
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy
 from penstock.access.tags import changed_tags
 from penstock.errors import LimitExceeded
 
-__all__ = ["Holders", "check_empty", "dense_length"]
+__all__ = ["Holders", "check_boundary", "check_empty", "dense_length", "policy_exists"]
 
 _MAX_ATTACHED = 10
 # Characters without white space of all inline policies together: IAM's quotas.
-_MAX_INLINE = {EntityKind.USER: 2_048, EntityKind.ROLE: 10_240}
-_OPERATION = {EntityKind.USER: "User", EntityKind.ROLE: "Role"}
+_MAX_INLINE = {EntityKind.USER: 2_048, EntityKind.ROLE: 10_240, EntityKind.GROUP: 5_120}
+_OPERATION = {EntityKind.USER: "User", EntityKind.ROLE: "Role", EntityKind.GROUP: "Group"}
 
 
 class Holders:
-    """What users and roles have in common. Each change makes ``authorizer`` read anew."""
+    """What users, groups and roles have in common. Each change makes ``authorizer`` read anew."""
 
     def __init__(self, store: AccessStore, authorizer: Authorizer) -> None:
         self._store = store
         self._authorizer = authorizer
 
     def get(self, kind: EntityKind, account: str, name: str) -> Holder:
-        """The user or role; :class:`NoSuchEntity`."""
+        """The user, group or role; :class:`NoSuchEntity`."""
         found = self._store.get_entity(kind, account, name)
         if not isinstance(found, Holder):
             raise missing(kind, name)
@@ -66,10 +75,8 @@ class Holders:
         """Attach a managed policy of the account, or one of AWS's; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
 
         def check(entities: EntityReader) -> None:
-            if arn not in AWS_MANAGED:
-                found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
-                if not isinstance(found, ManagedPolicy) or found.arn != arn:
-                    raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.")
+            if not policy_exists(entities, account, arn):
+                raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.")
 
         def change(holder: Holder) -> Holder:
             if arn in holder.attached:
@@ -89,6 +96,19 @@ class Holders:
             return replace(holder, attached=tuple(each for each in holder.attached if each != arn))
 
         self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
+
+    def bound(self, kind: EntityKind, account: str, name: str, arn: str | None) -> None:
+        """Set the permissions boundary of a user or role, or with None take it away; :class:`NoSuchEntity`."""
+
+        def check(entities: EntityReader) -> None:
+            check_boundary(entities, account, arn)
+
+        def change(holder: Holder) -> Holder:
+            assert isinstance(holder, Identity)
+            return replace(holder, boundary=arn)
+
+        verb = "Delete" if arn is None else "Put"
+        self.change(kind, account, name, f"{verb}{_OPERATION[kind]}PermissionsBoundary", change, check=check)
 
     def tag(
         self, kind: EntityKind, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()
@@ -110,7 +130,7 @@ class Holders:
         *,
         check: Callable[[EntityReader], None] | None = None,
     ) -> None:
-        """Change a user or role in one step, as the store's ``change_entity`` does."""
+        """Change a user, group or role in one step, as the store's ``change_entity`` does."""
 
         def checked(entity: Entity) -> Entity | None:
             assert isinstance(entity, Holder)
@@ -118,6 +138,20 @@ class Holders:
 
         self._store.change_entity(kind, account, name, operation, checked, check=check)
         self._authorizer.forget()
+
+
+def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
+    """Whether a managed policy is AWS's, or the account's own."""
+    if arn in AWS_MANAGED:
+        return True
+    found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+    return isinstance(found, ManagedPolicy) and found.arn == arn
+
+
+def check_boundary(entities: EntityReader, account: str, arn: str | None) -> None:
+    """Raise :class:`NoSuchEntity` for a boundary that is no policy of the account or AWS's."""
+    if arn is not None and not policy_exists(entities, account, arn):
+        raise NoSuchEntity(f"Scope ARN: {arn[:400]} does not exist or is not attachable.")
 
 
 def check_empty(holder: Holder) -> None:

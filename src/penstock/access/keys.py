@@ -42,10 +42,13 @@ class EntityReader(Protocol):
     """Entities as they are at one moment."""
 
     def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
-        """The user, role or policy, or None."""
+        """The entity, or None."""
 
     def list_holders(self, account: str) -> Sequence[Holder]:
-        """All users, then all roles, each by name in small letters."""
+        """All users, then all roles, then all groups, each by name in small letters."""
+
+    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
+        """All of one kind, by name in small letters."""
 
 
 class AccessStore(EntityReader, Protocol):
@@ -72,9 +75,6 @@ class AccessStore(EntityReader, Protocol):
 
     def list(self, account: str) -> list[AccessKey]:
         """The account's keys, by id."""
-
-    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
-        """All of one kind, by name in small letters."""
 
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
         """Store a new entity.

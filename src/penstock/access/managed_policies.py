@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer
@@ -11,6 +11,7 @@ from penstock.access.entities import (
     Entity,
     EntityKind,
     Holder,
+    Identity,
     ManagedPolicy,
     NoSuchEntity,
     PolicyVersion,
@@ -23,12 +24,20 @@ from penstock.access.policies import Kind, check_current_version, parse_policy
 from penstock.access.tags import changed_tags, checked_tags
 from penstock.errors import LimitExceeded
 
-__all__ = ["ManagedPolicies"]
+__all__ = ["ManagedPolicies", "PolicyUsage"]
 
 _MAX_POLICIES = 1_500
 _MAX_VERSIONS = 5
 _MAX_LENGTH = 6_144  # characters without white space
 _PUBLISHED = datetime(2020, 11, 20, 0, 19, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyUsage:
+    """Numbers by ARN, 0 for every other one: of users, roles and groups it is attached to, and of those it bounds."""
+
+    attached: Mapping[str, int]
+    bounding: Mapping[str, int]
 
 
 class ManagedPolicies:
@@ -87,18 +96,27 @@ class ManagedPolicies:
         return sorted((policy for policy in found if policy.path.startswith(path_prefix)), key=lambda policy: policy.arn)
 
     def holders(self, account: str, arn: str) -> Sequence[Holder]:
-        """The users and roles of the account that the policy is attached to."""
-        return _holders(self._store, account, arn)
+        """The users, roles and groups of the account that the policy is attached to."""
+        return [holder for holder in self._store.list_holders(account) if arn in holder.attached]
 
-    def attachments(self, account: str) -> Mapping[str, int]:
-        """How many users and roles of the account each policy is attached to, by ARN; 0 for those that have none."""
-        return Counter(arn for holder in self._store.list_holders(account) for arn in holder.attached)
+    def bounded(self, account: str, arn: str) -> Sequence[Identity]:
+        """The users and roles of the account whose permissions boundary the policy is."""
+        return _bounded(self._store, account, arn)
+
+    def usage(self, account: str) -> PolicyUsage:
+        """How often each policy of the account is used, by ARN."""
+        holders = self._store.list_holders(account)
+        return PolicyUsage(
+            attached=Counter(arn for holder in holders for arn in holder.attached),
+            bounding=Counter(each.boundary for each in holders if isinstance(each, Identity) and each.boundary),
+        )
 
     def delete(self, account: str, arn: str) -> None:
         """Delete a policy; :class:`DeleteConflict` while it is attached or has other versions, :class:`NoSuchEntity`."""
 
         def check(entities: EntityReader) -> None:
-            if _holders(entities, account, arn):
+            attached = any(arn in holder.attached for holder in entities.list_holders(account))
+            if attached or _bounded(entities, account, arn):
                 raise DeleteConflict("Cannot delete a policy attached to entities.")
 
         def change(policy: ManagedPolicy) -> None:
@@ -185,8 +203,8 @@ class ManagedPolicies:
         self._authorizer.forget()
 
 
-def _holders(entities: EntityReader, account: str, arn: str) -> Sequence[Holder]:
-    return [holder for holder in entities.list_holders(account) if arn in holder.attached]
+def _bounded(entities: EntityReader, account: str, arn: str) -> Sequence[Identity]:
+    return [each for each in entities.list_holders(account) if isinstance(each, Identity) and each.boundary == arn]
 
 
 def _aws(arn: str) -> ManagedPolicy:

@@ -122,9 +122,11 @@ class Match(IntEnum):
     NONE = 0
     ACCOUNT = 1
     """Its account, which then decides by its own policies."""
-    PRINCIPAL = 2
-    """The user or role itself, or everybody."""
-    SESSION = 3
+    EVERYBODY = 2
+    """Everybody, or all but some."""
+    PRINCIPAL = 3
+    """The user or role itself."""
+    SESSION = 4
     """The very session."""
 
 
@@ -144,13 +146,15 @@ class PrincipalElement:
         exempt = self._named(caller)
         if caller.is_root and exempt is Match.ACCOUNT:
             exempt = Match.PRINCIPAL
-        return Match.NONE if exempt >= Match.PRINCIPAL else Match.PRINCIPAL
+        return Match.NONE if exempt >= Match.EVERYBODY else Match.EVERYBODY
 
     def _named(self, caller: Caller) -> Match:
         if caller.session is not None and caller.session.role is not None and caller.principal in self.arns:
             return Match.SESSION
-        if self.everybody or caller.arn_for_policies in self.arns or caller.principal in self.arns:
+        if caller.arn_for_policies in self.arns or caller.principal in self.arns:
             return Match.PRINCIPAL
+        if self.everybody:
+            return Match.EVERYBODY
         return Match.ACCOUNT if caller.account in self.accounts else Match.NONE
 
 

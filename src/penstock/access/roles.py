@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.entities import EntityKind, Holder, Role, new_id
-from penstock.access.holders import Holders, check_empty, dense_length
-from penstock.access.keys import AccessStore
+from penstock.access.entities import DeleteConflict, EntityKind, Holder, InstanceProfile, Role, new_id
+from penstock.access.holders import Holders, check_boundary, check_empty, dense_length
+from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.policies import Kind, parse_policy
 from penstock.access.tags import checked_tags
 from penstock.errors import LimitExceeded
@@ -37,11 +37,13 @@ class Roles:
         description: str | None = None,
         max_session: int = 3600,
         tags: Mapping[str, str] | None = None,
+        boundary: str | None = None,
     ) -> Role:
         """A new role without any rights, which those may assume whom ``trust`` names.
 
-        :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`.
+        :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`; :class:`NoSuchEntity` for the boundary.
         """
+        check_boundary(self._store, account, boundary)
         role = Role(
             account=account,
             name=name,
@@ -52,6 +54,7 @@ class Roles:
             trust=_checked_trust(trust),
             description=description,
             max_session=max_session,
+            boundary=boundary,
         )
         self._store.add_entity(role, "CreateRole", limit=_MAX_ROLES)
         return role
@@ -93,10 +96,15 @@ class Roles:
     def delete(self, account: str, name: str) -> None:
         """Delete a role, and with it all its sessions; :class:`NoSuchEntity`, :class:`DeleteConflict`."""
 
+        def check(entities: EntityReader) -> None:
+            profiles = entities.list_entities(EntityKind.PROFILE, account)
+            if any(isinstance(each, InstanceProfile) and (each.role or "").lower() == name.lower() for each in profiles):
+                raise DeleteConflict("Cannot delete entity, must remove roles from instance profile first.")
+
         def change(role: Holder) -> None:
             check_empty(role)
 
-        self._holders.change(EntityKind.ROLE, account, name, "DeleteRole", change)
+        self._holders.change(EntityKind.ROLE, account, name, "DeleteRole", change, check=check)
 
 
 def _checked_trust(text: str) -> str:

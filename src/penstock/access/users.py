@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from penstock.access.entities import DeleteConflict, EntityKind, Holder, User, new_id
-from penstock.access.holders import Holders, check_empty
+from penstock.access.holders import Holders, check_boundary, check_empty
 from penstock.access.keys import AccessKey, AccessKeyNotFound, AccessStore
 from penstock.access.principals import root_arn
 from penstock.access.tags import checked_tags
@@ -34,10 +34,26 @@ class Users:
         self._keys_changed = keys_changed
         self._now = now
 
-    def create(self, account: str, name: str, *, path: str = "/", tags: Mapping[str, str] | None = None) -> User:
-        """A new user without any rights; :class:`EntityExists`, :class:`LimitExceeded`."""
-        created = self._now().replace(microsecond=0)
-        user = User(account=account, name=name, id=new_id("AIDA"), created=created, path=path, tags=checked_tags(tags or {}))
+    def create(
+        self,
+        account: str,
+        name: str,
+        *,
+        path: str = "/",
+        tags: Mapping[str, str] | None = None,
+        boundary: str | None = None,
+    ) -> User:
+        """A new user without any rights; :class:`EntityExists`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
+        check_boundary(self._store, account, boundary)
+        user = User(
+            account=account,
+            name=name,
+            id=new_id("AIDA"),
+            created=self._now().replace(microsecond=0),
+            path=path,
+            tags=checked_tags(tags or {}),
+            boundary=boundary,
+        )
         self._store.add_entity(user, "CreateUser", limit=_MAX_USERS)
         return user
 
@@ -58,6 +74,9 @@ class Users:
             raise DeleteConflict("Cannot delete entity, must delete access keys first.")
 
         def change(user: Holder) -> None:
+            assert isinstance(user, User)
+            if user.groups:
+                raise DeleteConflict("Cannot delete entity, must remove users from group first.")
             check_empty(user)
 
         self._holders.change(EntityKind.USER, account, name, "DeleteUser", change)

@@ -8,7 +8,9 @@ from pathlib import Path
 from penstock.access.accounts import Accounts
 from penstock.access.authenticate import KeyCache
 from penstock.access.authorize import Authorizer
+from penstock.access.groups import Groups
 from penstock.access.holders import Holders
+from penstock.access.instance_profiles import InstanceProfiles
 from penstock.access.keys import AccessKey, AccessStore
 from penstock.access.managed_policies import ManagedPolicies
 from penstock.access.principals import root_arn
@@ -48,6 +50,8 @@ class Directory:
             policies=ManagedPolicies(store, authorizer),
             holders=holders,
             accounts=accounts,
+            groups=Groups(store, holders),
+            profiles=InstanceProfiles(store),
         )
         return cls(
             store=store,

@@ -189,7 +189,7 @@ def test_what_is_too_large_or_malformed_is_refused_and_changes_nothing(iam: Any)
 
 
 def test_what_is_not_served_says_so(iam: Any, server: RunningServer) -> None:
-    assert "does not serve yet" in refused("InvalidAction", 400, iam.create_group, GroupName="g")
+    assert "does not serve yet" in refused("InvalidAction", 400, iam.create_account_alias, AccountAlias="alias")
     assert "dynamodb is a service of AWS that" in refused(
         "UnknownOperationException", 400, server.client("dynamodb").list_tables
     )

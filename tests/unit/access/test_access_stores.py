@@ -1,5 +1,6 @@
 """The behaviour of every AccessStore."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +14,8 @@ from penstock.access.entities import (
     Entity,
     EntityExists,
     EntityKind,
+    Group,
+    InstanceProfile,
     ManagedPolicy,
     NoSuchEntity,
     PolicyVersion,
@@ -96,7 +99,11 @@ USER = User(
     tags={"team": "Zürich"},
     inline={"one": '{"Version": "2012-10-17"}'},
     attached=("arn:aws:iam::aws:policy/AdministratorAccess",),
+    boundary="arn:aws:iam::aws:policy/IAMFullAccess",
+    groups=("Readers", "writers"),
 )
+GROUP = Group(account=KEY.account, name="Ana", id="AGPAANA", created=CREATED, inline={"one": "{}"}, attached=USER.attached)
+PROFILE = InstanceProfile(account=KEY.account, name="Ana", id="AIPAANA", created=CREATED, tags={"a": "b"}, role="Ana")
 ROLE = Role(account=KEY.account, name="Ana", id="AROAANA", created=CREATED, trust="{}", description="a", max_session=7200)
 POLICY = ManagedPolicy(
     account=KEY.account,
@@ -115,8 +122,10 @@ def add(store: AccessStore, *entities: Entity) -> None:
         store.add_entity(entity, "Create", limit=100)
 
 
-def test_gives_back_users_roles_and_policies_as_they_were(store: AccessStore) -> None:
-    add(store, USER, ROLE, POLICY)
+def test_gives_back_every_kind_as_it_was(store: AccessStore) -> None:
+    add(store, USER, ROLE, POLICY, GROUP, PROFILE)
+    assert store.get_entity(EntityKind.GROUP, KEY.account, "ANA") == GROUP
+    assert store.get_entity(EntityKind.PROFILE, KEY.account, "ANA") == PROFILE
     assert store.get_entity(EntityKind.USER, KEY.account, "ANA") == USER
     assert store.get_entity(EntityKind.ROLE, KEY.account, "Ana") == ROLE
     assert store.get_entity(EntityKind.POLICY, KEY.account, "read") == POLICY
@@ -145,10 +154,21 @@ def test_lists_one_kind_of_one_account_by_name(store: AccessStore) -> None:
     assert [user.name for user in store.list_entities(EntityKind.USER, KEY.account)] == ["A", "b", "c"]
 
 
-def test_lists_users_and_roles_of_one_account(store: AccessStore) -> None:
+def test_lists_users_roles_and_groups_of_one_account(store: AccessStore) -> None:
     users = [replace(USER, name=name, id=name) for name in ("b", "A")]
-    add(store, ROLE, POLICY, *users, replace(USER, account="444455556666"))
-    assert store.list_holders(KEY.account) == [users[1], users[0], ROLE]
+    add(store, GROUP, PROFILE, ROLE, POLICY, *users, replace(USER, account="444455556666"))
+    assert store.list_holders(KEY.account) == [users[1], users[0], ROLE, GROUP]
+
+
+def test_reads_a_user_of_a_release_without_groups(database: Database) -> None:
+    store = SqlAccessStore(database, Sealer(bytes(32)))
+    plain = replace(USER, groups=(), boundary=None)
+    add(store, plain)
+    with database.write() as connection:
+        content = json.loads(connection.execute(text("SELECT content FROM iam_entities")).scalar_one())
+        del content["groups"], content["boundary"]
+        connection.execute(text("UPDATE iam_entities SET content = :content"), {"content": json.dumps(content)})
+    assert store.get_entity(EntityKind.USER, KEY.account, "Ana") == plain
 
 
 def test_a_change_looks_at_others_within_its_step(store: AccessStore) -> None:

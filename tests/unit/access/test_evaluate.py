@@ -41,8 +41,8 @@ def ask(caller: Caller, *identity: Policy, action: str = GET, resource: str = SC
     facts = RequestFacts(caller, Origin(client="10.0.0.7"), resource_account=A)
     question = Question(caller=caller, action=action, resource=resource, facts=facts)
     return decide(
-        question, identity, session=more.get("session"), resource=more.get("policy"), own_account=own,
-        must_grant=more.get("must_grant", False),
+        question, identity, boundary=more.get("boundary"), session=more.get("session"), resource=more.get("policy"),
+        own_account=own, must_grant=more.get("must_grant", False),
     )  # fmt: skip
 
 
@@ -154,3 +154,30 @@ def test_what_a_session_is_called_in_conditions() -> None:
     by_role = {"Condition": {"ArnEquals": {"aws:PrincipalArn": ROLE}, "StringLike": {"aws:userid": "AROAX:*"}}}
     assert ask(SESSION, policy("Allow", **by_role)).allowed
     assert not ask(SESSION, policy("Allow", Condition={"Null": {"aws:username": "false"}})).allowed
+
+
+def test_a_boundary_gives_nothing_and_bounds_what_policies_give() -> None:
+    assert ask(ANA, boundary=[ALLOW]).why == NO_IDENTITY
+    assert ask(ANA, ALLOW, boundary=[]).why == f"because no permissions boundary allows the {GET} action"
+    assert ask(ANA, ALLOW, boundary=[ALLOW]).allowed
+    assert ask(ANA, ALLOW, boundary=[ALLOW, DENY]).why == "with an explicit deny in a permissions boundary"
+    everything = policy("Allow", NotAction="iam:*", Resource="*")
+    assert ask(ANA, policy("Allow", action="*", Resource="*"), boundary=[everything]).allowed
+    assert not ask(ANA, policy("Allow", action="*", Resource="*"), boundary=[everything], action="iam:ListUsers").allowed
+
+
+def test_what_a_resource_gives_to_a_user_by_its_arn_no_boundary_takes_back() -> None:
+    own = named(ANA.principal)
+    assert ask(ANA, policy=own, boundary=[]).allowed
+    assert not ask(ANA, policy=own, boundary=[DENY]).allowed
+    for others in ("*", A):  # everybody, and the account
+        assert not ask(ANA, ALLOW, policy=named(others), boundary=[]).allowed
+    assert not ask(BEN, ALLOW, policy=named(BEN.principal), boundary=[], own_account=False).allowed
+
+
+def test_what_a_resource_gives_to_a_role_its_boundary_bounds() -> None:
+    assert ask(SESSION, policy=named(ROLE)).allowed
+    assert not ask(SESSION, policy=named(ROLE), boundary=[]).allowed
+    assert ask(SESSION, policy=named(SESSION.principal), boundary=[], session=[]).allowed
+    assert not ask(SESSION, ALLOW, boundary=[ALLOW], session=[]).allowed
+    assert not ask(SESSION, ALLOW, boundary=[], session=[ALLOW]).allowed

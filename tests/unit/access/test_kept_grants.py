@@ -1,6 +1,7 @@
 """What the authorizer keeps of callers: bounded, whatever number of sessions one caller begins."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from penstock.access import authorize
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import Role
+from penstock.access.entities import EntityKind, Group, Role, User
+from penstock.access.facts import Origin
 from penstock.access.principals import Caller, SessionFacts, session_arn
 from penstock.store.memory.access import MemoryAccessStore
 
@@ -49,3 +51,34 @@ def test_what_is_stale_makes_room_for_the_next(store: MemoryAccessStore, monkeyp
     authorizer.fetch(session(5))
     assert authorizer.fresh(session(5)) is not None
     assert authorizer.fresh(session(2)) is None
+
+
+READING = json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "glue:Get*", "Resource": "*"}})
+ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA")
+
+
+def allowed(authorizer: Authorizer) -> bool:
+    resource = f"arn:aws:glue:us-east-1:{A}:registry/streams"
+    return authorizer.decide(ANA, "glue:GetRegistry", resource, Origin(), owner=A).allowed
+
+
+def test_a_groups_policies_and_a_boundary_of_another_server_hold_within_the_time_they_are_kept() -> None:
+    now, store, created = 0.0, MemoryAccessStore(), datetime.now(UTC)
+    user = User(account=A, name="ana", id="AIDAANA", created=created, groups=("readers", "gone"))
+    group = Group(account=A, name="readers", id="AGPAX", created=created, inline={"read": READING})
+    store.add_entity(user, "CreateUser", limit=10)
+    store.add_entity(group, "CreateGroup", limit=10)
+    authorizer = Authorizer(store, ttl=5.0, clock=lambda: now)
+    assert allowed(authorizer)
+    store.change_entity(
+        EntityKind.USER, A, "ana", "Put", lambda each: replace(each, boundary=f"arn:aws:iam::{A}:policy/none")
+    )
+    assert allowed(authorizer)
+    now = 5.0
+    assert not allowed(authorizer)  # a boundary that is not there allows nothing
+    store.change_entity(EntityKind.USER, A, "ana", "Delete", lambda each: replace(each, boundary=None))
+    now = 10.0
+    assert allowed(authorizer)
+    store.change_entity(EntityKind.GROUP, A, "readers", "Delete", lambda each: replace(each, inline={}))
+    now = 15.0
+    assert not allowed(authorizer)

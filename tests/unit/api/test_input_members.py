@@ -62,6 +62,7 @@ VALUES: Mapping[str, Any] = {
     "NextToken": None,
     "OutputLocation": "s3://lake/results/",
     "Path": "/",
+    "PermissionsBoundary": POLICY,
     "S3Target.Path": "s3://lake/shelves/",
     "PathPrefix": "/",
     "PolicyArn": POLICY,
@@ -94,6 +95,8 @@ VALUES: Mapping[str, Any] = {
     "TableName": "flights",
     "TablesToDelete": ["nobody"],
     "UserName": "ana",
+    "GroupName": "readers",
+    "InstanceProfileName": "machine",
     "ValidateCredentials": False,
     "PartitionValues": ["2013"],
     "PartitionValueList": ["2013"],
@@ -247,6 +250,8 @@ def fill(world: World) -> None:
     world.call("iam", "CreateUser", UserName="ana")
     world.call("iam", "CreateRole", RoleName="reader", AssumeRolePolicyDocument=TRUST)
     world.call("iam", "CreatePolicy", PolicyName="read", PolicyDocument=DOCUMENT)
+    world.call("iam", "CreateGroup", GroupName="readers")
+    world.call("iam", "CreateInstanceProfile", InstanceProfileName="machine")
 
 
 def input_shape(endpoint: Endpoint) -> str | None:
@@ -389,7 +394,7 @@ def test_every_other_member_is_refused_by_its_name(idle: World, service: str) ->
             with pytest.raises(MemberNotServed, match=rf"^{name} \(at '.*'\) is a member of {endpoint.operation} that"):
                 asked.check(wire_value(request))
             refused += 1
-    assert refused
+    assert refused or service == "iam"  # whose operations are served with every member
 
 
 def wire_value(value: Any) -> Any:

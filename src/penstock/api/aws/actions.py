@@ -29,7 +29,10 @@ class Lookup(Protocol):
         """The whole ARN of a secret, which ends in six random characters."""
 
     def entity_arn(self, kind: str, name: str) -> str | None:
-        """The ARN of a ``user``, ``role`` or ``policy``, which has a path in it."""
+        """The ARN of a ``user``, ``group``, ``role``, ``policy`` or ``profile``, which has a path in it."""
+
+    def boundary_of(self, kind: str, name: str) -> str | None:
+        """The permissions boundary of a ``user`` or ``role``; None where it has none."""
 
 
 class Place:
@@ -247,6 +250,14 @@ def _role(request: Request, place: Place) -> Sequence[str]:
     return (_entity("role", request.get("RoleName"), request, place),)
 
 
+def _group(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("group", request.get("GroupName"), request, place),)
+
+
+def _profile(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("profile", request.get("InstanceProfileName"), request, place),)
+
+
 def _new_policy(request: Request, place: Place) -> Sequence[str]:
     return (_entity("policy", request["PolicyName"], request, place),)
 
@@ -256,10 +267,11 @@ def _policy(request: Request, _place: Place) -> Sequence[str]:
 
 
 def _entity(kind: str, name: str | None, request: Request, place: Place) -> str:
+    shown = "instance-profile" if kind == "profile" else kind
     if name is None:
-        return arn("iam", "", place.account, f"{kind}/*")
+        return arn("iam", "", place.account, f"{shown}/*")
     found = place.lookup.entity_arn(kind, name)
-    return found or arn("iam", "", place.account, f"{kind}{request.get('Path', '/')}{name}")
+    return found or arn("iam", "", place.account, f"{shown}{request.get('Path', '/')}{name}")
 
 
 def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
@@ -307,10 +319,18 @@ _ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPo
 _ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePolicy", "AttachRolePolicy")
 _IAM: dict[str, Builder] = {
     **_each(_user, *_ON_USERS, "DetachUserPolicy", "ListAttachedUserPolicies", "TagUser", "UntagUser", "ListUserTags"),
-    **_each(_user, "CreateUser", "ListUsers", "DeleteUser"),
+    **_each(_user, "CreateUser", "ListUsers", "DeleteUser", "ListGroupsForUser"),
+    **_each(_user, "PutUserPermissionsBoundary", "DeleteUserPermissionsBoundary"),
+    **_each(_group, "CreateGroup", "GetGroup", "ListGroups", "DeleteGroup", "AddUserToGroup", "RemoveUserFromGroup"),
+    **_each(_group, "PutGroupPolicy", "GetGroupPolicy", "ListGroupPolicies", "DeleteGroupPolicy", "AttachGroupPolicy"),
+    **_each(_group, "DetachGroupPolicy", "ListAttachedGroupPolicies"),
+    **_each(_profile, "CreateInstanceProfile", "GetInstanceProfile", "ListInstanceProfiles", "DeleteInstanceProfile"),
+    **_each(_profile, "AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile", "ListInstanceProfileTags"),
+    **_each(_profile, "TagInstanceProfile", "UntagInstanceProfile"),
     **_each(_user_or_caller, "GetUser", "CreateAccessKey", "ListAccessKeys", "UpdateAccessKey", "DeleteAccessKey"),
     **_each(_role, *_ON_ROLES, "DetachRolePolicy", "ListAttachedRolePolicies", "TagRole", "UntagRole", "ListRoleTags"),
     **_each(_role, "CreateRole", "GetRole", "ListRoles", "UpdateRole", "UpdateAssumeRolePolicy", "DeleteRole"),
+    **_each(_role, "PutRolePermissionsBoundary", "DeleteRolePermissionsBoundary", "ListInstanceProfilesForRole"),
     "CreatePolicy": _new_policy,
     **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
     **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),

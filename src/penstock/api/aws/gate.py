@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from penstock.access.authorize import Authorizer, denial
-from penstock.access.entities import EntityKind
+from penstock.access.entities import EntityKind, Identity
 from penstock.access.errors import UnrecognizedClient
 from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
@@ -14,7 +14,7 @@ from penstock.access.policies import Policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.aws.actions import Place, Request, named_account, resources_of
-from penstock.api.aws.needs import PASS_ROLE, also_needed
+from penstock.api.aws.needs import PASS_ROLE, also_needed, iam_keys, passed_to
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.api.aws.sts import origin_of
 from penstock.errors import NotFound
@@ -159,10 +159,10 @@ class PolicyGate:
         origin = origin_of(context)
         place = self._place(caller, owner, realm)
         resources = resources_of(service, operation, request, place)
-        extra = {"iam:policyarn": request["PolicyArn"]} if service == "iam" and "PolicyArn" in request else None
+        extra = iam_keys(operation, request, place) if service == "iam" else None
         self._warden.check(caller, f"{service}:{operation}", resources, origin, owner=owner, realm=realm, extra=extra)
         for action, needed in also_needed(service, operation, request, place):
-            extra = {"iam:passedtoservice": f"{service}.amazonaws.com"} if action == PASS_ROLE else None
+            extra = {"iam:passedtoservice": passed_to(service)} if action == PASS_ROLE else None
             self._warden.check(caller, action, needed, origin, owner=owner, realm=realm, extra=extra)
 
     def _permit(self, caller: Caller, context: RequestContext, *, owner: str, realm: Realm | None) -> Permit:
@@ -221,3 +221,7 @@ class _Lookup:
     def entity_arn(self, kind: str, name: str) -> str | None:
         found = self._store.get_entity(EntityKind(kind), self._account, name)
         return None if found is None else found.arn
+
+    def boundary_of(self, kind: str, name: str) -> str | None:
+        found = self._store.get_entity(EntityKind(kind), self._account, name)
+        return found.boundary if isinstance(found, Identity) else None

@@ -1,14 +1,18 @@
-"""IAM's operations: users, keys, roles, managed policies, and the policies of users and roles."""
+"""IAM's operations: users, keys, groups, roles, instance profiles, managed policies, and who has which policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.access.accounts import Accounts
+from penstock.access.groups import Groups
 from penstock.access.holders import Holders
+from penstock.access.instance_profiles import InstanceProfiles
 from penstock.access.managed_policies import ManagedPolicies
 from penstock.access.roles import Roles
 from penstock.access.users import Users
+from penstock.api.aws.iam_groups import group_handlers
 from penstock.api.aws.iam_holders import holder_handlers
+from penstock.api.aws.iam_instance_profiles import instance_profile_handlers
 from penstock.api.aws.iam_policies import policy_handlers
 from penstock.api.aws.iam_roles import role_handlers
 from penstock.api.aws.iam_users import user_handlers
@@ -26,6 +30,8 @@ class Administration:
     policies: ManagedPolicies
     holders: Holders
     accounts: Accounts
+    groups: Groups
+    profiles: InstanceProfiles
 
 
 def operations(administration: Administration) -> OperationSet:
@@ -35,5 +41,7 @@ def operations(administration: Administration) -> OperationSet:
         **role_handlers(administration.roles),
         **policy_handlers(administration.policies),
         **holder_handlers(administration.holders),
+        **group_handlers(administration.groups),
+        **instance_profile_handlers(administration.profiles),
     }
     return OperationSet(service="iam", handlers=handlers)

@@ -1,4 +1,4 @@
-"""IAM's operations on the policies and tags of users and roles: the same ones for both kinds."""
+"""IAM's operations on the policies, boundaries and tags of users, groups and roles: the same ones for each kind."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ __all__ = ["holder_handlers"]
 
 
 def holder_handlers(holders: Holders) -> dict[str, Handler]:
-    """The handlers by operation name, of users and of roles."""
+    """The handlers by operation name, of users, roles and groups; a group has neither tags nor a boundary."""
     found: dict[str, Handler] = {}
-    for kind, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role")):
+    for kind, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role"), (EntityKind.GROUP, "Group")):
         served = _Holders(holders, kind, f"{noun}Name")
         found |= {
             f"Put{noun}Policy": served.put,
@@ -24,10 +24,15 @@ def holder_handlers(holders: Holders) -> dict[str, Handler]:
             f"Attach{noun}Policy": served.attach,
             f"Detach{noun}Policy": served.detach,
             f"ListAttached{noun}Policies": served.list_attached,
-            f"Tag{noun}": served.tag,
-            f"Untag{noun}": served.untag,
-            f"List{noun}Tags": served.list_tags,
         }
+        if kind is not EntityKind.GROUP:
+            found |= {
+                f"Put{noun}PermissionsBoundary": served.put_boundary,
+                f"Delete{noun}PermissionsBoundary": served.delete_boundary,
+                f"Tag{noun}": served.tag,
+                f"Untag{noun}": served.untag,
+                f"List{noun}Tags": served.list_tags,
+            }
     return found
 
 
@@ -68,10 +73,18 @@ class _Holders:
         return {}
 
     def list_attached(self, request: Request, context: RequestContext) -> Request:
-        prefix = request.get("PathPrefix", "/")
         attached = self._holders.get(*self._place(request, context)).attached
-        arns = [arn for arn in attached if arn.partition(":policy")[2].startswith(prefix)]
+        prefix = request.get("PathPrefix", "/")
+        arns = [arn for arn in attached if _path(arn).startswith(prefix)]
         return paged(request, self._listing("attached", request), "AttachedPolicies", arns, key=str, shape=_attached)
+
+    def put_boundary(self, request: Request, context: RequestContext) -> Request:
+        self._holders.bound(*self._place(request, context), request["PermissionsBoundary"])
+        return {}
+
+    def delete_boundary(self, request: Request, context: RequestContext) -> Request:
+        self._holders.bound(*self._place(request, context), None)
+        return {}
 
     def tag(self, request: Request, context: RequestContext) -> Request:
         self._holders.tag(*self._place(request, context), add=tags_of(request))
@@ -90,6 +103,11 @@ class _Holders:
 
     def _listing(self, what: str, request: Request) -> str:
         return f"{what}:{self._kind.value}:{request[self._member]}"
+
+
+def _path(arn: str) -> str:
+    """The path in a policy's ARN, between the slashes."""
+    return arn[arn.index("/") : arn.rindex("/") + 1]
 
 
 def _attached(arn: str) -> dict[str, Any]:

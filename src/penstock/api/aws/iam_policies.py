@@ -3,15 +3,15 @@
 import re
 from typing import Any
 
-from penstock.access.entities import Holder, ManagedPolicy, NoSuchEntity, PolicyVersion, Role
-from penstock.access.managed_policies import ManagedPolicies
+from penstock.access.entities import Holder, ManagedPolicy, NoSuchEntity, PolicyVersion
+from penstock.access.managed_policies import ManagedPolicies, PolicyUsage
 from penstock.api.aws.iam_shapes import document, named, paged, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 
 __all__ = ["policy_handlers"]
 
-_BOUNDARY = "PermissionsBoundary"  # no user or role has one
+_HOLDERS = ("User", "Role", "Group")
 _VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
 
 
@@ -48,30 +48,33 @@ class _Policies:
             description=request.get("Description"),
             tags=tags_of(request),
         )
-        return {"Policy": _shape(policy, attached=0) | present(Tags=tags_shape(policy))}
+        return {"Policy": _shape(policy, None) | present(Tags=tags_shape(policy))}
 
     def get(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
-        shape = _shape(policy, attached=len(self._policies.holders(context.account, policy.arn)))
+        shape = _shape(policy, self._policies.usage(context.account))
         return {"Policy": shape | present(Description=policy.description, Tags=tags_shape(policy) or [])}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         scope = request.get("Scope", "All")
-        if request.get("PolicyUsageFilter") == _BOUNDARY:
-            return {"Policies": [], "IsTruncated": False}
         found = self._policies.list(
             context.account, local=scope != "AWS", aws=scope != "Local", path_prefix=request.get("PathPrefix", "/")
         )
-        attached = self._policies.attachments(context.account)
-        if request.get("OnlyAttached"):
-            found = [policy for policy in found if policy.arn in attached]
+        usage = self._policies.usage(context.account)
+        by = request.get("PolicyUsageFilter")
+        used = {
+            *(usage.attached if by != "PermissionsBoundary" else ()),
+            *(usage.bounding if by != "PermissionsPolicy" else ()),
+        }
+        if by is not None or request.get("OnlyAttached"):
+            found = [policy for policy in found if policy.arn in used]
         return paged(
             request,
             "policies",
             "Policies",
             found,
             key=lambda policy: policy.arn,
-            shape=lambda policy: _shape(policy, attached=attached.get(policy.arn, 0)),
+            shape=lambda policy: _shape(policy, usage),
         )
 
     def delete(self, request: Request, context: RequestContext) -> Request:
@@ -124,38 +127,31 @@ class _Policies:
 
     def list_entities(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
-        holders = (
-            [] if request.get("PolicyUsageFilter") == _BOUNDARY else self._policies.holders(context.account, policy.arn)
-        )
-        kind, prefix = request.get("EntityFilter"), request.get("PathPrefix", "/")
-        wanted = [each for each in holders if _kind(each) == (kind or _kind(each)) and each.path.startswith(prefix)]
-        found = paged(request, f"entities:{policy.arn}", "Entities", wanted, key=lambda each: each.arn, shape=_holder)
-        entities = found["Entities"]
-        return present(
-            PolicyRoles=[each for each in entities if "RoleName" in each],
-            PolicyUsers=[each for each in entities if "UserName" in each],
-            PolicyGroups=[],
-            IsTruncated=found["IsTruncated"],
-            Marker=found.get("Marker"),
-        )
+        by, only = request.get("PolicyUsageFilter"), request.get("EntityFilter")
+        found: list[Holder] = []
+        if by != "PermissionsBoundary":
+            found += self._policies.holders(context.account, policy.arn)
+        if by != "PermissionsPolicy":
+            found += [each for each in self._policies.bounded(context.account, policy.arn) if each not in found]
+        prefix = request.get("PathPrefix", "/")
+        chosen = [each for each in found if each.path.startswith(prefix) and only in (None, type(each).__name__)]
+        page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda each: each.arn, shape=_entity)
+        listed = page["Entities"]
+        return {**page} | {f"Policy{kind}s": [shape for name, shape in listed if name == kind] for kind in _HOLDERS}
 
 
-def _kind(holder: Holder) -> str:
-    return "Role" if isinstance(holder, Role) else "User"
+def _entity(holder: Holder) -> tuple[str, dict[str, str]]:
+    kind = type(holder).__name__
+    return kind, {f"{kind}Name": holder.name, f"{kind}Id": holder.id}
 
 
-def _holder(holder: Holder) -> dict[str, str]:
-    kind = _kind(holder)
-    return {f"{kind}Name": holder.name, f"{kind}Id": holder.id}
-
-
-def _shape(policy: ManagedPolicy, *, attached: int) -> dict[str, Any]:
+def _shape(policy: ManagedPolicy, usage: PolicyUsage | None) -> dict[str, Any]:
     """What every answer says of a policy; its description and tags are GetPolicy's alone."""
     return present(
         **named("Policy", policy),
         DefaultVersionId=f"v{policy.default}",
-        AttachmentCount=attached,
-        PermissionsBoundaryUsageCount=0,
+        AttachmentCount=usage.attached.get(policy.arn, 0) if usage else 0,
+        PermissionsBoundaryUsageCount=usage.bounding.get(policy.arn, 0) if usage else 0,
         IsAttachable=True,
         UpdateDate=policy.updated,
     )

@@ -4,18 +4,17 @@ from typing import Any
 
 from penstock.access.entities import Role
 from penstock.access.roles import Roles
-from penstock.api.aws.iam_shapes import document, named, paged, refuse_boundary, tags_of, tags_shape
+from penstock.api.aws.iam_shapes import boundary_shape, document, named, paged, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 
-__all__ = ["role_handlers"]
+__all__ = ["role_handlers", "role_shape"]
 
 
 def role_handlers(roles: Roles) -> dict[str, Handler]:
     """The handlers by operation name."""
 
     def create(request: Request, context: RequestContext) -> Request:
-        refuse_boundary(request)
         role = roles.create(
             context.account,
             request["RoleName"],
@@ -24,16 +23,16 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
             description=request.get("Description"),
             max_session=request.get("MaxSessionDuration", 3600),
             tags=tags_of(request),
+            boundary=request.get("PermissionsBoundary"),
         )
-        return {"Role": _role(role) | present(Tags=tags_shape(role))}
+        return {"Role": _whole(role)}
 
     def get(request: Request, context: RequestContext) -> Request:
-        role = roles.get(context.account, request["RoleName"])
-        return {"Role": _role(role) | present(Tags=tags_shape(role))}
+        return {"Role": _whole(roles.get(context.account, request["RoleName"]))}
 
     def list_all(request: Request, context: RequestContext) -> Request:
         found = roles.list(context.account, request.get("PathPrefix", "/"))
-        return paged(request, "roles", "Roles", found, key=lambda role: role.name.lower(), shape=_role)
+        return paged(request, "roles", "Roles", found, key=lambda role: role.name.lower(), shape=role_shape)
 
     def update(request: Request, context: RequestContext) -> Request:
         roles.update(
@@ -62,8 +61,13 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
     }
 
 
-def _role(role: Role) -> dict[str, Any]:
-    """What every answer says of a role; its tags are GetRole's and CreateRole's."""
+def _whole(role: Role) -> dict[str, Any]:
+    """What CreateRole and GetRole say."""
+    return role_shape(role) | present(PermissionsBoundary=boundary_shape(role), Tags=tags_shape(role))
+
+
+def role_shape(role: Role) -> dict[str, Any]:
+    """What every answer says of a role."""
     return present(
         **named("Role", role),
         AssumeRolePolicyDocument=document(role.trust),

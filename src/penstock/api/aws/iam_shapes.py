@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from penstock.access.entities import Entity
+from penstock.access.entities import Entity, Identity
 from penstock.access.tags import unique_tags
 from penstock.api.aws.registry_shapes import Request, present
-from penstock.errors import OperationNotServed
 from penstock.paging import page
 
-__all__ = ["document", "named", "paged", "refuse_boundary", "tags_of", "tags_shape"]
+__all__ = ["boundary_shape", "document", "named", "paged", "tags_of", "tags_shape"]
 
 T = TypeVar("T")
 _PAGE = 100
@@ -21,12 +20,11 @@ def document(text: str) -> str:
     return quote(text, safe="")
 
 
-def refuse_boundary(request: Request) -> None:
-    """Raise :class:`OperationNotServed` for a permissions boundary: left out without a word, it would seem to bind."""
-    if request.get("PermissionsBoundary"):
-        raise OperationNotServed(
-            "PermissionsBoundary is not served by Penstock.", remedy="Leave it out, and bound by a Deny in a policy."
-        )
+def boundary_shape(identity: Identity) -> dict[str, str] | None:
+    """The permissions boundary of a user or role, None where it has none."""
+    if identity.boundary is None:
+        return None
+    return {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": identity.boundary}
 
 
 def tags_of(request: Request) -> dict[str, str]:
@@ -40,7 +38,7 @@ def tags_shape(entity: Entity) -> list[dict[str, str]] | None:
 
 
 def named(kind: str, entity: Entity) -> dict[str, Any]:
-    """The members that all shapes of an entity have; ``kind`` is ``User``, ``Role`` or ``Policy``."""
+    """The members that all shapes of an entity have; ``kind`` is ``User``, ``Role``, ``Policy`` and the like."""
     return {
         "Path": entity.path,
         f"{kind}Name": entity.name,

@@ -6,7 +6,7 @@ from penstock.access.accounts import Accounts
 from penstock.access.entities import User
 from penstock.access.keys import AccessKey
 from penstock.access.users import Users
-from penstock.api.aws.iam_shapes import named, paged, refuse_boundary, tags_of, tags_shape
+from penstock.api.aws.iam_shapes import boundary_shape, named, paged, tags_of, tags_shape
 from penstock.api.aws.operations import Handler, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 from penstock.api.aws.sts import caller_in
@@ -42,9 +42,14 @@ class _Users:
         self._accounts = accounts
 
     def create(self, request: Request, context: RequestContext) -> Request:
-        refuse_boundary(request)
-        user = self._users.create(context.account, request["UserName"], path=request.get("Path", "/"), tags=tags_of(request))
-        return {"User": _user(user) | present(Tags=tags_shape(user))}
+        user = self._users.create(
+            context.account,
+            request["UserName"],
+            path=request.get("Path", "/"),
+            tags=tags_of(request),
+            boundary=request.get("PermissionsBoundary"),
+        )
+        return {"User": _whole(user)}
 
     def get(self, request: Request, context: RequestContext) -> Request:
         caller = caller_in(context)
@@ -56,7 +61,7 @@ class _Users:
         if name is None:
             raise NeedsUserName("Must specify userName when calling with non-User credentials")
         user = self._users.get(context.account, name)
-        return {"User": _user(user) | present(Tags=tags_shape(user))}
+        return {"User": _whole(user)}
 
     def list(self, request: Request, context: RequestContext) -> Request:
         found = self._users.list(context.account, request.get("PathPrefix", "/"))
@@ -97,8 +102,13 @@ def _key_owner(request: Request, context: RequestContext) -> str | None:
 
 
 def _user(user: User) -> dict[str, Any]:
-    """What every answer says of a user; its tags are GetUser's and CreateUser's."""
+    """What every answer says of a user."""
     return named("User", user)
+
+
+def _whole(user: User) -> dict[str, Any]:
+    """What CreateUser and GetUser say."""
+    return _user(user) | present(PermissionsBoundary=boundary_shape(user), Tags=tags_shape(user))
 
 
 def _key(key: AccessKey) -> dict[str, Any]:

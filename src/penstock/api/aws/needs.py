@@ -14,7 +14,7 @@ from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.references import declared_references
 
-__all__ = ["PASS_ROLE", "Needed", "also_needed"]
+__all__ = ["PASS_ROLE", "Needed", "also_needed", "iam_keys", "passed_to"]
 
 PASS_ROLE = "iam:PassRole"
 
@@ -25,6 +25,16 @@ Needed = Sequence[tuple[str, Sequence[str]]]
 _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 _WITH_ROLE = frozenset({"CreateCrawler", "UpdateCrawler"})
+
+_BOUNDED: Mapping[str, str] = {
+    operation.format(kind.capitalize()): kind
+    for kind in ("user", "role")
+    for operation in (
+        *("Create{}", "Put{}PermissionsBoundary", "Delete{}PermissionsBoundary"),
+        *("Put{}Policy", "Delete{}Policy", "Attach{}Policy", "Detach{}Policy"),
+    )
+}
+"""Operations of IAM with the condition key iam:PermissionsBoundary, and the kind of what they are about."""
 
 _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
     "GetDatabase": lambda request: ("GetDatabase", {"Name": request["DatabaseName"]}),
@@ -48,6 +58,8 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
     if service == "athena" and operation in _METADATA:
         name, asked = _METADATA[operation](request)
         return [(f"glue:{name}", resources_of("glue", name, asked, place))]
+    if service == "iam" and operation == "AddRoleToInstanceProfile":
+        return [(PASS_ROLE, (_role_arn(request["RoleName"], place),))]
     if service != "glue" or not operation.startswith(_WRITING):
         return ()
     if operation in _WITH_ROLE:
@@ -62,6 +74,28 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
             key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
             needed.append(_read("GetSchema", {"SchemaId": key}, place))
     return [("glue:GetSchemaVersion", resources) for resources in needed]
+
+
+def passed_to(service: str) -> str:
+    """``iam:PassedToService``: whom a request to ``service`` hands a role; an instance profile is for machines of EC2."""
+    return "ec2.amazonaws.com" if service == "iam" else f"{service}.amazonaws.com"
+
+
+def iam_keys(operation: str, request: Request, place: Place) -> Mapping[str, str]:
+    """The condition keys of a request to IAM: the policy it names, and the permissions boundary it sets or works under.
+
+    Source: service authorization reference, "Condition keys for AWS Identity and Access Management": what makes or bounds a
+    user or role has the boundary of the request, what changes the policies of one has the boundary it has.
+    """
+    keys = {"iam:policyarn": request["PolicyArn"]} if "PolicyArn" in request else {}
+    kind = _BOUNDED.get(operation)
+    if kind is not None:
+        name = request["UserName" if kind == "user" else "RoleName"]
+        setting = operation.startswith(("Create", "Put")) and not operation.endswith("Policy")
+        boundary = request.get("PermissionsBoundary") if setting else place.lookup.boundary_of(kind, name)
+        if boundary is not None:
+            keys["iam:permissionsboundary"] = boundary
+    return keys
 
 
 def _read(operation: str, request: Request, place: Place) -> Sequence[str]:

@@ -11,6 +11,7 @@ from penstock.errors import LimitExceeded
 __all__ = ["MemoryAccessStore"]
 
 _Place = tuple[EntityKind, str, str]
+_HOLDERS = (EntityKind.USER, EntityKind.ROLE, EntityKind.GROUP)
 
 
 class MemoryAccessStore:
@@ -63,7 +64,7 @@ class MemoryAccessStore:
     def list_holders(self, account: str) -> Sequence[Holder]:
         with self._lock:
             found = [each for each in self._entities.values() if each.account == account and isinstance(each, Holder)]
-        return sorted(found, key=lambda holder: (kind_of(holder) is EntityKind.ROLE, holder.name.lower()))
+        return sorted(found, key=lambda holder: (_HOLDERS.index(kind_of(holder)), holder.name.lower()))
 
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:  # noqa: ARG002
         kind = kind_of(entity)

@@ -1,4 +1,4 @@
-"""Access keys in SQL, their secrets sealed with the master key; users, roles, policies and accounts beside them."""
+"""Access keys in SQL, their secrets sealed with the master key; entities and accounts beside them."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC
@@ -131,10 +131,8 @@ class SqlAccessStore:
             return _Entities(connection).list_holders(account)
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
-        columns = iam_entities.c
-        query = select(iam_entities).where(columns.kind == kind.value, columns.account == account).order_by(columns.key)
         with self._database.read() as connection:
-            return [_entity(row) for row in connection.execute(query)]
+            return _Entities(connection).list_entities(kind, account)
 
     @retried
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
@@ -243,10 +241,16 @@ class _Entities:
 
     def list_holders(self, account: str) -> Sequence[Holder]:
         columns = iam_entities.c
-        kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value])
+        # In the order of the alphabet turned round: user, role, group.
+        kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
         query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
         found = [_entity(row) for row in self._connection.execute(query)]
         return [each for each in found if isinstance(each, Holder)]
+
+    def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
+        columns = iam_entities.c
+        query = select(iam_entities).where(columns.kind == kind.value, columns.account == account).order_by(columns.key)
+        return [_entity(row) for row in self._connection.execute(query)]
 
 
 def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:

@@ -6,12 +6,18 @@ from typing import Any
 
 import orjson
 
-from penstock.access.entities import Entity, EntityKind, ManagedPolicy, PolicyVersion, Role, User
+from penstock.access.entities import Entity, EntityKind, Group, InstanceProfile, ManagedPolicy, PolicyVersion, Role, User
 
 __all__ = ["entity_from", "entity_json"]
 
 # Kept in columns of their own.
 _COLUMNS = frozenset({"account", "name", "id"})
+_CLASSES: Mapping[EntityKind, type[Entity]] = {
+    EntityKind.USER: User,
+    EntityKind.ROLE: Role,
+    EntityKind.GROUP: Group,
+    EntityKind.PROFILE: InstanceProfile,
+}
 
 
 def entity_json(entity: Entity) -> str:
@@ -32,8 +38,9 @@ def entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text:
             for each in members["versions"]
         )
         return ManagedPolicy(**members)
-    members["attached"] = tuple(members["attached"])
-    return User(**members) if kind is EntityKind.USER else Role(**members)
+    for listed in {"attached", "groups"} & set(members):
+        members[listed] = tuple(members[listed])
+    return _CLASSES[kind](**members)
 
 
 def _members(entity: Entity) -> Mapping[str, Any]:
