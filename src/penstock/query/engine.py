@@ -29,7 +29,7 @@ from penstock.statements.model import ResultColumn
 
 __all__ = ["EngineResult", "EngineSession"]
 
-_BATCH_ROWS = 10_000
+_BATCH_ROWS = 2_048
 _CLOSED: Mapping[str, bool] = {
     "python_enable_replacements": False,
     "autoinstall_known_extensions": False,
@@ -48,7 +48,7 @@ class EngineResult:
 
 
 class EngineSession:
-    """One statement's engine. ``interrupt`` may be called from any thread; all else belongs to the statement's own."""
+    """One statement's engine, in the statement's own process."""
 
     def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
         self._settings = settings
@@ -72,10 +72,6 @@ class EngineSession:
     def close(self) -> None:
         """Free everything."""
         self._connection.close()
-
-    def interrupt(self) -> None:
-        """Make whatever runs fail with the engine's interruption."""
-        self._connection.interrupt()
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
         """Indexes of the partitions that fulfil all conditions; see :data:`penstock.query.planner.PruneWith`.

@@ -20,6 +20,7 @@ __all__ = [
     "StatementCancelled",
     "StatementError",
     "TooManyRequests",
+    "memory_exceeded",
 ]
 
 _SYSTEM, _USER, _OTHER = 1, 2, 3
@@ -112,3 +113,12 @@ class StatementError(PenstockError):
         """The value that the statement keeps."""
         category, number, retryable = _KINDS.get(self.code, _DEFAULT_KIND)
         return StatementFailure(message=str(self), category=category, type=number, retryable=retryable)
+
+
+def memory_exceeded() -> StatementError:
+    """The statement needed more memory than it may have."""
+    return StatementError(
+        "EXCEEDED_MEMORY_LIMIT",
+        "The query needs more memory than one may use.",
+        remedy="Read fewer partitions or columns, aggregate before joining, or raise the server's limit.",
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from penstock.query.errors import Position, StatementCancelled, StatementError
+from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
 from penstock.query.functions import position_of
 
 __all__ = ["translated"]
@@ -101,7 +101,7 @@ def _exceeded(text: str) -> StatementError:
         return StatementError(
             "EXCEEDED_SPILL_LIMIT", "The query needs more temporary disk space than one may use.", remedy=_SMALLER
         )
-    return StatementError("EXCEEDED_MEMORY_LIMIT", "The query needs more memory than one may use.", remedy=_SMALLER)
+    return memory_exceeded()
 
 
 _SMALLER = "Read fewer partitions or columns, aggregate before joining, or raise the server's limit."

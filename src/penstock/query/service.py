@@ -1,7 +1,7 @@
 """The statements' service: accept, queue, run, watch, stop, and hand out results.
 
-Each server process runs what it accepted, on a bounded pool of threads; all processes answer for all statements, because
-states are in the store and results are objects of the lake.
+Each server process runs what it accepted, on a bounded pool of threads that each wait for a child process; all processes
+answer for all statements, because states are in the store and results are objects of the lake.
 """
 
 import threading
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.query.errors import Interrupted, InvalidRequest, StatementCancelled, StatementError, TooManyRequests
+from penstock.query.children import ChildPool
+from penstock.query.errors import Interrupted, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.permitted import PermittedCatalog
 from penstock.query.ports import CATALOG_NAME, CatalogReader, Permit, ResultSink
 from penstock.query.results import ResultRows, read_rows
@@ -34,7 +35,7 @@ from penstock.statements.model import (
 from penstock.statements.store import StatementStore
 
 if TYPE_CHECKING:
-    from penstock.query.runner import Run
+    from penstock.query.running import Run
 
 __all__ = ["PRIMARY", "QueryService", "StatementRequest"]
 
@@ -60,7 +61,7 @@ class StatementRequest:
 
 
 class QueryService:
-    """Runs statements of one catalog over one lake."""
+    """Runs statements of one catalog over one lake. ``children`` are the caller's to close, after this."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class QueryService:
         lake: LakeFolder,
         settings: QuerySettings,
         sink: ResultSink,
+        children: ChildPool,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
@@ -77,6 +79,7 @@ class QueryService:
         self._store = store
         self._lake = lake
         self._sink = sink
+        self._children = children
         self._clock = clock
         self._owner = new_owner()
         self._watch = Watch(store, self._owner, settings, clock)
@@ -174,9 +177,7 @@ class QueryService:
         forget_owner(self._owner)
 
     def _accepted(self, request: StatementRequest) -> Statement:
-        from penstock.query.dialect import parse  # noqa: PLC0415 - sqlglot is heavy, and most starts run no statement
-
-        parsed = parse(request.sql, request.parameters)
+        parsed = self._children.read(request.sql, request.parameters)
         if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
             raise InvalidRequest(
                 f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
@@ -211,10 +212,17 @@ class QueryService:
         )
 
     def _submit(self, statement: Statement, permit: Permit | None) -> None:
-        from penstock.query.runner import Run  # noqa: PLC0415 - duckdb and pyarrow are, too
+        from penstock.query.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
 
         catalog = self.catalog if permit is None else PermittedCatalog(self.catalog, permit)
-        run = Run(statement, catalog=catalog, lake=self._lake, sink=self._sink, settings=self.settings)
+        run = Run(
+            statement,
+            catalog=catalog,
+            lake=self._lake,
+            sink=self._sink,
+            settings=self.settings,
+            children=self._children,
+        )
         self._watch.add(run)
         with self._lock:
             if self._closed:
@@ -236,11 +244,7 @@ class QueryService:
     def _finish(self, run: "Run") -> None:
         statement_id = run.statement.id
         try:
-            try:
-                outcome = run.execute()
-            except StatementCancelled:
-                run.check()
-                raise
+            outcome = run.execute()
             at = self._clock()
             self._store.finish(
                 statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
-from penstock.names import DEFAULT_REGION
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
-__all__ = ["QuerySettings"]
+__all__ = ["OUT_OF_MEMORY", "QuerySettings"]
+
+OUT_OF_MEMORY = 77
+"""Exit status of a statement's process that filled more memory than it may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +16,8 @@ class QuerySettings:
 
     output_location: str
     """``s3://BUCKET/PREFIX/`` of results when a request names none: the workgroup's configuration."""
+    account: str = DEFAULT_ACCOUNT
+    """Whose statements these are: a process that ran one of them runs no other account's."""
     region: str = DEFAULT_REGION
     workers: int = 2
     queue: int = 100

@@ -13,7 +13,7 @@ from penstock.statements.model import StatementId
 from penstock.statements.store import StatementStore
 
 if TYPE_CHECKING:
-    from penstock.query.runner import Run
+    from penstock.query.running import Run
 
 __all__ = ["Watch"]
 

@@ -16,6 +16,7 @@ from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
+from penstock.query.children import ChildPool
 from penstock.query.ports import ResultSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
@@ -49,6 +50,8 @@ class Services:
     directory: Directory
     tenants: Tenants
     operations: Sequence[OperationSet]
+    children: ChildPool
+    """Where statements of all accounts run, no process of it for two of them."""
 
     @property
     def schemas(self) -> RegistryService:
@@ -65,6 +68,7 @@ class Services:
     def close(self) -> None:
         """End what runs, and close the stores."""
         self.tenants.close()
+        self.children.close()
         self.database.close()
 
     def check(self) -> None:
@@ -117,13 +121,14 @@ def _connect(url: str) -> Database:
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
     lakes = Lakes.under(settings)
     directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account, make_lake=lakes.make)
-    first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account))
+    children = ChildPool()
+    first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account), children=children)
 
     def start(account: str) -> Tenant:
         lakes.make(account)
         own = of_account(database, account)
         migrate(own)
-        tenant = _tenant(settings, account, own, sealer, lakes.of(account))
+        tenant = _tenant(settings, account, own, sealer, lakes.of(account), children=children)
         return replace(tenant, close=_both(tenant.close, own.close))
 
     return Services(
@@ -131,6 +136,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         directory=directory,
         tenants=Tenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
         operations=(*first.operations, *directory.operations),
+        children=children,
     )
 
 
@@ -142,11 +148,21 @@ def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], No
     return both
 
 
-def _tenant(settings: ServerSettings, account: str, database: Database, sealer: Sealer, lake: LakeFolder) -> Tenant:
+def _tenant(
+    settings: ServerSettings, account: str, database: Database, sealer: Sealer, lake: LakeFolder, *, children: ChildPool
+) -> Tenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
-    statements = _queries(settings, database, tables, lake, sink=_sink(settings, account, lake))
+    limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
+    statements = QueryService(
+        store=SqlStatementStore(database),
+        catalog=tables,
+        lake=lake,
+        settings=limits,
+        sink=_sink(settings, account, lake),
+        children=children,
+    )
     secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
     def recover() -> None:
@@ -187,18 +203,6 @@ def _columns_of(schemas: RegistryService) -> ColumnSource:
         return [Column(name=column.name, type=column.type, comment=column.comment) for column in found]
 
     return columns_of
-
-
-def _queries(
-    settings: ServerSettings, database: Database, tables: CatalogService, lake: LakeFolder, *, sink: ResultSink
-) -> QueryService:
-    return QueryService(
-        store=SqlStatementStore(database),
-        catalog=tables,
-        lake=lake,
-        settings=QuerySettings(output_location=settings.results_location, region=settings.region),
-        sink=sink,
-    )
 
 
 def _sink(settings: ServerSettings, account: str, lake: LakeFolder) -> ResultSink:

@@ -7,6 +7,7 @@ import pytest
 from lake_of_flights import Ask, Lake, Rows, finished, flights
 
 from penstock.lake.locations import LakeFolder
+from penstock.query.children import ChildPool
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink
@@ -27,10 +28,23 @@ def settings() -> QuerySettings:
     return QuerySettings(output_location="s3://lake/athena-results/", poll_seconds=0.02, memory_bytes=256 << 20, threads=1)
 
 
+@pytest.fixture(scope="session")
+def children() -> Iterator[ChildPool]:
+    """One pool for all tests, whose services are one account's."""
+    pool = ChildPool()
+    yield pool
+    pool.close()
+
+
 @pytest.fixture
-def service(lake: Lake, settings: QuerySettings) -> Iterator[QueryService]:
+def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
     made = QueryService(
-        store=MemoryStatementStore(), catalog=lake.catalog, lake=lake.folder, settings=settings, sink=LakeSink(lake.folder)
+        store=MemoryStatementStore(),
+        catalog=lake.catalog,
+        lake=lake.folder,
+        settings=settings,
+        sink=LakeSink(lake.folder),
+        children=children,
     )
     yield made
     made.close()

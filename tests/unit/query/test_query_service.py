@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from lake_of_flights import Ask, Lake, Rows, finished
 
+from penstock.query.children import ChildPool
 from penstock.query.errors import InvalidRequest, TooManyRequests
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
@@ -363,21 +364,26 @@ def test_a_statement_is_stopped_while_it_runs(service: QueryService) -> None:
 
 
 def test_a_stop_asked_for_in_another_process_is_found_in_the_store(
-    lake: Lake, settings: QuerySettings, service: QueryService
+    lake: Lake, settings: QuerySettings, service: QueryService, children: ChildPool
 ) -> None:
     asked = service.start(StatementRequest(sql=ENDLESS))
     deadline = time.monotonic() + 30
     while service.get(asked).state != "RUNNING":
         assert time.monotonic() < deadline
     other = QueryService(
-        store=service._store, catalog=lake.catalog, lake=lake.folder, settings=settings, sink=LakeSink(lake.folder)
+        store=service._store,
+        catalog=lake.catalog,
+        lake=lake.folder,
+        settings=settings,
+        sink=LakeSink(lake.folder),
+        children=children,
     )
     other.stop(asked)
     assert finished(other, asked).state == "CANCELLED"
     other.close()
 
 
-def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: QuerySettings) -> None:
+def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: QuerySettings, children: ChildPool) -> None:
     def service(**limits: object) -> QueryService:
         return QueryService(
             store=MemoryStatementStore(),
@@ -385,6 +391,7 @@ def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: Quer
             lake=lake.folder,
             settings=replace(settings, **limits),  # type: ignore[arg-type]
             sink=LakeSink(lake.folder),
+            children=children,
         )
 
     def failure(made: QueryService, sql: str) -> str:

@@ -1,0 +1,117 @@
+"""One statement that this process answers for: computed in a child process, its result stored from here."""
+
+import shutil
+import tempfile
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from penstock.lake.locations import LakeFolder
+from penstock.query.children import Child, ChildEnded, ChildPool
+from penstock.query.errors import Interrupted, StatementError
+from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.runner import METADATA, RESULT, Outcome, Task
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import Statement, StatementStatistics
+
+__all__ = ["Run"]
+
+
+class Run:
+    """One statement being run. :meth:`execute` belongs to one thread; :meth:`interrupt` may come from any other."""
+
+    def __init__(
+        self,
+        statement: Statement,
+        *,
+        catalog: CatalogReader,
+        lake: LakeFolder,
+        sink: ResultSink,
+        settings: QuerySettings,
+        children: ChildPool,
+    ) -> None:
+        self.statement = statement
+        self.started = time.monotonic()
+        self.why: StatementError | str | None = None
+        """Why it was interrupted: an error, or the words of whoever stopped it."""
+        self.statistics = StatementStatistics()
+        self._catalog = catalog
+        self._lake = lake
+        self._sink = sink
+        self._settings = settings
+        self._children = children
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+
+    def interrupt(self, why: StatementError | str) -> None:
+        """Stop it by killing its process, whatever that is doing; the first reason stays."""
+        with self._lock:
+            if self.why is None:
+                self.why = why
+            if self._child is not None:
+                self._child.kill()
+
+    def timed(self, *, total_ms: int) -> StatementStatistics:
+        """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
+        queued = max(0, total_ms - _milliseconds(self.started))
+        return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
+
+    def check(self) -> None:
+        """Raise where it was interrupted."""
+        if isinstance(self.why, StatementError):
+            raise self.why
+        if self.why is not None:
+            raise Interrupted
+
+    def execute(self) -> Outcome:
+        """Run it and store its result. Raises :class:`StatementError`, or :class:`Interrupted` where it was stopped."""
+        folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+        try:
+            outcome = self._computed(folder)
+            self.statistics = outcome.statistics
+            self.check()
+            return self._stored(folder, outcome)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _computed(self, folder: Path) -> Outcome:
+        statement = self.statement
+        task = Task(
+            id=statement.id,
+            sql=statement.sql,
+            parameters=statement.parameters,
+            database=statement.database,
+            lake=self._lake,
+            settings=self._settings,
+            folder=folder,
+        )
+        with self._children.lent(self._settings.account) as child:
+            with self._lock:
+                self._child = child
+            try:
+                self.check()
+                return child.run(task, self._catalog, self._planned)
+            except ChildEnded as error:
+                self.check()
+                raise error.failure() from error
+            finally:
+                with self._lock:
+                    self._child = None
+
+    def _planned(self, statistics: StatementStatistics) -> None:
+        self.statistics = statistics
+
+    def _stored(self, folder: Path, outcome: Outcome) -> Outcome:
+        storing = time.monotonic()
+        file = folder / RESULT
+        size = file.stat().st_size
+        self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
+        self._sink.put(self.statement.result_uri, file)
+        self.statistics = replace(outcome.statistics, output_bytes=size, service_ms=_milliseconds(storing))
+        return replace(outcome, statistics=self.statistics)
+
+
+def _milliseconds(start: float) -> int:
+    # Since ``start`` of the monotonic clock.
+    return int((time.monotonic() - start) * 1000)

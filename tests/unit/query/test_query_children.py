@@ -1,0 +1,169 @@
+"""The processes in which statements run: who shares one, what ends one, what one knows of the server."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from lake_of_flights import Lake
+
+from penstock.catalog.model import Database
+from penstock.errors import AccessDenied
+from penstock.query.children import Child, ChildEnded, ChildPool
+from penstock.query.errors import InvalidRequest, StatementError, TooManyRequests
+from penstock.query.ports import CatalogReader
+from penstock.query.runner import RESULT, Outcome, Task
+from penstock.query.settings import QuerySettings
+
+# The parser tries each bracket as a type's first and as a call's then: the time doubles with every level.
+SLOW_TO_READ = "SELECT " + "TIMESTAMP (" * 40 + "1" + ")" * 40
+ENDLESS = "SELECT count(*) FROM UNNEST(sequence(1, 100000)) a(x), UNNEST(sequence(1, 10000000)) b(y) WHERE x * y = -1"
+
+
+@pytest.fixture
+def task(lake: Lake, settings: QuerySettings, tmp_path: Path) -> Task:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return Task(
+        id="one", sql="SELECT 1", parameters=(), database="flights_db", lake=lake.folder, settings=settings, folder=folder
+    )
+
+
+def run(child: Child, task: Task, catalog: CatalogReader, sql: str) -> Outcome:
+    return child.run(replace(task, sql=sql), catalog, lambda _: None)
+
+
+def test_a_child_is_kept_for_its_account_alone(task: Task, lake: Lake) -> None:
+    pool = ChildPool(idle=2)
+    with pool.lent("1") as first:
+        run(first, task, lake.catalog, "SELECT 1")
+    with pool.lent("2") as other:
+        assert other is not first
+    with pool.lent("1") as again:
+        assert again is first
+        run(again, task, lake.catalog, "SELECT count(*) FROM flights WHERE month = 2")
+        assert (task.folder / RESULT).read_bytes() == b'"_col0"\n"10"\n'
+    pids = [first.pid, other.pid]
+    pool.close()
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
+    pool = ChildPool(idle=1)
+    with pool.lent("1") as one, pool.lent("1") as two:
+        pids = {one.pid, two.pid}
+    assert len([pid for pid in pids if psutil.pid_exists(pid)]) == 1
+    pool.close()
+
+
+def test_what_runs_is_killed_and_the_next_statement_has_a_new_process(children: ChildPool, task: Task, lake: Lake) -> None:
+    with children.lent("killed") as child:
+        child.run(task, lake.catalog, lambda _: None)
+        planned = threading.Event()
+        ender = threading.Thread(target=lambda: (planned.wait(), child.kill()))
+        ender.start()
+        with pytest.raises(ChildEnded):
+            child.run(replace(task, sql=ENDLESS), lake.catalog, lambda _: planned.set())
+        ender.join()
+    assert not psutil.pid_exists(child.pid)
+    with children.lent("killed") as next_one:
+        assert next_one.pid != child.pid
+        run(next_one, task, lake.catalog, "SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT cardinality(sequence(1, 400000000))",  # one huge piece
+        "SELECT count(*) FROM UNNEST(sequence(1, 20000000)) t(x)",  # many small ones
+        "SELECT x, rpad('x', 3000000, 'y') FROM UNNEST(sequence(1, 1000)) t(x)",  # of the result's texts
+    ],
+)
+def test_memory_beyond_the_engines_own_bound_ends_the_statement(
+    children: ChildPool, task: Task, lake: Lake, sql: str
+) -> None:
+    limit = task.settings.memory_bytes + (512 << 20)
+    with children.lent("memory") as child, pytest.raises((StatementError, ChildEnded)) as error:
+        run(child, task, lake.catalog, sql)
+    failure = error.value.failure()
+    assert failure.message.startswith("EXCEEDED_MEMORY_LIMIT"), failure
+    # The watch looks every 20 ms, in which memory is filled at some gigabytes a second.
+    assert child.peak * 1024 < limit + (256 << 20)
+
+
+def test_the_processors_time_is_bounded_whoever_watches(children: ChildPool, task: Task, lake: Lake) -> None:
+    settings = replace(task.settings, timeout_seconds=-59.5)  # half a second is left
+    with children.lent("time") as child, pytest.raises(ChildEnded) as ended:
+        run(child, replace(task, settings=settings), lake.catalog, ENDLESS)
+    assert ended.value.failure().message.startswith("EXCEEDED_TIME_LIMIT")
+
+
+def test_a_child_outlives_what_the_catalog_refuses(children: ChildPool, task: Task, lake: Lake) -> None:
+    class Refusing(type(lake.catalog)):  # type: ignore[misc]
+        def databases(self) -> Sequence[Database]:
+            raise AccessDenied("not you")
+
+    with children.lent("refused") as child:
+        with pytest.raises(AccessDenied, match="not you"):
+            run(child, task, Refusing(), "SHOW DATABASES")
+        assert child.usable
+        run(child, task, lake.catalog, "SHOW DATABASES")
+
+
+def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a secret")
+    monkeypatch.setenv("PENSTOCK_STORE_URL", "postgresql://user:secret@host/store")
+    pool = ChildPool()
+    with pool.lent("1") as child:
+        assert "secret" not in str(psutil.Process(child.pid).environ())
+    pool.close()
+
+
+def test_a_child_ends_with_a_server_that_is_killed() -> None:
+    program = (
+        "import time; from penstock.query.children import ChildPool\n"
+        "with ChildPool().lent('1') as child: print(child.pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        child = psutil.Process(int(server.stdout.readline()))
+        server.kill()
+    assert psutil.wait_procs([child], timeout=30)[1] == []
+
+
+def test_text_that_is_slow_to_read_is_refused_and_others_are_read_meanwhile(children: ChildPool) -> None:
+    refused: list[InvalidRequest] = []
+
+    def attack() -> None:
+        with pytest.raises(InvalidRequest, match="takes longer than 3 seconds to read") as error:
+            children.read(SLOW_TO_READ, ())
+        refused.append(error.value)
+
+    attacker = threading.Thread(target=attack)
+    attacker.start()
+    assert children.read("SELECT 1", ()).substatement == "SELECT"
+    assert attacker.is_alive()
+    attacker.join()
+    assert refused[0].athena_code == "MALFORMED_QUERY"
+
+
+def test_few_wait_to_be_read() -> None:
+    pool = ChildPool(readers=1, waiting=1)
+
+    def attack() -> None:
+        with pytest.raises(InvalidRequest):
+            pool.read(SLOW_TO_READ, ())
+
+    attacker = threading.Thread(target=attack)
+    attacker.start()
+    while not pool._waiting:
+        pass
+    with pytest.raises(TooManyRequests, match="being read"):
+        pool.read("SELECT 1", ())
+    attacker.join()
+    assert pool.read("SELECT 1", ()).substatement == "SELECT"
+    pool.close()
