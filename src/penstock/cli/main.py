@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "serve": ("penstock.cli.serve", "server", "Run the server alone."),
     "backup": ("penstock.cli.backup", "server", "Copy the whole store into one file, while it serves."),
     "restore": ("penstock.cli.restore", "server", "Put a backup in place of what the store holds."),
+    "master-key": ("penstock.cli.master_key", "server", "Change the key that secrets at rest are sealed with."),
     "account": ("penstock.cli.account", "client", "Make and list the accounts of a server."),
     "operations": ("penstock.cli.operations", "server", "List the AWS operations that are served."),
     "registry": ("penstock.cli.registry", "client", "Move the registry's contents in and out."),

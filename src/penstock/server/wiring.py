@@ -34,7 +34,7 @@ from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry import SqlRegistryStore
-from penstock.store.sql.sealing import Sealer, load_master_key
+from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.statements import SqlStatementStore
 from penstock.store.sql.tenancy import of_account
@@ -79,7 +79,7 @@ class Services:
 
 def wire(settings: ServerSettings) -> Services:
     """The services over the settings' store, which has been prepared."""
-    return _assemble(settings, _connect(settings.store_url), Sealer(load_master_key(settings.master_key_file)))
+    return _assemble(settings, _connect(settings.store_url), Sealer.of_file(settings.master_key_file))
 
 
 def prepare(settings: ServerSettings) -> None:

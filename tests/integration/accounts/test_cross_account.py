@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from penstock.access.principals import SessionFacts, session_arn
 from penstock.access.sessions import Sessions
-from penstock.store.sql.sealing import Sealer, load_master_key
+from penstock.store.sql.sealing import Sealer
 
 
 def refusal(call: Any, **arguments: Any) -> tuple[str, str, int]:
@@ -208,7 +208,7 @@ def test_a_changed_or_missing_token_is_refused(world: World, reader: Identity) -
 
 def test_an_expired_token_is_refused_and_says_so(world: World) -> None:
     role = world.producer.client("iam").get_role(RoleName="schema-reader")["Role"]
-    sessions = Sessions(Sealer(load_master_key(Path(world.server.home) / "master.key")))
+    sessions = Sessions(Sealer.of_file(Path(world.server.home) / "master.key"))
     now = int(datetime.now(UTC).timestamp())
     for expires, code in ((now + 60, None), (now - 1, "ExpiredTokenException")):
         facts = SessionFacts(issued=now - 900, expires=expires, role=role["Arn"], session_name="old")

@@ -30,7 +30,7 @@ from penstock.errors import LimitExceeded
 from penstock.store.sql.access_codec import entity_from, entity_json
 from penstock.store.sql.database import Database, metadata, retried
 from penstock.store.sql.registry_base import record
-from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]
 
@@ -66,6 +66,13 @@ accounts = Table(
     Column("email", String(254), nullable=False),
     Column("created", DateTime(timezone=False), nullable=False),
 )
+
+
+def _context(access_key_id: str) -> str:
+    return f"access key {access_key_id}"
+
+
+sealed_column(access_keys, "secret_sealed", lambda row: _context(row.access_key_id))
 
 
 class SqlAccessStore:
@@ -268,7 +275,3 @@ def _account(row: Row[*tuple[Any, ...]]) -> Account:
 
 def _no_key(access_key_id: str) -> AccessKeyNotFound:
     return AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
-
-
-def _context(access_key_id: str) -> str:
-    return f"access key {access_key_id}"

@@ -19,7 +19,7 @@ from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, Inva
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
 from penstock.store.sql.registry_base import record
-from penstock.store.sql.registry_tables import registry_epoch
+from penstock.store.sql.registry_tables import registry_epoch, serial_counter
 from penstock.store.sql.tables import metadata
 
 __all__ = ["back_up", "restore"]
@@ -52,11 +52,13 @@ def back_up(database: Database, file: Path) -> Mapping[str, int]:
     return rows
 
 
-def restore(file: Path, database: Database, *, replace: bool = False) -> Mapping[str, int]:
+def restore(file: Path, database: Database, *, replace: bool = False, ids_above: int = 0) -> Mapping[str, int]:
     """Put what ``file`` holds in place of all that ``database`` holds, in one transaction; rows by table.
 
-    Servers on the store go on and see the whole change at once. Raises :class:`InvalidInput` where the store holds
-    something and ``replace`` is not said, :class:`DataProblem` for a file that is no whole backup.
+    Servers on the store go on and see the whole change at once. Schema ids given from now on are higher than any that the
+    backup or the store before knew of, and than ``ids_above``, for a store that is gone with those it gave. Raises
+    :class:`InvalidInput` where the store holds something and ``replace`` is not said, :class:`DataProblem` for a file that
+    is no whole backup.
     """
     if not file.is_file():
         raise InvalidInput(f"There is no file {file}.")
@@ -82,7 +84,7 @@ def restore(file: Path, database: Database, *, replace: bool = False) -> Mapping
         copy = Database(f"sqlite:///{scratch}")
         try:
             with copy.read() as source_rows, database.write() as target_rows:
-                return _replace_all(source_rows, target_rows, database, replace=replace)
+                return _replace_all(source_rows, target_rows, database, replace=replace, ids_above=ids_above)
         finally:
             copy.close()
 
@@ -172,7 +174,9 @@ def _check(file: Path) -> Mapping[str, int]:
         raise DataProblem(f"The backup is damaged: {error}.", remedy="Take another one.") from error
 
 
-def _replace_all(source: Connection, target: Connection, database: Database, *, replace: bool) -> Mapping[str, int]:
+def _replace_all(
+    source: Connection, target: Connection, database: Database, *, replace: bool, ids_above: int
+) -> Mapping[str, int]:
     tables = metadata.sorted_tables
     if not replace:
         held = [name for name in ("schemas", "catalog_database", "secrets") if _holds(target, name)]
@@ -182,6 +186,7 @@ def _replace_all(source: Connection, target: Connection, database: Database, *, 
                 remedy="Restore into an empty store, or say --replace: all that the store holds is then gone.",
             )
     deletions = target.execute(select(func.max(registry_epoch.c.number))).scalar() or 0
+    given = target.execute(select(func.max(serial_counter.c.number))).scalar() or 0
     for table in reversed(tables):
         target.execute(delete(table))
     rows = {table.name: _copy_table(source, target, table.name) for table in tables}
@@ -190,6 +195,9 @@ def _replace_all(source: Connection, target: Connection, database: Database, *, 
     # Higher than before and than in the backup: whatever a server has in memory is dropped.
     moved = registry_epoch.c.number + deletions + 1
     target.execute(update(registry_epoch).where(registry_epoch.c.id == 1).values(number=moved))
+    # Records out there carry the ids that were given since the backup: nothing else gets them.
+    highest = max(given, ids_above)
+    target.execute(update(serial_counter).where(serial_counter.c.number < highest).values(number=highest))
     record(target, "Restore", "store", f"{sum(rows.values())} rows")
     return rows
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from penstock.catalog.connections import Connection, ConnectionExists, ConnectionNotFound
 from penstock.store.sql.database import Database, metadata
-from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlConnectionStore", "connections"]
 
@@ -21,6 +21,13 @@ connections = SqlTable(
     Column("name", String(255), primary_key=True),
     Column("body_sealed", LargeBinary, nullable=False),
 )
+
+
+def _context(name: str) -> str:
+    return f"connection {name}"
+
+
+sealed_column(connections, "body_sealed", lambda row: _context(row.name))
 
 
 class SqlConnectionStore:
@@ -72,7 +79,3 @@ class SqlConnectionStore:
         found: dict[str, Any] = orjson.loads(self._sealer.open(row.body_sealed, _context(row.name)))
         times = {name: datetime.fromisoformat(found[name]) for name in ("created", "updated")}
         return Connection(**{**found, **times, "match_criteria": tuple(found["match_criteria"])})
-
-
-def _context(name: str) -> str:
-    return f"connection {name}"

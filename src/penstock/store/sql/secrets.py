@@ -28,7 +28,7 @@ from sqlalchemy.exc import IntegrityError
 from penstock.secrets.errors import SecretChanged, SecretExists
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 from penstock.store.sql.database import Database, metadata
-from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlSecretStore", "secret_versions", "secrets"]
 
@@ -60,6 +60,13 @@ secret_versions = Table(
     Column("is_text", Integer, nullable=False),
     Column("value_sealed", LargeBinary, nullable=False),
 )
+
+
+def _context(arn: str, version_id: str) -> str:
+    return f"{arn} version {version_id}"
+
+
+sealed_column(secret_versions, "value_sealed", lambda row: _context(row.arn, row.version_id))
 
 
 class SqlSecretStore:
@@ -143,10 +150,6 @@ class SqlSecretStore:
     def _value(self, row: Row[*tuple[Any, ...]]) -> SecretValue:
         opened = self._sealer.open(row.value_sealed, _context(row.arn, row.version_id))
         return SecretValue(text=opened.decode()) if row.is_text else SecretValue(binary=opened)
-
-
-def _context(arn: str, version_id: str) -> str:
-    return f"{arn} version {version_id}"
 
 
 def _bytes(value: SecretValue) -> bytes:

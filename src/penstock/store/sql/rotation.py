@@ -1,0 +1,133 @@
+"""Changing the master key: what is sealed is opened with the key it has and sealed with the new one, while servers go on.
+
+The order is what makes it safe to stop at any point. The new key is in the file, first, before anything is sealed with it;
+an old one leaves the file only when nothing is sealed with it any more. In between both open. A server looks at the file
+whenever it seals, and whenever it meets a key that it does not know.
+"""
+
+import fcntl
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import Connection, select, update
+
+import penstock.store.sql.tables  # noqa: F401 - every table declares what it has sealed
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry_base import record
+from penstock.store.sql.sealing import SEALED, MasterKey, MasterKeys, Sealer, key_id_of
+
+__all__ = ["Rotated", "add_key", "forget_keys", "rotate", "sealed_with"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotated:
+    """``values`` were sealed anew with the key ``key``; ``finished`` where that only ended a rotation that was stopped."""
+
+    key: str
+    values: int
+    finished: bool
+
+
+def sealed_with(databases: Sequence[Database]) -> Mapping[str | None, int]:
+    """How many values are sealed with each key, by its id; None are those from before there were ids."""
+    counts: Counter[str | None] = Counter()
+    for database in databases:
+        with database.read() as connection:
+            counts += _count(connection)
+    return counts
+
+
+def add_key(path: Path) -> MasterKey:
+    """Add a key to the file that opens and does not seal yet, for servers of other machines to have it first.
+
+    Raises :class:`InvalidInput` where one waits already, :class:`EnvironmentProblem` where the file cannot be written.
+    """
+    with _changing(path) as keys:
+        if keys.waiting is not None:
+            raise InvalidInput(
+                f"Master key {keys.waiting.id} waits in {path} already.",
+                remedy="Copy the file to all servers, then run 'penstock master-key rotate'.",
+            )
+        key = MasterKey.generate()
+        replace(keys, waiting=key).save(path)
+        return key
+
+
+def rotate(path: Path, databases: Sequence[Database]) -> Rotated:
+    """Make the key that waits in the file, or a new one, the current one, and seal all values with it.
+
+    One transaction a database. Stopped at any point, the next call finishes it. Raises :class:`DataProblem` for a value
+    that none of the keys opens; its database is then left as it was.
+    """
+    with _changing(path) as found:
+        keys = found
+        # Under another key than the current one there is only what a rotation was to seal anew and did not.
+        unfinished = bool(keys.older) and any(key != keys.current.id for key in sealed_with(databases))
+        if not unfinished:
+            new = keys.waiting or MasterKey.generate()
+            keys = MasterKeys(new, (keys.current, *keys.older))
+            keys.save(path)
+        sealer = Sealer(keys)
+        values = sum(_seal_anew(database, sealer) for database in databases)
+        return Rotated(key=keys.current.id, values=values, finished=unfinished)
+
+
+def forget_keys(path: Path, databases: Sequence[Database]) -> Sequence[str]:
+    """Remove the older keys from the file; their ids. :class:`InvalidInput` where something is still sealed with one."""
+    with _changing(path) as keys:
+        left = {key: count for key, count in sealed_with(databases).items() if key != keys.current.id}
+        if left:
+            raise InvalidInput(
+                f"{sum(left.values())} values are not sealed with the current master key, {keys.current.id}.",
+                remedy="Run 'penstock master-key rotate' first, which seals them with it.",
+            )
+        replace(keys, older=()).save(path)
+        return [key.id for key in keys.older]
+
+
+def _seal_anew(database: Database, sealer: Sealer) -> int:
+    count = 0
+    with database.write() as connection:
+        for table, name, context in SEALED:
+            where = [table.c[key.name] for key in table.primary_key]
+            for row in connection.execute(select(*where, table.c[name])).all():
+                sealed = row._mapping[name]
+                if sealer.is_current(sealed):
+                    continue
+                bound = context(row)
+                value = sealer.seal(sealer.open(sealed, bound), bound)
+                this = [column == row._mapping[column.name] for column in where]
+                connection.execute(update(table).where(*this).values({name: value}))
+                count += 1
+        if count:
+            record(connection, "RotateMasterKey", "store", f"{count} values sealed with {sealer.keys.current.id}")
+    return count
+
+
+def _count(connection: Connection) -> Counter[str | None]:
+    return Counter(
+        key_id_of(sealed) for table, name, _ in SEALED for sealed in connection.execute(select(table.c[name])).scalars()
+    )
+
+
+@contextmanager
+def _changing(path: Path) -> Iterator[MasterKeys]:
+    """The keys of a file that exists, for the one process of this machine that changes it."""
+    if not path.is_file():
+        raise InvalidInput(f"There is no master key file {path}.", remedy="Name it with --home or --master-key-file.")
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        with lock.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield MasterKeys.load(path)
+    except BlockingIOError:
+        raise InvalidInput(f"Another process changes {path}.", remedy="Wait until it has ended.") from None
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"The master key file {path} cannot be changed: {error.strerror}.",
+            remedy="Check its folder and the disk's space.",
+        ) from error

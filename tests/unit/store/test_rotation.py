@@ -1,0 +1,177 @@
+"""The master key is changed under a store that is in use, and stopping at any point loses nothing."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import update
+
+from penstock.access.entities import Account
+from penstock.access.keys import AccessKey
+from penstock.catalog.connections import Connection
+from penstock.cli.main import cli
+from penstock.errors import DataProblem, InvalidInput
+from penstock.secrets.model import Secret, SecretValue, SecretVersion
+from penstock.store.sql import rotation
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.connections import SqlConnectionStore, connections
+from penstock.store.sql.database import Database
+from penstock.store.sql.migrate import migrate
+from penstock.store.sql.rotation import add_key, forget_keys, rotate, sealed_with
+from penstock.store.sql.sealing import SEALED, MasterKeys, Sealer
+from penstock.store.sql.secrets import SqlSecretStore
+from penstock.store.sql.tables import metadata
+from penstock.store.sql.tenancy import of_account
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+ACCOUNTS = ("111122223333", "444455556666")
+
+
+class Stores:
+    """The databases of two accounts with a value of each kind, and the key file."""
+
+    def __init__(self, home: Path, first: Database | None = None) -> None:
+        self.path = home / "master.key"
+        (home / "store").mkdir(parents=True)
+        first = first or Database(f"sqlite:///{home / 'store' / 'penstock.db'}")
+        migrate(first)
+        self.sealer = Sealer.of_file(self.path)
+        access = SqlAccessStore(first, self.sealer)
+        for account in ACCOUNTS:
+            access.add_account(Account(id=account, name="n", email="n@example.com", created=NOW))
+        access.put(AccessKey(access_key_id="AKIA", secret_access_key="k", account=ACCOUNTS[0], principal="p", created=NOW))
+        second = of_account(first, ACCOUNTS[1])
+        migrate(second)
+        self.databases = [first, second]
+        for database in self.databases:
+            self.add(database, "db")
+            connection = Connection(name="c", type="KAFKA", properties={"p": "v"}, created=NOW, updated=NOW)
+            SqlConnectionStore(database, self.sealer).create(connection)
+
+    def add(self, database: Database, name: str, sealer: Sealer | None = None) -> None:
+        """Store a secret, as a server does."""
+        version = SecretVersion(id="v", value=SecretValue(text=name), stages=frozenset({"AWSCURRENT"}), created=NOW)
+        arn = f"arn:aws:secretsmanager:us-east-1:{ACCOUNTS[0]}:secret:{name}"
+        secret = Secret(arn=arn, account=ACCOUNTS[0], name=name, created=NOW, changed=NOW, tags={}, versions=(version,))
+        SqlSecretStore(database, sealer or self.sealer).create(secret)
+
+    def check(self) -> None:
+        """Everything opens with the keys that the file has now."""
+        sealer = Sealer.of_file(self.path)
+        key = SqlAccessStore(self.databases[0], sealer).get("AKIA")
+        assert key is not None
+        assert key.secret_access_key == "k"
+        for database in self.databases:
+            secret = SqlSecretStore(database, sealer).by_name(ACCOUNTS[0], "db")
+            assert secret is not None
+            assert secret.versions[0].value.text == "db"
+            assert SqlConnectionStore(database, sealer).get("c").properties == {"p": "v"}  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    made = Stores(tmp_path / "home")
+    yield made
+    for database in made.databases:
+        database.close()
+
+
+def test_every_sealed_column_is_known() -> None:
+    columns = {(table.name, column.name) for table in metadata.sorted_tables for column in table.c}
+    sealed = {(table, column) for table, column in columns if column.endswith("_sealed")}
+    assert sealed == {(table.name, name) for table, name, _ in SEALED}
+
+
+def test_everything_is_sealed_with_the_new_key_and_nothing_is_lost(stores: Stores) -> None:
+    old = MasterKeys.load(stores.path).current
+    done = rotate(stores.path, stores.databases)
+    assert (done.values, done.finished) == (5, False)
+    assert sealed_with(stores.databases) == {done.key: 5}
+    assert done.key != old.id
+    stores.check()
+    assert forget_keys(stores.path, stores.databases) == [old.id]
+    assert tuple(MasterKeys.load(stores.path)) == (MasterKeys.load(stores.path).current,)
+    stores.check()
+    # The server that ran all the while goes on with the new one.
+    stores.add(stores.databases[0], "later")
+    assert sealed_with(stores.databases) == {done.key: 6}
+
+
+@pytest.mark.parametrize("stop", [0, 1])
+def test_a_rotation_stopped_anywhere_is_finished_by_the_next_one(
+    stores: Stores, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = rotation._seal_anew, []
+
+    def dying(database: Database, sealer: Sealer) -> int:
+        calls.append(database)
+        if len(calls) > stop:
+            raise KeyboardInterrupt
+        return real(database, sealer)
+
+    monkeypatch.setattr(rotation, "_seal_anew", dying)
+    with pytest.raises(KeyboardInterrupt):
+        rotate(stores.path, stores.databases)
+    monkeypatch.undo()
+    stores.check()
+    with pytest.raises(InvalidInput, match=r"values are not sealed with the current master key.* rotate"):
+        forget_keys(stores.path, stores.databases)
+    done = rotate(stores.path, stores.databases)
+    assert done.finished
+    assert sealed_with(stores.databases) == {done.key: 5}
+    stores.check()
+
+
+def test_what_a_server_sealed_with_the_old_key_meanwhile_is_found(stores: Stores) -> None:
+    late = Sealer(MasterKeys.load(stores.path))
+    rotate(stores.path, stores.databases)
+    stores.add(stores.databases[1], "late", late)
+    with pytest.raises(InvalidInput, match="1 values"):
+        forget_keys(stores.path, stores.databases)
+    assert rotate(stores.path, stores.databases).values == 1
+    assert len(forget_keys(stores.path, stores.databases)) == 1
+
+
+def test_a_key_waits_until_all_servers_have_it(stores: Stores) -> None:
+    waiting = add_key(stores.path)
+    with pytest.raises(InvalidInput, match="waits in"):
+        add_key(stores.path)
+    assert stores.sealer.keys.current != waiting
+    # Another machine's server has a copy from now, and reads what is sealed after the rotation here.
+    there = Sealer(MasterKeys.load(stores.path))
+    assert rotate(stores.path, stores.databases).key == waiting.id
+    assert SqlSecretStore(stores.databases[0], there).by_name(ACCOUNTS[0], "db") is not None
+
+
+def test_a_value_that_does_not_open_stops_the_rotation_and_changes_nothing(stores: Stores) -> None:
+    with stores.databases[0].write() as connection:
+        connection.execute(update(connections).values(body_sealed=b"\0"))
+    before = sealed_with(stores.databases)
+    with pytest.raises(DataProblem, match="connection c cannot be decrypted"):
+        rotate(stores.path, stores.databases)
+    assert sealed_with(stores.databases) == before
+
+
+def test_the_commands(stores: Stores) -> None:
+    home = ["--home", str(stores.path.parent)]
+    run = CliRunner()
+
+    def said(*arguments: str) -> str:
+        return run.invoke(cli, ["master-key", *arguments, *home], catch_exceptions=False).output
+
+    old = MasterKeys.load(stores.path).current.id
+    assert f"{old}  current  5 values" in said("list")
+    assert "waits in" in said("add")
+    assert "5 values sealed with master key" in said("rotate")
+    listed = said("list")
+    assert f"{old}  older  0 values" in listed
+    assert stores.path.read_text().split()[0] not in listed
+    assert f"Removed from {stores.path}: {old}." in said("forget")
+    with closing(sqlite3.connect(stores.path.parent / "store" / "penstock.db")) as connection:
+        written = connection.execute("SELECT outcome FROM audit WHERE operation = 'RotateMasterKey'").fetchall()
+    assert [text for (text,) in written] == [f"3 values sealed with {MasterKeys.load(stores.path).current.id}"]
+    stores.check()
