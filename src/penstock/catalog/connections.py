@@ -8,6 +8,7 @@ from typing import Protocol
 
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
 
 __all__ = [
     "Connection",
@@ -49,6 +50,7 @@ class Connection:
     description: str | None = None
     match_criteria: Sequence[str] = ()
     place: Mapping[str, object] | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
     created: datetime
     updated: datetime
     updated_by: str = ""
@@ -89,6 +91,7 @@ class ConnectionService:
     def create(self, wanted: Connection) -> None:
         """Add a connection; :class:`ConnectionExists`, :class:`InvalidInput`."""
         _check(wanted)
+        check_tags(wanted.tags)
         now = self._now()
         self._store.create(replace(wanted, created=now, updated=now))
 
@@ -114,7 +117,16 @@ class ConnectionService:
             raise InvalidInput(
                 f"Connection {name} cannot be renamed to {wanted.name}.", remedy="Create the other one and delete this one."
             )
-        self._store.change(name, lambda old: replace(wanted, created=old.created, updated=self._now()))
+        self._store.change(name, lambda old: replace(wanted, created=old.created, tags=old.tags, updated=self._now()))
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """The connection's tags; :class:`ConnectionNotFound`."""
+        return self.get(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some; :class:`ConnectionNotFound`, :class:`~penstock.errors.LimitExceeded`."""
+        check_tags(add or {})
+        self._store.change(name, lambda old: replace(old, tags=changed_tags(old.tags, add or {}, remove)))
 
     def delete(self, name: str) -> None:
         """Remove the connection; :class:`ConnectionNotFound`."""

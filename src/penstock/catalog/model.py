@@ -65,6 +65,7 @@ class Database:
     location_uri: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     create_time: datetime
+    tags: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, object] = field(default_factory=dict)
 
 

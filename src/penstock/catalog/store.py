@@ -59,8 +59,11 @@ class CatalogStore(Protocol):
     def create_database(self, database: Database, *, limit: int) -> None:
         """Add; raise DatabaseExists, or CatalogFull at ``limit`` databases."""
 
-    def replace_database(self, database: Database) -> None:
-        """Replace all but ``create_time``; raise DatabaseNotFound."""
+    def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
+        """Replace the database with what ``change`` makes of it, its name kept; raise DatabaseNotFound.
+
+        What ``change`` raises leaves it as it was.
+        """
 
     def delete_database(self, name: str) -> None:
         """Remove it with its tables; raise DatabaseNotFound."""

@@ -2,7 +2,7 @@
 
 import operator
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
@@ -15,6 +15,7 @@ from penstock.catalog.store import CatalogLimits, CatalogStore
 from penstock.catalog.table_search import TableSearch
 from penstock.errors import InvalidInput, PenstockError
 from penstock.paging import Page, decode_token, encode_token, page
+from penstock.tags import changed_tags, check_tags
 
 __all__ = ["ColumnSource", "Tables", "no_registry"]
 
@@ -57,9 +58,10 @@ class Tables:
         self._now = now
         self._limits = limits or CatalogLimits()
 
-    def create_database(self, wanted: DatabaseInput) -> Database:
-        """Add a database; :class:`AlreadyExists`, :class:`LimitExceeded`."""
-        database = wanted.resolve(self._now())
+    def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
+        """Add a database; :class:`AlreadyExists`, :class:`LimitExceeded`, :class:`InvalidInput` for its tags."""
+        check_tags(tags or {})
+        database = replace(wanted.resolve(self._now()), tags=dict(tags or {}))
         self._store.create_database(database, limit=self._limits.databases)
         return database
 
@@ -67,7 +69,17 @@ class Tables:
         """Replace a database's description, location and parameters; it cannot be renamed. :class:`NotFound`."""
         if wanted.name.lower() != name.lower():
             raise InvalidInput("Database cannot be renamed.", remedy="Create the other one and move the tables.")
-        self._store.replace_database(wanted.resolve(self._now()))
+        changed = wanted.resolve(self._now())
+        self._store.change_database(changed.name, lambda old: replace(changed, create_time=old.create_time, tags=old.tags))
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """The tags of a database; :class:`NotFound`."""
+        return self.database(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags of a database, then remove some; :class:`NotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+        self._store.change_database(name.lower(), lambda old: replace(old, tags=changed_tags(old.tags, add or {}, remove)))
 
     def delete_database(self, name: str) -> None:
         """Remove a database and all that is in it. :class:`NotFound`."""

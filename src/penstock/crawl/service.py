@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +20,7 @@ from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
 
 __all__ = ["CrawlService"]
 
@@ -65,6 +66,7 @@ class CrawlService:
     def create(self, crawler: Crawler) -> None:
         """Add a crawler; :class:`AlreadyExists`, :class:`InvalidInput` for targets that cannot be crawled."""
         _check_targets(crawler)
+        check_tags(crawler.tags)
         now = self._now()
         self._store.create(replace(crawler, creation_time=now, last_updated=now))
 
@@ -101,6 +103,16 @@ class CrawlService:
 
         self.get(name)
         self._store.change(name, checked)
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """A crawler's tags; :class:`NotFound`."""
+        return self.get(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some, also while it runs; :class:`NotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+        self.get(name)
+        self._store.change(name, lambda crawler: replace(crawler, tags=changed_tags(crawler.tags, add or {}, remove)))
 
     def delete(self, name: str) -> None:
         """Remove a crawler, not what it made; :class:`NotFound`, CrawlerRunning."""

@@ -8,7 +8,7 @@ from penstock.paging import Page, page
 from penstock.registry.errors import RegistryExists, RegistryNotFound
 from penstock.registry.model import Registry, RegistryLimits
 from penstock.registry.store import RegistryStore
-from penstock.registry.tags import check_tags
+from penstock.tags import check_tags
 
 __all__ = ["Registries"]
 
@@ -25,7 +25,7 @@ class Registries:
 
     def create(self, name: str, *, description: str | None = None, tags: Mapping[str, str] | None = None) -> Registry:
         """Add a registry; :class:`RegistryExists`, :class:`RegistryFull`."""
-        check_tags(tags or {}, self._limits)
+        check_tags(tags or {}, self._limits.tags)
         now = self._now()
         registry = Registry(name=name, description=description, created=now, updated=now)
         self._store.add_registry(registry, tags or {}, limit=self._limits.registries)

@@ -14,9 +14,9 @@ from penstock.registry.policies import Policies
 from penstock.registry.references import declared_references
 from penstock.registry.registries import Registries
 from penstock.registry.store import RegistryStore
-from penstock.registry.tags import check_tags
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.formats import format_of
+from penstock.tags import check_tags
 
 __all__ = ["NewSchema", "Schemas"]
 
@@ -72,7 +72,7 @@ class Schemas:
         references name nothing usable; :class:`SerialTaken` for an import's id.
         """
         format_of(wanted.data_format)
-        check_tags(wanted.tags or {}, self._limits)
+        check_tags(wanted.tags or {}, self._limits.tags)
         key = SchemaKey(wanted.registry or DEFAULT_REGISTRY, wanted.name)
         now = self._now()
         first = self._first_version(key, wanted, now)

@@ -2,22 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from penstock.errors import InvalidInput
 from penstock.registry.identity import Identity
 from penstock.registry.model import RegistryLimits
 from penstock.registry.resources import existing_resource
 from penstock.registry.store import RegistryStore
+from penstock.tags import check_tags
 
-__all__ = ["Tags", "check_tags"]
-
-
-def check_tags(tags: Mapping[str, str], limits: RegistryLimits) -> None:
-    """AWS's rules that its shapes do not carry; :class:`InvalidInput`."""
-    if len(tags) > limits.tags:
-        raise InvalidInput(f"{len(tags)} tags were given; a resource holds {limits.tags}.")
-    reserved = [key for key in tags if key.lower().startswith("aws:")]
-    if reserved:
-        raise InvalidInput(f"The tag key '{reserved[0]}' begins with aws:, which AWS keeps for itself.")
+__all__ = ["Tags"]
 
 
 class Tags:
@@ -38,7 +29,7 @@ class Tags:
 
     def add(self, resource_arn: str, tags: Mapping[str, str]) -> None:
         """Add or replace tags."""
-        check_tags(tags, self._limits)
+        check_tags(tags, self._limits.tags)
         self._store.add_tags(self._resource(resource_arn), tags, limit=self._limits.tags)
 
     def remove(self, resource_arn: str, keys: Sequence[str]) -> None:

@@ -1,13 +1,14 @@
 """Ports and services, built by hand from the settings: the one place that knows every implementation."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import text
 
 from penstock.api.aws import athena, catalog, cloudtrail, connections, crawlers, registry, secretsmanager
+from penstock.api.aws.catalog_tags import NamedTags, Tagged
 from penstock.api.aws.endpoints import EndpointTable
 from penstock.api.aws.operations import OperationSet
 from penstock.catalog.connections import ConnectionService
@@ -163,6 +164,9 @@ def _tenant(
         sink=_sink(settings, account, lake),
         children=children,
     )
+    kept = ConnectionService(SqlConnectionStore(database, sealer))
+    tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls}
+    owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
     secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
     def recover() -> None:
@@ -181,10 +185,10 @@ def _tenant(
             # A database server may take its time, which the event loop has not.
             operations if database.is_sqlite else replace(operations, inline=frozenset())
             for operations in (
-                registry.operations(schemas),
+                registry.operations(schemas, tag_owners=owners),
                 cloudtrail.operations(schemas.audit),
                 catalog.operations(tables),
-                connections.operations(ConnectionService(SqlConnectionStore(database, sealer))),
+                connections.operations(kept),
                 crawlers.operations(crawls),
                 athena.operations(statements),
                 secretsmanager.operations(secrets),

@@ -150,6 +150,10 @@ def code(error: pytest.ExceptionInfo[ClientError]) -> str:
 def test_every_member_of_a_database_comes_back(glue: Any) -> None:
     wanted = sample(MODEL.shape_for("DatabaseInput"))
     del wanted["FederatedDatabase"]  # refused, as test_input_members.py has it
+    (permission,) = wanted["CreateTableDefaultPermissions"]
+    with pytest.raises(glue.exceptions.InvalidInputException, match="no Lake Formation"):
+        glue.create_database(DatabaseInput=wanted)
+    permission["Principal"]["DataLakePrincipalIdentifier"] = "IAM_ALLOWED_PRINCIPALS"
     glue.create_database(DatabaseInput=wanted)
     found = glue.get_database(Name=wanted["Name"])["Database"]
     assert {name: found[name] for name in wanted} == wanted

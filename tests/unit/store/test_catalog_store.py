@@ -121,12 +121,19 @@ def test_databases_come_back_as_they_went_in(store: CatalogStore) -> None:
         store.create_database(database("b"), limit=1)
 
 
-def test_replacing_a_database_keeps_its_creation_time(store: CatalogStore) -> None:
+def test_a_database_is_changed_as_it_is_stored(store: CatalogStore) -> None:
     store.create_database(database(), limit=10)
-    store.replace_database(replace(database(), description="new", create_time=LATER))
-    assert store.database("sales") == replace(database(), description="new")
+    store.change_database(database().name, lambda old: replace(old, description="new", tags={"team": "ops"}))
+    assert store.database("sales") == replace(database(), description="new", tags={"team": "ops"})
     with pytest.raises(DatabaseNotFound):
-        store.replace_database(database("b"))
+        store.change_database("b", lambda old: old)
+
+    def fail(_old: Database) -> Database:
+        raise InvalidInput("no")
+
+    with pytest.raises(InvalidInput):
+        store.change_database("sales", fail)
+    assert store.database("sales") == replace(database(), description="new", tags={"team": "ops"})
 
 
 def test_databases_are_listed_by_name_behind_a_key(store: CatalogStore) -> None:

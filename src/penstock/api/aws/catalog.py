@@ -45,7 +45,7 @@ def own_catalog(handler: Handler) -> Handler:
 
 def _database_handlers(service: CatalogService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
-        service.create_database(database_input(request["DatabaseInput"]))
+        service.create_database(database_input(request["DatabaseInput"]), tags=request.get("Tags"))
         return {}
 
     def get(request: Request, context: RequestContext) -> Response:

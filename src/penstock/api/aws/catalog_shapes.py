@@ -31,6 +31,7 @@ __all__ = [
 
 Shape = Mapping[str, Any]
 
+_EVERYBODY = "IAM_ALLOWED_PRINCIPALS"  # the group that leaves permissions to IAM
 _MAX_ERROR = 2_048  # DescriptionString
 _DATABASE = {"Name", "Description", "LocationUri", "Parameters"}
 _TABLE = {
@@ -61,7 +62,14 @@ _PARTITION = {"Values", "LastAccessTime", "LastAnalyzedTime", "StorageDescriptor
 
 
 def database_input(shape: Shape) -> DatabaseInput:
-    """From a DatabaseInput shape."""
+    """From a DatabaseInput shape; :class:`InvalidInput` for permissions that would not be in force."""
+    for given in shape.get("CreateTableDefaultPermissions") or ():
+        principal = (given.get("Principal") or {}).get("DataLakePrincipalIdentifier")
+        if principal not in (None, _EVERYBODY):
+            raise InvalidInput(
+                f"CreateTableDefaultPermissions of {principal} are not served: there is no Lake Formation.",
+                remedy=f"Leave them out, or give {_EVERYBODY}: policies of IAM say who may do what.",
+            )
     return DatabaseInput(
         name=shape["Name"],
         description=shape.get("Description"),

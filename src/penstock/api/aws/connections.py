@@ -1,6 +1,7 @@
 """Glue's operations on connections."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,7 +39,8 @@ class _Handlers:
         self._service = service
 
     def create(self, request: Request, context: RequestContext) -> Response:
-        self._service.create(_wanted(request["ConnectionInput"], context))
+        wanted = _wanted(request["ConnectionInput"], context)
+        self._service.create(replace(wanted, tags=request.get("Tags") or {}))
         return {"CreateConnectionStatus": "READY"}
 
     def get(self, request: Request, _context: RequestContext) -> Response:

@@ -34,7 +34,8 @@ def tag_handlers(owners: Sequence[TagOwner]) -> dict[str, Handler]:
             if candidate.owns(resource_arn):
                 return candidate
         raise InvalidInput(
-            f"Tags of '{resource_arn[:400]}' are not served.", remedy="Registries and schemas have tags; check the ARN."
+            f"Tags of '{resource_arn[:400]}' are not served.",
+            remedy="Registries, schemas, databases, connections and crawlers have tags; check the ARN.",
         )
 
     def get(request: Request, _: RequestContext) -> Request:

@@ -1,7 +1,7 @@
 """The catalog in memory, for tests and trials: what it holds ends with the process."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog.errors import (
@@ -42,12 +42,12 @@ class MemoryCatalogStore:
             self._databases[database.name] = database
             self._tables[database.name] = {}
 
-    def replace_database(self, database: Database) -> None:
+    def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
         with self._lock:
-            old = self._databases.get(database.name)
+            old = self._databases.get(name)
             if old is None:
-                raise DatabaseNotFound(database.name)
-            self._databases[database.name] = replace(database, create_time=old.create_time)
+                raise DatabaseNotFound(name)
+            self._databases[name] = change(old)
 
     def delete_database(self, name: str) -> None:
         with self._lock:

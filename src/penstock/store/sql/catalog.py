@@ -4,7 +4,7 @@ What a table's partitions mostly share, their storage but for its location, is k
 once a read, however many rows have it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -104,14 +104,14 @@ class SqlCatalogStore:
                 raise CatalogFull("databases", limit)
             connection.execute(insert(databases).values(name=database.name, body=dump_database(database)))
 
-    def replace_database(self, database: Database) -> None:
+    def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
         with self._sql.write() as connection:
-            where = databases.c.name == database.name
+            where = databases.c.name == name
             row = connection.execute(select(databases.c.body).where(where)).one_or_none()
             if row is None:
-                raise DatabaseNotFound(database.name)
-            kept = replace(database, create_time=load_database(row.body).create_time)
-            connection.execute(update(databases).where(where).values(body=dump_database(kept)))
+                raise DatabaseNotFound(name)
+            changed = change(load_database(row.body))
+            connection.execute(update(databases).where(where).values(body=dump_database(changed)))
 
     def delete_database(self, name: str) -> None:
         with self._sql.write() as connection:

@@ -42,7 +42,7 @@ _NAMES = {
     "UpdateRegistryInput": "RegistryId Description",
     "UpdateSchemaInput": "SchemaId SchemaVersionNumber Compatibility Description",
     # Databases
-    "CreateDatabaseRequest": "CatalogId DatabaseInput",
+    "CreateDatabaseRequest": "CatalogId DatabaseInput Tags",
     "DatabaseInput": "Name Description LocationUri Parameters CreateTableDefaultPermissions TargetDatabase",
     "DataLakePrincipal": "DataLakePrincipalIdentifier",
     "DatabaseIdentifier": "CatalogId DatabaseName Region",
@@ -92,7 +92,7 @@ _NAMES = {
     # Connections
     "BatchDeleteConnectionRequest": "CatalogId ConnectionNameList",
     "ConnectionInput": "Name Description ConnectionType MatchCriteria ConnectionProperties PhysicalConnectionRequirements",
-    "CreateConnectionRequest": "CatalogId ConnectionInput",
+    "CreateConnectionRequest": "CatalogId ConnectionInput Tags",
     "DeleteConnectionRequest": "CatalogId ConnectionName",
     "GetConnectionRequest": "CatalogId Name HidePassword",
     "GetConnectionsFilter": "MatchCriteria ConnectionType ConnectionSchemaVersion",

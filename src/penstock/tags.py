@@ -1,0 +1,29 @@
+"""Tags of Glue's resources: which may be given, and what a change makes of them.
+
+Source: Glue developer guide, "AWS tags in AWS Glue": up to 50 a resource, keys that begin with ``aws:`` are AWS's own.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from penstock.errors import InvalidInput, LimitExceeded
+
+__all__ = ["MAX_TAGS", "changed_tags", "check_tags"]
+
+MAX_TAGS = 50
+
+
+def check_tags(tags: Mapping[str, str], limit: int = MAX_TAGS) -> None:
+    """AWS's rules that its shapes do not carry; :class:`InvalidInput`."""
+    if len(tags) > limit:
+        raise InvalidInput(f"{len(tags)} tags were given; a resource holds {limit}.")
+    reserved = [key for key in tags if key.lower().startswith("aws:")]
+    if reserved:
+        raise InvalidInput(f"The tag key '{reserved[0]}' begins with aws:, which AWS keeps for itself.")
+
+
+def changed_tags(tags: Mapping[str, str], add: Mapping[str, str], remove: Sequence[str]) -> Mapping[str, str]:
+    """``tags`` with those of ``add`` and without the keys of ``remove``; :class:`LimitExceeded` for more than 50."""
+    changed = {key: value for key, value in {**tags, **add}.items() if key not in remove}
+    if len(changed) > MAX_TAGS:
+        raise LimitExceeded(f"There can be no more than {MAX_TAGS} tags a resource.", remedy="Remove some first.")
+    return changed
