@@ -6,6 +6,7 @@ of the folder's own). The steps are: write beside, sync the file, rename, sync t
 """
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -13,15 +14,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from penstock.errors import StorageFull
+
 try:
     # macOS: fsync leaves the drive's own cache alone (fcntl(2) there), and this does not.
     from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore]
 except ImportError:
     F_FULLFSYNC = None
 
-__all__ = ["make_folder", "remove", "replace", "sync", "sync_file", "writing"]
+__all__ = ["full_disk", "make_folder", "remove", "replace", "sync", "sync_file", "writing"]
 
 _PRIVATE = 0o600
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+
+
+def full_disk(error: BaseException) -> StorageFull | None:
+    """What to tell where ``error`` says that a disk took no more; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+        return None
+    where = f"{error.filename} " if error.filename else "A file "
+    return StorageFull(f"{where}cannot be written: {error.strerror}.", remedy="Free some space on the server's disk.")
 
 
 def sync_file(descriptor: int) -> None:

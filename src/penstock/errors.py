@@ -11,6 +11,7 @@ Every error a user can meet derives from :class:`PenstockError`::
     ├── LimitExceeded           a count, a size or a rate is used up           400
     ├── AccessDenied            the signature or the permission is wrong       400/403
     ├── EnvironmentProblem      missing Java, taken port, dead broker          exit 3
+    │   └── StorageFull         a disk has no room, or takes no writes         503
     ├── DataProblem             records that do not add up, drift, bad payload exit 4
     └── InternalError           our fault                                      500
 
@@ -33,6 +34,7 @@ __all__ = [
     "NotFound",
     "OperationNotServed",
     "PenstockError",
+    "StorageFull",
 ]
 
 
@@ -125,6 +127,12 @@ class EnvironmentProblem(PenstockError):
     """The machine lacks something: Java, a free port, a reachable broker, disk space."""
 
     exit_code = 3
+
+
+class StorageFull(EnvironmentProblem):
+    """A disk has no room left, or does not take what is written to it: nothing was changed, and trying later may help."""
+
+    http_status = 503
 
 
 class DataProblem(PenstockError):

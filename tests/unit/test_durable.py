@@ -45,6 +45,14 @@ def test_a_renaming_whose_file_was_not_synced_leaves_nothing_in_it(disk):
     assert (disk() / "old").read_bytes() == b""
 
 
+def test_names_may_be_there_without_their_content(disk, tmp_path):
+    (disk.home / "late").write_bytes(b"x")
+    (disk.home / "old").write_bytes(b"new")
+    after_power_loss(tmp_path / "notes", tmp_path / "left", names_of=disk.home)
+    left = {path.name: path.read_bytes() for path in (tmp_path / "left").iterdir()}
+    assert left == {"late": b"", "old": b"old"}
+
+
 def test_a_written_file_is_there(disk):
     with durable.writing(disk.home / "old") as file:
         file.write(b"new")

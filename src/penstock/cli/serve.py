@@ -31,6 +31,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
 @click.option("--requests-per-second", type=click.FloatRange(1), help="What one access key may send. [no bound]")
+@click.option("--min-free-mb", type=click.IntRange(0), default=64, show_default=True, help="Disk that /readyz asks for, MB.")
 @click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
@@ -51,6 +52,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     master_key_file: Path | None,
     auth: bool,
     requests_per_second: float | None,
+    min_free_mb: int,
     access_log: bool,
 ) -> None:
     """Run the server alone.
@@ -77,6 +79,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
         authenticate=auth,
         access_log=access_log,
         requests_per_second=requests_per_second,
+        minimum_free=min_free_mb * 1_000_000,
         bootstrap_key=BootstrapKey.from_environment(os.environ),
     )
     if not auth:

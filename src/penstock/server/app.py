@@ -97,10 +97,9 @@ def _beside(services: Services, metrics: Metrics, closing: Sequence[Callable[[],
         return JSONResponse({"status": "ok", "version": __version__})
 
     async def ready(_request: Request) -> Response:
-        try:
-            await asyncio.to_thread(services.check)
-        except Exception as error:  # noqa: BLE001 -- whatever the driver raises, the answer is: not ready
-            return JSONResponse({"status": "unavailable", "store": type(error).__name__}, status_code=503)
+        problems = await asyncio.to_thread(services.readiness.problems)
+        if problems:
+            return JSONResponse({"status": "unavailable", **problems}, status_code=503)
         return JSONResponse({"status": "ready", "version": __version__})
 
     async def expose(_request: Request) -> Response:

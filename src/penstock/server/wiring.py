@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlalchemy import text
-
 from penstock.api.aws import athena, catalog, cloudtrail, connections, crawlers, registry, secretsmanager
 from penstock.api.aws.catalog_tags import NamedTags, Tagged
 from penstock.api.aws.endpoints import EndpointTable
@@ -26,6 +24,7 @@ from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory
 from penstock.server.lakes import Lakes, make_folder
+from penstock.server.readiness import Readiness
 from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
@@ -51,6 +50,7 @@ class Services:
     directory: Directory
     tenants: Tenants
     operations: Sequence[OperationSet]
+    readiness: Readiness
     children: ChildPool
     """Where statements of all accounts run, no process of it for two of them."""
 
@@ -71,11 +71,6 @@ class Services:
         self.tenants.close()
         self.children.close()
         self.database.close()
-
-    def check(self) -> None:
-        """Raise where the store does not answer."""
-        with self.database.read() as connection:
-            connection.execute(text("SELECT 1"))
 
 
 def wire(settings: ServerSettings) -> Services:
@@ -137,8 +132,16 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         directory=directory,
         tenants=Tenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
         operations=(*first.operations, *directory.operations),
+        readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=children,
     )
+
+
+def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]:
+    """The folders of this machine that are written to, by what they hold."""
+    file = database.url.database if database.is_sqlite else None
+    store = {} if file in {None, "", ":memory:"} else {"store": Path(str(file)).parent}
+    return {**store, "lake": settings.lake}
 
 
 def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:

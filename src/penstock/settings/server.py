@@ -65,6 +65,8 @@ class ServerSettings:
     workers: int = 1
     authenticate: bool = True
     access_log: bool = True
+    minimum_free: int = 64_000_000
+    """Bytes that the disks of store and lake have to have left for the server to call itself ready."""
     requests_per_second: float | None = None
     """What one access key may send; None is no bound."""
     bootstrap_key: BootstrapKey | None = None

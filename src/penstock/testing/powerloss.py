@@ -88,8 +88,12 @@ class ForgetfulDisk:
             log.write(json.dumps(note) + "\n")
 
 
-def after_power_loss(notes: Path, target: Path) -> None:
-    """Make ``target`` the folder that the disk had when the process ended that wrote ``notes``."""
+def after_power_loss(notes: Path, target: Path, *, names_of: Path | None = None) -> None:
+    """Make ``target`` the folder that the disk had when the process ended that wrote ``notes``.
+
+    What was not synced may be there all the same. With ``names_of``, the folder itself as the process left it, all names
+    are, as most file systems write them soon; a file's content is still that of its last sync.
+    """
     folders: dict[int, dict[str, tuple[int, bool]]] = {}
     files: dict[int, int] = {}
     root = -1
@@ -112,6 +116,11 @@ def after_power_loss(notes: Path, target: Path) -> None:
             else:
                 (path / name).touch(mode=0o600)
 
+    if names_of is not None:
+        for folder, _, _ in os.walk(names_of):
+            with os.scandir(folder) as found:
+                entries = {each.name: (each.inode(), each.is_dir(follow_symlinks=False)) for each in found}
+            folders[Path(folder).stat().st_ino] = entries
     make(root, target)
 
 

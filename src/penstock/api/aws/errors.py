@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from penstock.durable import full_disk
 from penstock.errors import InternalError, InvalidInput, LimitExceeded, PenstockError
 
 __all__ = [
@@ -97,6 +98,7 @@ def render(
     class's MRO; ``message_keys`` is how the service's modelled errors spell ``Message``. What is no
     :class:`PenstockError` is a defect: it is logged with its traceback, and the caller gets the request id.
     """
+    error = full_disk(error) or error
     if not isinstance(error, PenstockError):
         _log.error("request %s failed", request_id, exc_info=error)
         error = InternalError(f"The server failed on request {request_id}.", remedy="Its log has the details.")

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import orjson
 
 from penstock.api.aws.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
+from penstock.durable import full_disk
 from penstock.errors import (
     AccessDenied,
     AlreadyExists,
@@ -142,6 +143,7 @@ def code_of(error: BaseException) -> int:
 
 def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
     """The answer for ``error``; ``extras`` lets it have members that Confluent's error has not."""
+    error = full_disk(error) or error
     code = code_of(error)
     status = code if code < 1_000 else code // 100
     if not isinstance(error, PenstockError):

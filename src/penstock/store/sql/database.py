@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, StorageFull
 
 __all__ = ["Database", "metadata", "retried"]
 
@@ -39,6 +39,17 @@ _WRITERS_LOCK = 7306511
 # Serialization failure, deadlock, and a row gone that another one was to refer to: the transaction may be run again.
 _AGAIN = frozenset({"40001", "40P01", "23503"})
 _NO_TEXT = "22021"
+_DISK_STATES = {"53100": "the database server's disk is full", "58030": "the database server's disk takes no writes"}
+_WRITE_ERRORS = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_DIR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_READONLY,
+    }
+)
 _ATTEMPTS = 10
 
 P = ParamSpec("P")
@@ -74,6 +85,8 @@ class Database:
             # The connection that wrote last: each has pages in memory, and drops all of them once another one has written.
             options["pool_use_lifo"] = True
         self.engine: Engine = create_engine(self.url, **options)
+        self.unwritable: str | None = None
+        """Why the last write that failed for want of room did; set back by who finds that one succeeds."""
         self._kept = local()
         # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
         self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
@@ -84,7 +97,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection in a read transaction: one consistent snapshot."""
-        with self.refusing_nul(), self.engine.connect() as connection:
+        with self._explaining(), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
@@ -93,7 +106,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A connection in a write transaction, committed at the end, rolled back on any error."""
         with (
-            self.refusing_nul(),
+            self._explaining(),
             self._writers,
             self.engine.connect().execution_options(penstock_write=True) as connection,
             connection.begin(),
@@ -133,17 +146,29 @@ class Database:
         return not self.is_sqlite and _state(error) in _AGAIN
 
     @contextmanager
-    def refusing_nul(self) -> Iterator[None]:
-        """:meth:`refuse_nul` for what is raised within."""
+    def _explaining(self) -> Iterator[None]:
+        """:meth:`explain` for what is raised within."""
         try:
             yield
         except Exception as error:
-            self.refuse_nul(error)
+            self.explain(error)
             raise
 
-    def refuse_nul(self, error: BaseException) -> None:
-        """:class:`~penstock.errors.InvalidInput` where ``error`` is PostgreSQL's, which keeps no text with NUL in it."""
-        if not self.is_sqlite and isinstance(error, Exception) and _state(error) == _NO_TEXT:
+    def explain(self, error: BaseException) -> None:
+        """Raise what the caller can act on in place of some of the driver's errors; nothing for the others.
+
+        :class:`~penstock.errors.StorageFull` where the disk took no more, :class:`~penstock.errors.InvalidInput` where
+        PostgreSQL, which keeps no text with NUL in it, was given one.
+        """
+        if not isinstance(error, Exception):
+            return
+        why = _unwritable(error)
+        if why is not None:
+            self.unwritable = why
+            raise StorageFull(
+                f"The store cannot be written: {why}. Nothing was changed.", remedy="Free some space on its disk."
+            ) from error
+        if not self.is_sqlite and _state(error) == _NO_TEXT:
             raise InvalidInput(
                 "A text in the request holds the character NUL (U+0000), which the store cannot keep.",
                 remedy="Leave it out.",
@@ -163,6 +188,19 @@ def _state(error: Exception) -> str | None:
     original = error.orig if isinstance(error, DBAPIError) else error
     details = original.args[0] if original is not None and original.args else None
     return details.get("C") if isinstance(details, dict) else None
+
+
+def _unwritable(error: Exception) -> str | None:
+    """Why the disk took no more, where that is what ``error`` says."""
+    state = _state(error)
+    if state in _DISK_STATES:
+        return _DISK_STATES[state]
+    original = error.orig if isinstance(error, DBAPIError) else error
+    code = getattr(original, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_FULL:
+        return "its disk is full"
+    # A disk that is full, or a limit on the size of files, comes out as this for files that SQLite maps or extends.
+    return f"its disk takes no writes ({original})" if code in _WRITE_ERRORS else None
 
 
 class _Stored(Protocol):

@@ -129,7 +129,7 @@ class _Session:
         finally:
             self._leave()
         if error is not None:
-            self._database.refuse_nul(error)
+            self._database.explain(error)
 
     def _leave(self) -> None:
         try:

@@ -1,0 +1,68 @@
+"""Whether the server can do its work: its store answers and takes writes, and the disks under it have room."""
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import text, update
+
+from penstock import durable
+from penstock.store.sql.database import Database
+from penstock.store.sql.registry_tables import registry_epoch
+
+__all__ = ["Readiness"]
+
+_PROBE_BYTES = 8_000_000  # what SQLite's log grows to before it begins anew, and as much again
+
+_log = logging.getLogger("penstock.server")
+
+
+class Readiness:
+    """``folders`` are looked at by what they hold; less than ``minimum_free`` bytes on the disk of one is no room."""
+
+    def __init__(self, database: Database, folders: Mapping[str, Path], *, minimum_free: int) -> None:
+        self._database = database
+        self._folders = folders
+        self._minimum = minimum_free
+
+    def problems(self) -> Mapping[str, str]:
+        """What is wrong, by part: ``store``, ``lake``. Empty where the server is ready. Waits for the store."""
+        found = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
+        try:
+            self._check_store()
+        except Exception as error:  # noqa: BLE001 -- whatever the driver raises, the answer is: not ready
+            # Of an error that is ours the text may be told to anybody, of a driver's the name alone.
+            found.setdefault("store", self._database.unwritable or type(error).__name__)
+        return found
+
+    def _full(self, name: str, folder: Path) -> str | None:
+        try:
+            free = shutil.disk_usage(folder).free
+        except OSError as error:
+            return f"its folder cannot be used: {error.strerror}"
+        if free >= self._minimum:
+            return None
+        _log.warning("the disk of the %s (%s) has %d bytes left", name, folder, free)
+        return f"its disk is full: {free / 1e6:,.1f} MB left, {self._minimum / 1e6:,.1f} MB wanted"
+
+    def _check_store(self) -> None:
+        with self._database.read() as connection:
+            connection.execute(text("SELECT 1"))
+        if self._database.unwritable is None:
+            return
+        # A write has failed: others, which change nothing, tell whether there is room again. A small one may find some
+        # where a larger one does not.
+        if "store" in self._folders:
+            _fill(self._folders["store"])
+        with self._database.write() as connection:
+            connection.execute(update(registry_epoch).values(number=registry_epoch.c.number))
+        self._database.unwritable = None
+
+
+def _fill(folder: Path) -> None:
+    with tempfile.TemporaryFile(prefix=".penstock-ready-", dir=folder) as file:
+        file.write(bytes(_PROBE_BYTES))
+        file.flush()
+        durable.sync_file(file.fileno())
