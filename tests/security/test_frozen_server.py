@@ -4,11 +4,14 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from botocore.exceptions import ClientError
 
@@ -202,3 +205,39 @@ def test_a_result_of_many_line_breaks_is_handed_out_in_linear_time(target: Targe
     header, row = answers[0]["ResultSet"]["Rows"]
     assert header["Data"] == [{"VarCharValue": "text"}, {"VarCharValue": "more"}]
     assert row["Data"] == [{"VarCharValue": "\n".join(["a"] * lines)}, {"VarCharValue": "b"}]
+
+
+def test_three_hundred_crawls_are_bounded_and_all_end(target: Target, platform: Platform, tmp_path: Path) -> None:
+    glue, other = target.client("glue"), target.client("athena")
+    server = next(each for each in psutil.Process().children(recursive=True) if "serve" in each.cmdline())
+    name = f"crowd{uuid4().hex[:8]}"
+    folder = platform.home.lake / "lake" / name
+    folder.mkdir()
+    pq.write_table(pa.table({"x": [1]}), folder / "0.parquet")
+    for number in range(1, 1_000):
+        (folder / f"{number}.parquet").hardlink_to(folder / "0.parquet")
+    glue.create_database(DatabaseInput={"Name": name})
+    crawlers = [f"{name}{number}" for number in range(300)]
+    for each in crawlers:
+        targets = {"S3Targets": [{"Path": f"s3://lake/{name}/", "Exclusions": ["**a*" * 20 + "b"]}]}
+        glue.create_crawler(Name=each, Role="crawler", DatabaseName=name, Targets=targets)
+    threads = server.num_threads()
+    refused = []
+    for each in crawlers:
+        try:
+            glue.start_crawler(Name=each)
+        except ClientError as error:
+            refused.append(error.response["Error"]["Code"])
+    assert set(refused) == {"ResourceNumberLimitExceededException"}
+    assert ended(other, start(other, "SELECT 1"))["State"] == "SUCCEEDED"
+    assert server.num_threads() < threads + 60  # the handlers' own pool has up to 40
+    states = [each["State"] for each in glue.get_crawlers()["Crawlers"] if each["Name"] in crawlers]
+    assert "RUNNING" in states
+    for each in crawlers:
+        with suppress(glue.exceptions.CrawlerNotRunningException):
+            glue.stop_crawler(Name=each)
+    for each in crawlers:
+        while glue.get_crawler(Name=each)["Crawler"]["State"] != "READY":
+            time.sleep(0.02)
+        glue.delete_crawler(Name=each)
+    glue.delete_database(Name=name)

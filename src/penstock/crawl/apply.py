@@ -5,10 +5,11 @@ A crawler takes nothing from a table that it did not make: to those it adds colu
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from penstock.catalog.errors import DatabaseNotFound, StaleTable
+from penstock.catalog.errors import DatabaseExists, DatabaseNotFound, StaleTable
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
@@ -52,7 +53,9 @@ class Applier:
         try:
             tables = self._catalog.tables(self._database)
         except DatabaseNotFound:
-            self._catalog.create_database(DatabaseInput(name=self._database))
+            # Another crawl may make it at this moment; its tables are looked for again where they are in the way.
+            with suppress(DatabaseExists):
+                self._catalog.create_database(DatabaseInput(name=self._database))
             return {}
         return {table.name: table for table in tables}
 

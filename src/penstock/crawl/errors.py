@@ -1,8 +1,8 @@
 """The crawlers' errors, with the codes that Glue gives them."""
 
-from penstock.errors import AlreadyExists, InvalidInput, NotFound
+from penstock.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound
 
-__all__ = ["CrawlerExists", "CrawlerNotFound", "CrawlerNotRunning", "CrawlerRunning", "CrawlerStopping"]
+__all__ = ["CrawlerExists", "CrawlerNotFound", "CrawlerNotRunning", "CrawlerRunning", "CrawlerStopping", "TooManyCrawls"]
 
 
 class CrawlerNotFound(NotFound):
@@ -46,3 +46,13 @@ class CrawlerStopping(InvalidInput):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Crawler with name {name} is being stopped already.")
+
+
+class TooManyCrawls(LimitExceeded):
+    """The queue of crawls is full, or the server is shutting down."""
+
+    def __init__(self, bound: int) -> None:
+        super().__init__(
+            f"{bound} crawls are running or waiting, the most that this server takes.",
+            remedy="Wait for some to end, or stop them.",
+        )

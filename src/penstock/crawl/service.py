@@ -1,4 +1,4 @@
-"""Crawlers: kept, started, stopped; each run on a background thread of the server that was asked to start it."""
+"""Crawlers: kept, started, stopped; each runs in the background of the server that was asked to start it."""
 
 import logging
 import threading
@@ -14,6 +14,7 @@ from penstock.catalog.service import CatalogService
 from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
 from penstock.crawl.globs import exclusion
 from penstock.crawl.model import Crawler, LastCrawl, Tally
+from penstock.crawl.queue import CrawlQueue
 from penstock.crawl.run import crawl
 from penstock.crawl.store import Change, CrawlStore
 from penstock.errors import InvalidInput, PenstockError
@@ -26,10 +27,13 @@ __all__ = ["CrawlService"]
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
-_HEARTBEAT_SECONDS = 2.0
+_HEARTBEAT_SECONDS = 5.0
 _DEAD_AFTER = timedelta(seconds=20)
 _LOST = "The server ended while this crawl was running. Start it again."
 _AT_ONCE = 2
+_MAX_CRAWLS = 100
+_STOPPED = "Stopped on request."
+_SHUT_DOWN = "The server was shut down."
 _KEPT_RUNTIMES = 20
 _MAX_MESSAGE = 2_048
 _ALL = 100_000
@@ -40,10 +44,11 @@ class _Cancelled(Exception):
 
 
 class CrawlService:
-    """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, others queue.
+    """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, up to 98 others wait.
 
-    A crawl belongs to the process that started it, which says every two seconds that it lives. One whose process is gone,
-    found by its id on this host and by 20 seconds of silence on others, has failed as soon as anybody looks at it.
+    As in Glue, one that waits is RUNNING already. A crawl belongs to the process that started it, which says every five
+    seconds that it lives. One whose process is gone, found by its id on this host and by 20 seconds of silence on others,
+    has failed as soon as anybody looks at it.
     """
 
     def __init__(
@@ -60,8 +65,9 @@ class CrawlService:
         self._now = now
         self._owner = new_owner()
         self._closing = threading.Event()
-        self._slots = threading.BoundedSemaphore(_AT_ONCE)
-        self._threads: dict[str, threading.Thread] = {}
+        self._queue = CrawlQueue(self._crawl, workers=_AT_ONCE, bound=_MAX_CRAWLS)
+        self._keeping = threading.Lock()
+        self._keeper: threading.Thread | None = None
 
     def create(self, crawler: Crawler) -> None:
         """Add a crawler; :class:`AlreadyExists`, :class:`InvalidInput` for targets that cannot be crawled."""
@@ -120,7 +126,7 @@ class CrawlService:
         self._store.delete(name)
 
     def start(self, name: str) -> None:
-        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning."""
+        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning, TooManyCrawls."""
         run_id = str(uuid4())
 
         def begin(crawler: Crawler) -> Crawler:
@@ -130,11 +136,17 @@ class CrawlService:
             return replace(crawler, state="RUNNING", run_id=run_id, started=now, owner=self._owner, heartbeat=now)
 
         self.get(name)
-        crawler = self._store.change(name, begin)
-        thread = threading.Thread(target=self._run, args=(crawler,), name=f"crawl-{name}", daemon=True)
-        self._threads = {key: each for key, each in self._threads.items() if each.is_alive()}
-        self._threads[run_id] = thread
-        thread.start()
+        self._queue.reserve()
+        try:
+            crawler = self._store.change(name, begin)
+        except BaseException:
+            self._queue.release()
+            raise
+        self._queue.put(crawler)
+        with self._keeping:
+            if self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name="penstock-crawls-live", daemon=True)
+                self._keeper.start()
 
     def stop(self, name: str) -> None:
         """Ask a crawl to stop, wherever it runs; :class:`NotFound`, CrawlerNotRunning, CrawlerStopping."""
@@ -147,7 +159,7 @@ class CrawlService:
             return replace(crawler, state="STOPPING")
 
         self.get(name)
-        self._store.change(name, request)
+        self._withdraw(self._store.change(name, request))
 
     def recover(self) -> None:
         """End as FAILED what dead servers left running; what others run goes on."""
@@ -157,9 +169,10 @@ class CrawlService:
     def close(self, timeout: float = 10.0) -> None:
         """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""
         self._closing.set()
-        deadline = time.monotonic() + timeout
-        for thread in self._threads.values():
-            thread.join(max(0.0, deadline - time.monotonic()))
+        for crawler in self._queue.close(timeout):
+            self._cancel(crawler, _SHUT_DOWN)
+        if self._keeper is not None:
+            self._keeper.join(timeout)
         forget_owner(self._owner)
 
     def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
@@ -187,38 +200,42 @@ class CrawlService:
                 _LOG.warning("crawler %s was running when its server ended: marked as failed", crawler.name)
         return True
 
-    def _live(self, crawler: Crawler, ended: threading.Event) -> None:
-        """Say that the crawl's process lives, until the crawl has ended."""
+    def _keep(self) -> None:
+        """Say of every crawl that its process lives, and end what waits and was stopped elsewhere, until closed."""
+        while not self._closing.wait(_HEARTBEAT_SECONDS):
+            for crawler in self._queue.crawls():
+                try:
+                    self._beat(crawler)
+                except CrawlerNotFound:
+                    continue
+                except Exception:  # noqa: BLE001 - the store may be away for a moment
+                    _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
 
+    def _beat(self, crawler: Crawler) -> None:
         def beat(current: Crawler) -> Crawler:
             return replace(current, heartbeat=self._now()) if current.run_id == crawler.run_id else current
 
-        while not ended.wait(_HEARTBEAT_SECONDS):
-            try:
-                self._store.change(crawler.name, beat)
-            except CrawlerNotFound:
-                return
-            except Exception:  # noqa: BLE001 - the store may be away for a moment
-                _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
+        current = self._store.change(crawler.name, beat)
+        if current.run_id == crawler.run_id and current.state == "STOPPING":
+            self._withdraw(crawler)
 
-    def _run(self, crawler: Crawler) -> None:
-        ended = threading.Event()
-        beats = threading.Thread(target=self._live, args=(crawler, ended), name=f"crawl-{crawler.name}-lives", daemon=True)
-        beats.start()
-        try:
-            self._crawl(crawler)
-        finally:
-            ended.set()
-            beats.join()
+    def _withdraw(self, crawler: Crawler) -> None:
+        """End a crawl that is to stop, if it waits here; one that runs finds out by itself."""
+        if crawler.run_id is not None and self._queue.withdraw(crawler.run_id):
+            self._cancel(crawler, _STOPPED)
+
+    def _cancel(self, crawler: Crawler, why: str) -> None:
+        """End a crawl that never began."""
+        self._finish(crawler, _last("CANCELLED", why, crawler.started or self._now(), self._now(), Tally()))
 
     def _crawl(self, crawler: Crawler) -> None:
         started = crawler.started or self._now()
         tally, status, message = Tally(), "FAILED", ""
         try:
-            with self._slots:
-                check = self._checker(crawler)
-                tally = crawl(crawler, store=self._store, catalog=self._catalog, lake=self._lake, now=started, check=check)
-                status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
+            check = self._checker(crawler)
+            check()
+            tally = crawl(crawler, store=self._store, catalog=self._catalog, lake=self._lake, now=started, check=check)
+            status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
         except _Cancelled as reason:
             status, message = "CANCELLED", str(reason)
         except PenstockError as error:
@@ -234,13 +251,13 @@ class CrawlService:
         def check() -> None:
             nonlocal last
             if self._closing.is_set():
-                raise _Cancelled("The server was shut down.")
+                raise _Cancelled(_SHUT_DOWN)
             if time.monotonic() - last < _POLL_SECONDS:
                 return
             last = time.monotonic()
             current = self._store.get(crawler.name)
             if current is None or current.run_id != crawler.run_id or current.state != "RUNNING":
-                raise _Cancelled("Stopped on request.")
+                raise _Cancelled(_STOPPED)
 
         return check
 
