@@ -5,7 +5,8 @@
     PenstockError
     ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound,
     │                    ResourcePolicyNotFound, SoftDeleted
-    ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken, SerialTaken
+    ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken,
+    │                    SerialTaken ── SerialDiffers
     ├── LimitExceeded  ── RegistryFull
     ├── ConcurrentModification ── TooMuchContention, ConditionFailed
     └── InvalidInput   ── VersioningDisabled, NotWritable, ProtectedVersion, IncompatibleSchema, VersionReferenced,
@@ -40,6 +41,7 @@ __all__ = [
     "ResourcePolicyNotFound",
     "SchemaExists",
     "SchemaNotFound",
+    "SerialDiffers",
     "SerialTaken",
     "SoftDeleted",
     "TooMuchContention",
@@ -156,7 +158,7 @@ class NotWritable(InvalidInput):
     """The schema's mode, which Confluent's interface sets, forbids this write."""
 
     def __init__(self, key: SchemaKey, mode: str) -> None:
-        what = "takes no changes" if mode == "READONLY" else "takes only versions that come with their ids"
+        what = "takes no changes" if mode != "IMPORT" else "takes only versions that come with their ids"
         where = f"Schema {key.name} in registry {key.registry}" if key.name else f"Registry {key.registry}"
         super().__init__(
             f"{where} {what}: its mode is {mode}.",
@@ -191,13 +193,22 @@ class IncompatibleSchema(InvalidInput):
 
 
 class SerialTaken(AlreadyExists):
-    """An import gives an id that is another definition's, or a definition that has another id."""
+    """An import gives an id that is another definition's."""
 
-    def __init__(self, registry: str, serial: int, other: int | None = None) -> None:
-        what = f"Id {serial} is another schema's" if other is None else f"The schema has id {other}, not {serial},"
+    def __init__(self, registry: str, serial: int, what: str | None = None) -> None:
+        what = what or f"Id {serial} is another schema's"
         super().__init__(
-            f"{what} in registry {registry}.", remedy="Import into a registry (context) that is empty, or leave the id out."
+            f"{what} in registry {registry}.",
+            remedy="Import into a registry (context) that is empty, or leave the id out.",
         )
+        self.serial = serial
+
+
+class SerialDiffers(SerialTaken):
+    """An import gives another id than the one that the definition has in this registry."""
+
+    def __init__(self, registry: str, serial: int, other: int) -> None:
+        super().__init__(registry, serial, f"The schema has id {other}, not {serial},")
 
 
 class NumberTaken(AlreadyExists):

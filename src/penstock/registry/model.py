@@ -1,7 +1,7 @@
 """The registry's values as the store holds them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ __all__ = [
     "MAX_SERIAL",
     "MAX_VERSION",
     "READONLY",
+    "READONLY_MODES",
+    "READONLY_OVERRIDE",
     "READWRITE",
     "Metadata",
     "NewVersion",
@@ -38,6 +40,8 @@ MAX_SERIAL = 2**31 - 1  # Confluent's ids are 32-bit integers
 GLOBAL_SCOPE = ""
 READWRITE = "READWRITE"
 READONLY = "READONLY"
+READONLY_OVERRIDE = "READONLY_OVERRIDE"
+READONLY_MODES = frozenset({READONLY, READONLY_OVERRIDE})
 IMPORT = "IMPORT"
 
 
@@ -142,8 +146,10 @@ class NewVersion:
 class Policy:
     """What a scope says for all in it that says nothing itself; None: the scope says nothing.
 
-    ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY or
-    IMPORT. ``alias`` is the subject that callers of Confluent's interface mean by this one.
+    ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY,
+    IMPORT, or READONLY_OVERRIDE, which holds for all others where the whole store says it. ``alias`` is the subject that
+    callers of Confluent's interface mean by this one. The rest is that interface's, too: ``compatibility_policy`` is STRICT
+    or LENIENT, ``compatibility_group`` a property of the metadata, the metadata are canonical contracts.
     """
 
     scope: str
@@ -151,12 +157,17 @@ class Policy:
     mode: str | None = None
     normalize: bool | None = None
     alias: str | None = None
+    validate_fields: bool | None = None
+    compatibility_policy: str | None = None
+    compatibility_group: str | None = None
+    default_metadata: str | None = None
+    override_metadata: str | None = None
 
     def __str__(self) -> str:
         """What it says, for the record of changes."""
-        normalize = None if self.normalize is None else str(self.normalize).lower()
-        said = {"compatibility": self.compatibility, "mode": self.mode, "normalize": normalize, "alias": self.alias}
-        return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None) or "says nothing"
+        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
+        texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()}
+        return ", ".join(f"{name} {value}" for name, value in texts.items() if value is not None) or "says nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +175,7 @@ class Standing:
     """A schema with all that decides what may be registered in it.
 
     ``mode`` and ``inherited`` (a compatibility) are what the nearest policy that has one says: that of the schema's name, of
-    its registry, of the whole store. None where none says anything.
+    its registry, of the whole store, whose READONLY_OVERRIDE goes before the others'. None where none says anything.
     """
 
     schema: Schema

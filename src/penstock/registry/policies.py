@@ -4,11 +4,21 @@ from collections.abc import Callable, Sequence
 
 from penstock.registry.errors import NotWritable
 from penstock.registry.identity import policy_scopes, schema_resource
-from penstock.registry.model import IMPORT, READONLY, READWRITE, Policy, Schema, SchemaKey, Standing
+from penstock.registry.model import (
+    GLOBAL_SCOPE,
+    IMPORT,
+    READONLY_MODES,
+    READONLY_OVERRIDE,
+    READWRITE,
+    Policy,
+    Schema,
+    SchemaKey,
+    Standing,
+)
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode
 
-__all__ = ["Policies", "compatibility_of", "refuse_unwritable"]
+__all__ = ["Policies", "compatibility_of", "prevailing_mode", "refuse_unwritable"]
 
 _UNSAID = CompatibilityMode.BACKWARD
 
@@ -42,11 +52,11 @@ class Policies:
         return [found[scope] for scope in scopes if scope in found]
 
     def mode(self, key: SchemaKey) -> str:
-        """READWRITE, READONLY or IMPORT: what holds for the schema, or would for one of this name."""
-        return next((policy.mode for policy in self.chain(key) if policy.mode is not None), READWRITE)
+        """READWRITE, READONLY, READONLY_OVERRIDE or IMPORT: what holds for the schema, or would for one of this name."""
+        return prevailing_mode(self.chain(key)) or READWRITE
 
     def check_writable(self, key: SchemaKey, *, with_id: bool = True) -> None:
-        """:class:`~penstock.registry.errors.NotWritable` where the mode is READONLY.
+        """:class:`~penstock.registry.errors.NotWritable` where the mode is READONLY or READONLY_OVERRIDE.
 
         Without an id to keep (``with_id`` false), which a new version needs there, also where it is IMPORT.
         """
@@ -56,8 +66,8 @@ class Policies:
         """:class:`~penstock.registry.errors.NotWritable` where the registry, or a schema in it, is READONLY."""
         self.check_writable(SchemaKey(registry, ""))
         for policy in self._store.list_policies(schema_resource(SchemaKey(registry, ""))):
-            if policy.mode == READONLY:
-                raise NotWritable(SchemaKey(registry, policy.scope.rpartition("/")[2]), READONLY)
+            if policy.mode in READONLY_MODES:
+                raise NotWritable(SchemaKey(registry, policy.scope.rpartition("/")[2]), policy.mode)
 
     def compatibility(self, schema: Schema) -> CompatibilityMode:
         """The one that holds for ``schema``; BACKWARD where nobody says anything."""
@@ -67,9 +77,19 @@ class Policies:
         return next((mode for mode in said if mode is not None), _UNSAID)
 
 
+def prevailing_mode(chain: Sequence[Policy]) -> str | None:
+    """The mode of the nearest policy that has one, unless the whole store's is READONLY_OVERRIDE.
+
+    ``chain`` is the nearest first; None where none says anything. Source: getModeInScope of Confluent's registry.
+    """
+    if chain and chain[-1].scope == GLOBAL_SCOPE and chain[-1].mode == READONLY_OVERRIDE:
+        return READONLY_OVERRIDE
+    return next((policy.mode for policy in chain if policy.mode is not None), None)
+
+
 def refuse_unwritable(key: SchemaKey, mode: str | None, *, with_id: bool) -> None:
     """As :meth:`Policies.check_writable`, for a schema whose mode is known; None is READWRITE."""
-    if mode == READONLY or (mode == IMPORT and not with_id):
+    if mode in READONLY_MODES or (mode == IMPORT and not with_id):
         raise NotWritable(key, mode)
 
 

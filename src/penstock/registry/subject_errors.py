@@ -6,9 +6,12 @@
     ├── NotFound      ── SubjectNotFound 40401, SubjectVersionNotFound 40402, SchemaTextNotFound 40403,
     │                    SubjectSoftDeleted 40404, SubjectNotSoftDeleted 40405, VersionSoftDeleted 40406,
     │                    VersionNotSoftDeleted 40407, LevelNotConfigured 40408, ModeNotConfigured 40409
+    ├── InvalidSchema ── EmptySchema 42201, UnknownSchemaType 42201, NotNextVersion 42201
     └── InvalidInput  ── Incompatible 409, BadVersion 42202, BadLevel 42203, BadMode 42204, NotPermitted 42205,
-                         InvalidSubject 42208, SchemaTooLarge 42209, RulesNotServed 42210, ContextNotEmpty 42211
+                         InvalidSubject 42208, SchemaTooLarge 42209, RulesNotServed 42210, ContextNotEmpty 42211,
+                         IdInUse 42205
 
+Messages begin as those of Confluent's server do (Errors and the Rest...Exception classes), what to do comes behind.
 Their HTTP status is the first three digits; 40901 of newer servers is 409 here, which all clients know.
 Source: the error codes of the Schema Registry API reference.
 """
@@ -17,16 +20,20 @@ from typing import ClassVar
 
 from penstock.errors import InvalidInput, NotFound
 from penstock.schema.compatibility import CompatibilityVerdict
+from penstock.schema.errors import InvalidSchema
 
 __all__ = [
     "BadLevel",
     "BadMode",
     "BadVersion",
     "ContextNotEmpty",
+    "EmptySchema",
+    "IdInUse",
     "Incompatible",
     "InvalidSubject",
     "LevelNotConfigured",
     "ModeNotConfigured",
+    "NotNextVersion",
     "NotPermitted",
     "RulesNotServed",
     "SchemaTextNotFound",
@@ -35,6 +42,7 @@ __all__ = [
     "SubjectNotSoftDeleted",
     "SubjectSoftDeleted",
     "SubjectVersionNotFound",
+    "UnknownSchemaType",
     "VersionNotSoftDeleted",
     "VersionSoftDeleted",
 ]
@@ -77,7 +85,7 @@ class SubjectSoftDeleted(NotFound):
     confluent_code: ClassVar[int] = 40404
 
     def __init__(self, subject: object) -> None:
-        super().__init__(f"Subject '{_shown(subject)}' was soft deleted.", remedy="permanent=true deletes it for good.")
+        super().__init__(f"Subject '{_shown(subject)}' was soft deleted.Set permanent=true to delete permanently")
 
 
 class SubjectNotSoftDeleted(NotFound):
@@ -87,7 +95,7 @@ class SubjectNotSoftDeleted(NotFound):
 
     def __init__(self, subject: object) -> None:
         super().__init__(
-            f"Subject '{_shown(subject)}' was not deleted first before being permanently deleted.",
+            f"Subject '{_shown(subject)}' was not deleted first before being permanently deleted",
             remedy="Delete it without permanent=true first.",
         )
 
@@ -99,7 +107,7 @@ class VersionSoftDeleted(NotFound):
 
     def __init__(self, subject: object, version: object) -> None:
         super().__init__(
-            f"Subject '{_shown(subject)}' Version {version} was soft deleted.", remedy="permanent=true deletes it for good."
+            f"Subject '{_shown(subject)}' Version {version} was soft deleted.Set permanent=true to delete permanently"
         )
 
 
@@ -110,7 +118,7 @@ class VersionNotSoftDeleted(NotFound):
 
     def __init__(self, subject: object, version: object) -> None:
         super().__init__(
-            f"Subject '{_shown(subject)}' Version {version} was not deleted first before being permanently deleted.",
+            f"Subject '{_shown(subject)}' Version {version} was not deleted first before being permanently deleted",
             remedy="Delete it without permanent=true first.",
         )
 
@@ -122,7 +130,7 @@ class LevelNotConfigured(NotFound):
 
     def __init__(self, subject: object) -> None:
         super().__init__(
-            f"Subject '{_shown(subject)}' does not have subject-level compatibility configured.",
+            f"Subject '{_shown(subject)}' does not have subject-level compatibility configured",
             remedy="defaultToGlobal=true answers the level it inherits.",
         )
 
@@ -134,7 +142,7 @@ class ModeNotConfigured(NotFound):
 
     def __init__(self, subject: object) -> None:
         super().__init__(
-            f"Subject '{_shown(subject)}' does not have subject-level mode configured.",
+            f"Subject '{_shown(subject)}' does not have subject-level mode configured",
             remedy="defaultToGlobal=true answers the mode it inherits.",
         )
 
@@ -147,8 +155,8 @@ class Incompatible(InvalidInput):
     def __init__(self, subject: object, verdict: CompatibilityVerdict, *, level: str) -> None:
         listed = "; ".join(str(conflict) for conflict in verdict.conflicts)
         super().__init__(
-            f"Schema being registered is incompatible with an earlier schema for subject '{_shown(subject)}' under "
-            f"{level}; details: [{listed}]"
+            f'Schema being registered is incompatible with an earlier schema for subject "{_shown(subject)}", details: '
+            f"[{listed}, {{compatibility: '{level}'}}]"
         )
         self.verdict = verdict
 
@@ -160,8 +168,8 @@ class BadVersion(InvalidInput):
 
     def __init__(self, version: object) -> None:
         super().__init__(
-            f"The specified version '{_shown(version)}' is not a valid version id.",
-            remedy='Allowed are numbers from 1 to 2147483647 and "latest".',
+            f"The specified version '{_shown(version)}' is not a valid version id. Allowed values are between [1, 2^31-1] "
+            'and the string "latest"'
         )
 
 
@@ -172,9 +180,9 @@ class BadLevel(InvalidInput):
 
     def __init__(self, level: object) -> None:
         super().__init__(
-            f"Invalid compatibility level '{_shown(level)}'.",
-            remedy="Valid values are NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE and "
-            "FULL_TRANSITIVE.",
+            "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+            "forward_transitive, and full_transitive",
+            remedy=f"'{_shown(level)}' is none of them.",
         )
 
 
@@ -184,7 +192,10 @@ class BadMode(InvalidInput):
     confluent_code: ClassVar[int] = 42204
 
     def __init__(self, mode: object) -> None:
-        super().__init__(f"Invalid mode '{_shown(mode)}'.", remedy="Valid values are READWRITE, READONLY and IMPORT.")
+        super().__init__(
+            "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, and IMPORT.",
+            remedy=f"'{_shown(mode)}' is none of them.",
+        )
 
 
 class NotPermitted(InvalidInput):
@@ -199,7 +210,43 @@ class InvalidSubject(InvalidInput):
     confluent_code: ClassVar[int] = 42208
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"The specified subject '{_shown(name)}' is not a valid subject: {why}.")
+        super().__init__(f"The specified subject '{_shown(name)}' is not a valid.", remedy=f"{why[0].upper()}{why[1:]}.")
+
+
+class EmptySchema(InvalidSchema):
+    """A schema without text where there is no version to take the text of."""
+
+    def __init__(self) -> None:
+        super().__init__("Empty schema", remedy='Give the schema as text in the member "schema".')
+
+
+class UnknownSchemaType(InvalidSchema):
+    """A schemaType that is none of AVRO, JSON and PROTOBUF, in these letters."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Invalid schema type {_shown(name)}", remedy="There are AVRO, JSON and PROTOBUF, in capitals.")
+
+
+class NotNextVersion(InvalidSchema):
+    """A version number that is not the next, outside of an import."""
+
+    def __init__(self, subject: object, number: int, expected: int) -> None:
+        super().__init__(
+            "Version is not one more than previous version",
+            remedy=f"Subject '{_shown(subject)}' takes version {expected} next, not {number}; leave the version out.",
+        )
+
+
+class IdInUse(InvalidInput):
+    """An import gives the id of another schema of the context."""
+
+    confluent_code: ClassVar[int] = 42205
+
+    def __init__(self, serial: int, context: str) -> None:
+        super().__init__(
+            f"Overwrite new schema with id {serial} in context :{context}: is not permitted.",
+            remedy="Import into a context where the id is free, or leave the id out.",
+        )
 
 
 class SchemaTooLarge(InvalidInput):

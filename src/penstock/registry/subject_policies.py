@@ -4,11 +4,23 @@ A subject's own setting wins, then its context's, then the one for all contexts;
 A schema that Glue's callers made with DISABLED takes no new versions: it shows as level NONE in mode READONLY.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.registry.errors import SchemaNotFound
 from penstock.registry.identity import registry_resource, schema_resource
-from penstock.registry.model import GLOBAL_SCOPE, IMPORT, READONLY, READWRITE, Policy, Schema
+from penstock.registry.model import (
+    GLOBAL_SCOPE,
+    IMPORT,
+    READONLY,
+    READONLY_MODES,
+    READONLY_OVERRIDE,
+    READWRITE,
+    Policy,
+    Schema,
+)
+from penstock.registry.policies import prevailing_mode
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import (
     BadLevel,
@@ -20,11 +32,16 @@ from penstock.registry.subject_errors import (
     SubjectNotFound,
 )
 from penstock.registry.subject_names import SubjectName, parse_subject
+from penstock.registry.terms import Terms
 from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.rules import CONFLUENT_RULES, CompatibilityRules
 
-__all__ = ["SubjectConfig", "SubjectPolicies", "level_name"]
+__all__ = ["LENIENT", "STRICT", "SubjectConfig", "SubjectPolicies", "level_name"]
 
-_MODES = frozenset({READWRITE, READONLY, IMPORT})
+_MODES = frozenset({READWRITE, READONLY, READONLY_OVERRIDE, IMPORT})
+STRICT = "STRICT"
+LENIENT = "LENIENT"
+_LENIENT = replace(CONFLUENT_RULES, json=replace(CONFLUENT_RULES.json, lenient_content_models=True))
 
 
 def level_name(mode: CompatibilityMode) -> str:
@@ -39,14 +56,46 @@ _LEVELS = {level_name(mode): mode for mode in CompatibilityMode if mode is not C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectConfig:
-    """A compatibility level by Confluent's name, whether schemas are normalised, and which subject is meant by this one.
+    """A compatibility level by Confluent's name, whether schemas are normalised, which subject is meant by this one.
 
-    None: nothing is said. An empty ``alias`` takes one back.
+    ``policy`` is STRICT or LENIENT, ``group`` a property of the metadata, the metadata are canonical contracts. None:
+    nothing is said; in a change, that the scope says nothing of it any longer.
     """
 
     level: str | None = None
     normalize: bool | None = None
     alias: str | None = None
+    validate_fields: bool | None = None
+    policy: str | None = None
+    group: str | None = None
+    default_metadata: str | None = None
+    override_metadata: str | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """What it asks of new versions."""
+        return Terms(
+            default_metadata=self.default_metadata,
+            override_metadata=self.override_metadata,
+            group=self.group,
+            reserves=bool(self.validate_fields),
+        )
+
+    @property
+    def rules(self) -> CompatibilityRules:
+        """The rules of compatibility."""
+        return _LENIENT if self.policy == LENIENT else CONFLUENT_RULES
+
+
+# Members of a policy by those of a configuration, which a scope's nearest policy says.
+_MEMBERS = {
+    "normalize": "normalize",
+    "validate_fields": "validate_fields",
+    "policy": "compatibility_policy",
+    "group": "compatibility_group",
+    "default_metadata": "default_metadata",
+    "override_metadata": "override_metadata",
+}
 
 
 class SubjectPolicies:
@@ -59,14 +108,14 @@ class SubjectPolicies:
         """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
         chain = self._chain(subject)
         own = chain[0]
-        if not inherited and subject is not None and (own.compatibility, own.normalize, own.alias) == (None, None, None):
+        if not inherited and subject is not None and replace(own, mode=None) == Policy(scope=own.scope):
             raise LevelNotConfigured(subject)
         said = chain if inherited or subject is None else chain[:1]
         mode = next((policy.compatibility for policy in said if policy.compatibility is not None), None)
-        normalize = next((policy.normalize for policy in said if policy.normalize is not None), None)
+        found = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
         if mode is None and (inherited or subject is None):
             mode = CompatibilityMode.BACKWARD
-        return SubjectConfig(level=None if mode is None else level_name(mode), normalize=normalize, alias=own.alias)
+        return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **found)
 
     def meant(self, subject: SubjectName) -> SubjectName:
         """The subject that ``subject`` is an alias of, itself where it is none; an alias of an alias is not followed."""
@@ -75,32 +124,34 @@ class SubjectPolicies:
         policy = self._service.policies.get(_scope(subject))
         return subject if policy is None or not policy.alias else parse_subject(policy.alias, context=subject.context)
 
-    def set_config(self, subject: SubjectName | None, wanted: SubjectConfig) -> None:
-        """Change what is given of the configuration.
+    def set_config(self, subject: SubjectName | None, wanted: Mapping[str, Any]) -> SubjectConfig:
+        """Change the members of :class:`SubjectConfig` that are given; what the scope says then.
 
         :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` where the mode is READONLY.
         """
-        if wanted.alias:
-            self._check_alias(subject, wanted.alias)
-        mode = None
-        if wanted.level is not None:
-            mode = _LEVELS.get(wanted.level.upper())
-            if mode is None:
-                raise BadLevel(wanted.level)
+        if wanted.get("alias"):
+            self._check_alias(subject, wanted["alias"])
+        changes = {_MEMBERS[name]: value for name, value in wanted.items() if name in _MEMBERS}
+        if "alias" in wanted:
+            changes["alias"] = wanted["alias"] or None
+        level = wanted.get("level")
+        mode = None if level is None else _LEVELS.get(level.upper())
+        if level is not None and mode is None:
+            raise BadLevel(level)
         self._check_configurable(subject)
-        if mode is not None and self._schema(subject) is not None:
-            self._set_own(subject, mode)
-            mode = None
-
-        def changed(before: Policy) -> Policy:
-            return replace(
-                before,
-                compatibility=before.compatibility if mode is None else mode,
-                normalize=before.normalize if wanted.normalize is None else wanted.normalize,
-                alias=before.alias if wanted.alias is None else wanted.alias or None,
-            )
-
-        self._service.policies.change(_scope(subject), changed)
+        if "level" in wanted:
+            if self._schema(subject) is not None:
+                self._set_own(subject, mode)
+                # One that was set before the first version would show again.
+                changes["compatibility"] = None
+            else:
+                changes["compatibility"] = mode
+        self._service.policies.change(_scope(subject), lambda before: replace(before, **changes))
+        try:
+            said = self.config(subject, inherited=False)
+            return replace(said, level=None) if self._chain(subject)[0].compatibility is None else said
+        except LevelNotConfigured:
+            return SubjectConfig()
 
     def delete_config(self, subject: SubjectName | None) -> SubjectConfig:
         """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was, :class:`NotPermitted`."""
@@ -111,14 +162,14 @@ class SubjectPolicies:
             raise SubjectNotFound(subject) from None
         if self._schema(subject) is not None:
             self._set_own(subject, None)
-        self._service.policies.change(
-            _scope(subject), lambda policy: replace(policy, compatibility=None, normalize=None, alias=None)
-        )
+        self._service.policies.change(_scope(subject), lambda policy: Policy(scope=policy.scope, mode=policy.mode))
         return before
 
     def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
         """The mode: with ``inherited`` the one that holds, else the one set here; :class:`ModeNotConfigured`."""
         chain = self._chain(subject)
+        if prevailing_mode(chain) == READONLY_OVERRIDE:
+            return READONLY_OVERRIDE
         said = chain if inherited or subject is None else chain[:1]
         if said[0].compatibility is CompatibilityMode.DISABLED:
             return READONLY
@@ -159,7 +210,7 @@ class SubjectPolicies:
         """The mode of ``subject``; :class:`NotPermitted` where it is READONLY."""
         # DISABLED, which shows as READONLY, is told by the registration itself.
         mode = self._service.policies.mode(subject.key)
-        if mode == READONLY:
+        if mode in READONLY_MODES:
             raise _read_only(subject)
         return mode
 
@@ -171,8 +222,7 @@ class SubjectPolicies:
 
     def _check_configurable(self, subject: SubjectName | None) -> None:
         """As Confluent's server: what takes no schemas takes no other level either, only another mode."""
-        said = next((policy.mode for policy in self._chain(subject) if policy.mode is not None), None)
-        if said == READONLY:
+        if prevailing_mode(self._chain(subject)) in READONLY_MODES:
             raise _read_only(subject)
 
     def _chain(self, subject: SubjectName | None) -> list[Policy]:
@@ -209,8 +259,12 @@ class SubjectPolicies:
 
 
 def _read_only(subject: SubjectName | None) -> NotPermitted:
-    what = "The registry" if subject is None else f"Subject '{subject}'"
-    return NotPermitted(f"{what} is in read-only mode.", remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.")
+    what = "The registry" if subject is None else f"Subject {subject} in context :{subject.context}:"
+    return NotPermitted(f"{what} is in read-only mode", remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.")
+
+
+def _nearest(chain: Sequence[Policy], member: str) -> Any:
+    return next((said for policy in chain if (said := getattr(policy, member)) is not None), None)
 
 
 def _scope(subject: SubjectName | None) -> str:

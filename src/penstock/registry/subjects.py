@@ -12,6 +12,8 @@ from penstock.registry.errors import (
     RegistryNotFound,
     SchemaExists,
     SchemaNotFound,
+    SerialDiffers,
+    SerialTaken,
     SoftDeleted,
     VersionNotFound,
 )
@@ -21,7 +23,10 @@ from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_errors import (
     BadVersion,
+    EmptySchema,
+    IdInUse,
     Incompatible,
+    NotNextVersion,
     NotPermitted,
     SchemaTextNotFound,
     SubjectNotFound,
@@ -38,11 +43,10 @@ from penstock.registry.subject_names import (
     parse_subject,
     subject_of,
 )
-from penstock.registry.subject_policies import SubjectPolicies, level_name
+from penstock.registry.subject_policies import SubjectConfig, SubjectPolicies, level_name
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.incompatibility import Incompatibility
-from penstock.schema.rules import CONFLUENT_RULES
 
 __all__ = ["LATEST", "Listing", "SubjectReference", "SubjectSchema", "Subjects", "version_number"]
 
@@ -108,6 +112,10 @@ class Subjects:
             raise SubjectNotFound(subject)
         return shown[listing.window]
 
+    def live(self, subject: SubjectName) -> frozenset[int]:
+        """The numbers of the versions that are not soft-deleted."""
+        return frozenset(head.number for head in self._service.versions.heads(subject.key))
+
     def version(self, subject: SubjectName, number: int | None, *, deleted: bool = False) -> Version:
         """A version, None being the latest; :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`."""
         key = subject.key
@@ -131,9 +139,9 @@ class Subjects:
 
         ``serial`` and ``number`` are an import's. Raises :class:`Incompatible`, with nothing written,
         :class:`~penstock.schema.errors.InvalidSchema`, :class:`NotPermitted` where the mode forbids it,
-        :class:`~penstock.registry.errors.SerialTaken`, :class:`~penstock.registry.errors.NumberTaken`.
+        :class:`IdInUse`, :class:`~penstock.registry.errors.SerialDiffers`,
+        :class:`~penstock.registry.errors.NumberTaken`. A schema without text is the latest version's, with other metadata.
         """
-        key = subject.key
         try:
             importing = self._check_mode(subject, serial)
         except NotPermitted:
@@ -141,6 +149,20 @@ class Subjects:
             if known is None:
                 raise
             return known
+        if not wanted.text:
+            wanted = self._latest(subject, wanted, importing)
+        try:
+            return self._register(subject, wanted, serial, number, importing)
+        except SerialDiffers:
+            raise
+        except SerialTaken as error:
+            raise IdInUse(error.serial, subject.context) from None
+
+    def _register(
+        self, subject: SubjectName, wanted: SubjectSchema, serial: int | None, number: int | None, importing: bool
+    ) -> Version:
+        key = subject.key
+        config = self.policies.config(subject, inherited=True)
         references = self._references(subject, wanted)
         wanted = self._as_source(wanted, references)
         schema = self._schema(key)
@@ -148,6 +170,8 @@ class Subjects:
             self._check_next(subject, schema, number)
             number = None
         if schema is None:
+            contract = wanted.contract if importing else config.terms.contract(wanted.contract)
+            self._check_first(subject, wanted, references, contract, config)
             new = NewSchema(
                 name=key.name,
                 registry=key.registry,
@@ -157,7 +181,7 @@ class Subjects:
                 references=references,
                 serial=serial,
                 number=number,
-                contract=wanted.contract,
+                contract=contract,
             )
             first = self._create(new)
             if first is not None:
@@ -171,12 +195,13 @@ class Subjects:
                 key,
                 wanted.text,
                 references=references,
-                rules=CONFLUENT_RULES,
+                rules=config.rules,
                 keep_refused=False,
                 serial=serial,
                 number=number,
                 checked=not importing,
                 contract=wanted.contract,
+                terms=config.terms,
             )
         except IncompatibleSchema as error:
             raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
@@ -186,11 +211,12 @@ class Subjects:
         key = subject.key
         schema = self._schema(key)
         found: Version | None = None
-        if schema is not None and schema.data_format == wanted.data_format:
+        if wanted.text and schema is not None and schema.data_format == wanted.data_format:
             references = self._references(subject, wanted, deleted=True)
+            terms = self.policies.config(subject, inherited=True).terms
             with contextlib.suppress(VersionNotFound):
                 found = self._service.versions.find(
-                    key, wanted.text, references=references, deleted=deleted, contract=wanted.contract
+                    key, wanted.text, references=references, deleted=deleted, contract=wanted.contract, terms=terms
                 )
         if found is None or found.status != AVAILABLE:
             if not self._service.versions.heads(key, deleted=deleted):
@@ -211,7 +237,7 @@ class Subjects:
         raise SchemaTextNotFound
 
     def delete(self, subject: SubjectName, *, permanent: bool) -> Sequence[int]:
-        """Delete all versions, and the subject's level and mode; the numbers deleted.
+        """Delete all versions; permanently, the subject's configuration and mode too. The numbers deleted.
 
         Raises :class:`SubjectNotFound`, :class:`SubjectSoftDeleted`, :class:`SubjectNotSoftDeleted`,
         :class:`~penstock.registry.errors.VersionReferenced`, :class:`NotPermitted`.
@@ -226,7 +252,8 @@ class Subjects:
             raise SubjectSoftDeleted(subject) from None
         except NotSoftDeleted:
             raise SubjectNotSoftDeleted(subject) from None
-        self.policies.forget(subject)
+        if permanent:
+            self.policies.forget(subject)
         return numbers
 
     def delete_version(self, subject: SubjectName, number: int | None, *, permanent: bool) -> int:
@@ -238,10 +265,11 @@ class Subjects:
         self.policies.check_writable(subject)
         chosen = self.version(subject, number, deleted=permanent or number is not None).number
         try:
-            if permanent:
-                return self._service.deletion.purge(subject.key, chosen)
-            self._service.deletion.soft(subject.key, chosen)
-            if not self._service.versions.heads(subject.key):
+            if not permanent:
+                self._service.deletion.soft(subject.key, chosen)
+                return chosen
+            self._service.deletion.purge(subject.key, chosen)
+            if not self._service.versions.heads(subject.key, deleted=True):
                 # With its last version a subject loses what was set for it, as where it is deleted as a whole.
                 self.policies.forget(subject)
         except (SchemaNotFound, VersionNotFound):
@@ -264,21 +292,33 @@ class Subjects:
         A subject without versions is compatible with everything. Raises :class:`SubjectVersionNotFound`,
         :class:`~penstock.schema.errors.InvalidSchema`.
         """
+        if not wanted.text:
+            raise EmptySchema
         key = subject.key
         references = self._references(subject, wanted)
         schema = self._schema(key)
+        config = self.policies.config(subject, inherited=True)
         if schema is None or schema.latest is None:
             if isinstance(against, int):
                 raise SubjectVersionNotFound(subject, against)
-            self._service.versions.parse(wanted.data_format, wanted.text, references)
-            return CompatibilityVerdict(mode=CompatibilityMode.NONE)
+            parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
+            conflicts = config.terms.conflicts(parsed, config.terms.contract(wanted.contract), None)
+            return CompatibilityVerdict(mode=CompatibilityMode.NONE, conflicts=conflicts)
         mismatch = self._mismatch(schema, wanted)
         if mismatch is not None:
             return mismatch
         numbers: list[int] | None = None
         if against is not None:
             numbers = [schema.latest if against == LATEST else self.version(subject, int(against)).number]
-        return self._service.versions.judge(key, wanted.text, references=references, rules=CONFLUENT_RULES, against=numbers)
+        return self._service.versions.judge(
+            key,
+            wanted.text,
+            references=references,
+            rules=config.rules,
+            against=numbers,
+            contract=wanted.contract,
+            terms=config.terms,
+        )
 
     def references_of(self, version: Version) -> Sequence[SubjectReference]:
         """The references of a version; subjects are named so that they are found from its context and the default one."""
@@ -310,14 +350,13 @@ class Subjects:
     def _check_mode(self, subject: SubjectName, serial: int | None) -> bool:
         """Whether this is an import."""
         mode = self.policies.check_writable(subject)
+        what = f"Subject {subject} in context :{subject.context}: is not in"
         if serial is not None and mode != IMPORT:
-            raise NotPermitted(
-                f"Subject '{subject}' is not in import mode.", remedy="PUT /mode/SUBJECT with IMPORT first, or give no id."
-            )
+            raise NotPermitted(f"{what} import mode", remedy="PUT /mode/SUBJECT with IMPORT first, or give no id.")
         if serial is None and mode == IMPORT:
             raise NotPermitted(
-                f"Subject '{subject}' is in import mode, which takes schemas with their ids.",
-                remedy="Give an id, or PUT /mode/SUBJECT with READWRITE.",
+                f"{what} read-write mode",
+                remedy="It is in import mode: give the schema's id, or PUT /mode/SUBJECT with READWRITE.",
             )
         if serial is not None and not 1 <= serial <= MAX_SERIAL:
             raise NotPermitted(f"The id {serial} is not from 1 to {MAX_SERIAL}.")
@@ -331,6 +370,43 @@ class Subjects:
             return None
         return found if serial in (None, found.serial) and number is None else None
 
+    def _latest(self, subject: SubjectName, wanted: SubjectSchema, importing: bool) -> SubjectSchema:
+        """The latest version's text and references with the metadata that is wanted; :class:`EmptySchema`."""
+        if importing:
+            raise EmptySchema
+        try:
+            latest = self.version(subject, None)
+        except SubjectNotFound:
+            raise EmptySchema from None
+        references = tuple(
+            SubjectReference(
+                name=reference.name,
+                subject=f":{subject_of(reference.key).context}:{subject_of(reference.key).name}",
+                version=reference.number,
+            )
+            for reference in latest.references
+        )
+        return replace(wanted, data_format=latest.data_format, text=latest.definition, references=references)
+
+    def _check_first(
+        self,
+        subject: SubjectName,
+        wanted: SubjectSchema,
+        references: Sequence[Reference],
+        contract: str | None,
+        config: SubjectConfig,
+    ) -> None:
+        """:class:`Incompatible` where a subject's first version breaks what its configuration asks for."""
+        if not config.terms.reserves:
+            return
+        parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
+        conflicts = config.terms.conflicts(parsed, contract, None)
+        if conflicts:
+            mode = CompatibilityMode.NONE
+            raise Incompatible(
+                subject, CompatibilityVerdict(mode=mode, conflicts=conflicts), level=config.level or mode.value
+            )
+
     def _as_source(self, wanted: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
         """Python's and Go's clients send Protobuf as a descriptor's bytes; kept is the source that everybody reads."""
         if wanted.data_format != "PROTOBUF" or "{" in wanted.text:
@@ -340,10 +416,7 @@ class Subjects:
     def _check_next(self, subject: SubjectName, schema: Schema | None, number: int) -> None:
         expected = 1 if schema is None else schema.next_number
         if number != expected:
-            raise InvalidSchema(
-                f"Version {number} is not one more than the last version of subject '{subject}'.",
-                remedy=f"Leave the version out, or give {expected}.",
-            )
+            raise NotNextVersion(subject, number, expected)
 
     def _schema(self, key: SchemaKey) -> Schema | None:
         try:

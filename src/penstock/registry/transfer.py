@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -253,13 +253,9 @@ class _Import:
 
     def _take_policy(self, record: Mapping[str, Any]) -> None:
         mode = record["compatibility"]
-        policy = Policy(
-            scope=record["scope"],
-            compatibility=None if mode is None else CompatibilityMode(mode),
-            mode=record["mode"],
-            normalize=record["normalize"],
-            alias=record.get("alias"),
-        )
+        said: dict[str, Any] = {member.name: record.get(member.name) for member in fields(Policy)}
+        said["compatibility"] = None if mode is None else CompatibilityMode(mode)
+        policy = Policy(**said)
         stored = self._service.policies.get(policy.scope)
         if stored is None:
             self._service.policies.put(policy)

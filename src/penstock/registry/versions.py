@@ -1,9 +1,10 @@
 """Schema versions: register under the schema's policy, find, compare, delete."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from threading import Lock
 from typing import NamedTuple, ParamSpec, TypeVar
 
@@ -17,7 +18,7 @@ from penstock.registry.errors import (
     ProtectedVersion,
     RegistryFull,
     SchemaNotFound,
-    SerialTaken,
+    SerialDiffers,
     TooMuchContention,
     VersioningDisabled,
     VersionNotFound,
@@ -39,6 +40,7 @@ from penstock.registry.model import (
 from penstock.registry.policies import compatibility_of, refuse_unwritable
 from penstock.registry.references import declared_references
 from penstock.registry.store import RegistryStore
+from penstock.registry.terms import NO_TERMS, Terms
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, relevant
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ParsedSchema
@@ -89,6 +91,16 @@ class _Wanted(NamedTuple):
     checked: bool = True
     bound: bool = False
     contract: str | None = None
+    terms: Terms = NO_TERMS
+
+
+class _Candidate(NamedTuple):
+    """A definition with its contract, and what it is judged by."""
+
+    parsed: ParsedSchema
+    contract: str | None
+    rules: CompatibilityRules
+    terms: Terms
 
 
 class _Decision(NamedTuple):
@@ -134,6 +146,7 @@ class Versions:
         checked: bool = True,
         bound: bool = False,
         contract: str | None = None,
+        terms: Terms = NO_TERMS,
     ) -> Version:
         """The version of ``definition``, new or the one it has already.
 
@@ -141,14 +154,14 @@ class Versions:
         status FAILURE, which keeps the verdict; registered again after the policy changed so that it fits, it gets a new id
         and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A version
         that was deleted softly comes back with its ids and a new number. Imports give ``serial`` and ``number``, and leave
-        out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports. With
-        ``bound`` the modes READONLY and IMPORT take nothing new.
+        out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports, to
+        which the ``terms`` of a configuration do not apply. With ``bound`` the modes READONLY and IMPORT take nothing new.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
         :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`,
         :class:`~penstock.registry.errors.NotWritable`.
         """
-        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked, bound, contract)
+        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked, bound, contract, terms)
         with self._locks[hash(key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
                 with self._store.session():
@@ -198,7 +211,9 @@ class Versions:
         schema = standing.schema
         references = _declared(standing) if wanted.references is None else tuple(wanted.references)
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
-        known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked)
+        known, contract = self._known(
+            schema, parsed, wanted.contract, inherits=wanted.checked, terms=wanted.terms if wanted.checked else NO_TERMS
+        )
         if known is not None and known.status == AVAILABLE and known.deleted is None:
             return _as_imported(known, wanted)
         if wanted.bound:
@@ -209,7 +224,7 @@ class Versions:
             mode = compatibility_of(standing)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
-            verdict = self._judge(schema, mode, parsed, wanted.rules)
+            verdict = self._judge(schema, mode, _Candidate(parsed, contract, wanted.rules, wanted.terms))
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
             # A refused text cannot take the place of one that was deleted softly: that one stays readable by its ids.
@@ -234,9 +249,20 @@ class Versions:
         return _Decision(version, schema.revision, known.id if known else None)
 
     def _known(
-        self, schema: Schema, parsed: ParsedSchema, contract: str | None, *, inherits: bool = True
+        self,
+        schema: Schema,
+        parsed: ParsedSchema,
+        contract: str | None,
+        *,
+        inherits: bool = True,
+        terms: Terms = NO_TERMS,
     ) -> tuple[Version | None, str | None]:
         """The version of a definition, and the contract that it has, or would be registered with."""
+        if terms.set_metadata:
+            if contract is None and schema.latest is not None:
+                before = self._store.get_version_numbered(schema.key, schema.latest)
+                contract = before.contract if before is not None else None
+            contract, inherits = terms.contract(contract), False
         known = self._store.find_version(schema.key, fingerprint_with(parsed.fingerprint, contract))
         live = known is not None and known.status == AVAILABLE and known.deleted is None
         if live or contract is not None or not inherits or schema.latest is None:
@@ -268,6 +294,8 @@ class Versions:
         rules: CompatibilityRules = GLUE_RULES,
         mode: CompatibilityMode | None = None,
         against: Sequence[int] | None = None,
+        contract: str | None = None,
+        terms: Terms = NO_TERMS,
     ) -> CompatibilityVerdict:
         """What registering ``definition`` would find, without registering it.
 
@@ -278,25 +306,44 @@ class Versions:
         references = _declared(standing) if references is None else references
         parsed = self._definitions.parse(standing.schema.data_format, definition, references)
         mode = compatibility_of(standing) if mode is None else mode
+        if terms != NO_TERMS:
+            _, contract = self._known(standing.schema, parsed, contract, terms=terms)
+        candidate = _Candidate(parsed, contract, rules, terms)
         if against is None:
-            return self._judge(standing.schema, mode, parsed, rules)
-        numbers = sorted(against)
-        texts = (self.get_numbered(key, number) for number in reversed(numbers))
-        return hold(mode, parsed, numbers, texts, read=self._definitions.of, rules=rules)
+            return self._judge(standing.schema, mode, candidate)
+        versions = [self.get_numbered(key, number) for number in sorted(against, reverse=True)]
+        reserved = terms.conflicts(parsed, contract, versions[0] if versions else None)
+        versions = [version for version in versions if terms.alike(contract, version.contract)]
+        verdict = self._hold(mode, candidate, sorted(version.number for version in versions), versions)
+        return replace(verdict, conflicts=(*reserved, *verdict.conflicts))
 
-    def _judge(
-        self, schema: Schema, mode: CompatibilityMode, new: ParsedSchema, rules: CompatibilityRules
-    ) -> CompatibilityVerdict:
+    def _judge(self, schema: Schema, mode: CompatibilityMode, new: "_Candidate") -> CompatibilityVerdict:
+        verdict = self._compare(schema, mode, new)
+        if not new.terms.reserves:
+            return verdict
+        latest = None if schema.latest is None else self._store.get_version_numbered(schema.key, schema.latest)
+        return replace(verdict, conflicts=(*new.terms.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
+
+    def _compare(self, schema: Schema, mode: CompatibilityMode, new: "_Candidate") -> CompatibilityVerdict:
         if schema.latest is None or not relevant(mode, [schema.latest]):
             return CompatibilityVerdict(mode=mode)
-        if mode.checks_all:
+        if mode.checks_all or new.terms.group is not None:
             numbers = [head.number for head in self.heads(schema.key) if head.number >= schema.checkpoint]
             earlier = self._texts(schema.key, numbers)
+            if new.terms.group is not None:
+                earlier = (version for version in earlier if new.terms.alike(new.contract, version.contract))
+                if not mode.checks_all:
+                    earlier = islice(earlier, 1)
         else:
             last = self._store.get_version_numbered(schema.key, schema.latest)
             found = [last] if last is not None and last.status == AVAILABLE and last.deleted is None else []
             numbers, earlier = [version.number for version in found], iter(found)
-        return hold(mode, new, numbers, earlier, read=self._definitions.of, rules=rules)
+        return self._hold(mode, new, numbers, earlier)
+
+    def _hold(
+        self, mode: CompatibilityMode, new: "_Candidate", numbers: Sequence[int], earlier: Iterable[Version]
+    ) -> CompatibilityVerdict:
+        return hold(mode, new.parsed, numbers, earlier, read=self._definitions.of, rules=new.rules)
 
     def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:
         """The versions ``numbers`` (ascending), the last first, a few at a time; none that is deleted meanwhile."""
@@ -351,6 +398,7 @@ class Versions:
         references: Sequence[Reference] | None = None,
         deleted: bool = False,
         contract: str | None = None,
+        terms: Terms = NO_TERMS,
     ) -> Version:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
 
@@ -362,6 +410,8 @@ class Versions:
         references = _declared(standing) if references is None else references
         parsed = self._definitions.parse(standing.schema.data_format, definition, references, usable=not deleted)
         version, _ = self._known(standing.schema, parsed, contract)
+        if version is None and terms.set_metadata:
+            version, _ = self._known(standing.schema, parsed, contract, terms=terms)
         if version is None and deleted:
             version = self._store.find_version(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):
@@ -477,7 +527,7 @@ def _tell_refused(version: Version) -> None:
 def _as_imported(known: Version, wanted: _Wanted) -> Version:
     """``known``, unless an import asks for other ids than it has."""
     if wanted.serial not in (None, known.serial):
-        raise SerialTaken(known.key.registry, wanted.serial, known.serial)
+        raise SerialDiffers(known.key.registry, wanted.serial, known.serial)
     if wanted.number not in (None, known.number):
         raise NumberTaken(known.key, wanted.number, known.number)
     return known

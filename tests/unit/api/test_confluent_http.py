@@ -71,14 +71,39 @@ def test_wrong_credentials_do_not(guarded, header, path):
         ("", "application/vnd.schemaregistry.v1+json"),
         ("*/*", "application/vnd.schemaregistry.v1+json"),
         ("application/json", "application/json"),
-        ("application/vnd.schemaregistry+json;q=0.9, application/json", "application/vnd.schemaregistry+json"),
-        ("text/html", "application/vnd.schemaregistry.v1+json"),
+        # JAX-RS 3.8: the client's quality first, then the server's own, whatever the order.
+        ("application/vnd.schemaregistry+json;q=0.9, application/json", "application/json"),
+        ("application/json, application/vnd.schemaregistry+json", "application/vnd.schemaregistry+json"),
+        ("application/*;q=0.5", "application/vnd.schemaregistry.v1+json"),
+        ("text/html, APPLICATION/JSON;charset=utf-8", "application/json"),
+        # confluent-kafka, Confluent's Java client, Karapace's, curl's.
+        (
+            "application/vnd.schemaregistry.v1+json,application/vnd.schemaregistry+json,application/json",
+            "application/vnd.schemaregistry.v1+json",
+        ),
+        (
+            "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json; q=0.9, application/json; q=0.5",
+            "application/vnd.schemaregistry.v1+json",
+        ),
     ],
 )
 def test_answers_in_the_type_that_is_asked_for(face, accept, expected):
     for path in ("/subjects", "/nothing"):
         answer = face.http.get(path, headers={"accept": accept})
         assert answer.headers["content-type"] == expected
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/html", "application/json;q=0", "text/*", "application/jso", ",", "*/json", "application/json;q=x", "*"]
+)
+def test_a_client_that_reads_no_answer_gets_none(face, accept):
+    for method, path in (("GET", "/subjects"), ("DELETE", "/config"), ("POST", "/subjects/s/versions")):
+        answer = face.http.request(
+            method, path, headers={"accept": accept, "content-type": "application/json"}, content="{}"
+        )
+        assert (answer.status_code, answer.json()["error_code"]) == (406, 406)
+        assert answer.headers["content-type"] == "application/vnd.schemaregistry.v1+json"
+    assert face.http.get("/nothing", headers={"accept": accept}).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -110,12 +135,37 @@ def test_refuses_what_is_no_json(face, content):
 
 
 @pytest.mark.parametrize(
-    "media_type", ["application/x-www-form-urlencoded", "text/plain;charset=UTF-8", "multipart/form-data"]
+    "media_type",
+    [
+        "application/x-www-form-urlencoded",
+        "text/plain;charset=UTF-8",
+        "multipart/form-data",
+        "application/xml",
+        "application/jsonx",
+        "text/json",
+        "*/*",
+    ],
 )
-def test_refuses_what_a_form_sends(face, media_type):
+def test_refuses_what_is_sent_as_something_else(face, media_type):
     content = json.dumps({"schema": V1})
     answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
     assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/vnd.schemaregistry.v1+json",
+        "Application/VND.schemaregistry+json",
+        "application/json; charset=utf-8",
+        "application/octet-stream",
+        "",
+    ],
+)
+def test_reads_what_confluents_server_reads(face, media_type):
+    headers = {"content-type": media_type} if media_type else {}
+    answer = face.http.post("/subjects/s/versions", content=json.dumps({"schema": V1}).encode(), headers=headers)
+    assert answer.status_code == 200, answer.text
 
 
 def test_bounds(face):

@@ -69,15 +69,13 @@ def test_refuses_other_levels(face):
         assert face.refused("PUT", "/config", body) == (422, 42203)
     for body in ({"compatibility": 1}, {"normalize": "yes"}, []):
         assert face.refused("PUT", "/config/s", body) == (400, 400)
-    for member in ("compatibilityGroup", "defaultRuleSet", "overrideMetadata"):
-        assert face.refused("PUT", "/config/s", {"compatibility": "FULL", member: "x"}) == (422, 42210)
     assert face.refused("GET", "/config/s") == (404, 40408)
 
 
-def test_normalize_is_kept_and_validate_fields_is_not(face):
-    assert face.put("/config/s", normalize=True, validateFields=True) == (200, {"normalize": True})
+def test_normalize_is_kept(face):
+    assert face.put("/config/s", normalize=True) == (200, {"normalize": True})
     assert face.get("/config/s") == (200, {"normalize": True})
-    face.put("/config/s", compatibility="FULL")
+    assert face.put("/config/s", compatibility="FULL") == (200, {"compatibility": "FULL", "normalize": True})
     assert face.get("/config/s") == (200, {"compatibilityLevel": "FULL", "normalize": True})
     assert face.get("/config/t?defaultToGlobal=true") == (200, {"compatibilityLevel": "BACKWARD"})
 
@@ -196,10 +194,16 @@ def glue(face, operation, **request):
     return registry.operations(face.service).handlers[operation](request or GLUE_WRITES[operation], None)
 
 
-@pytest.mark.parametrize("scope", ["/mode", "/mode/:.:", "/mode/s"])
-def test_read_only_binds_glues_callers_too(face, scope):
+@pytest.mark.parametrize(
+    ("scope", "mode"),
+    [("/mode", "READONLY"), ("/mode/:.:", "READONLY"), ("/mode/s", "READONLY"), ("/mode", "READONLY_OVERRIDE")],
+)
+def test_read_only_binds_glues_callers_too(face, scope, mode):
     face.register("s", V1)
-    face.put(scope, mode="READONLY")
+    if mode == "READONLY_OVERRIDE":
+        face.put("/mode/s", mode="READWRITE")
+        face.put("/mode/:.:", mode="READWRITE")
+    face.put(scope, mode=mode)
     for operation in GLUE_WRITES:
         if (scope, operation) == ("/mode/s", "CreateSchema"):
             glue(face, operation)

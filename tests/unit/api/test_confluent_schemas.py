@@ -15,8 +15,8 @@ def face():
 
 def test_reads_schemas_by_id(face):
     made = face.register("s", V1)
-    assert face.get("/schemas/ids/1") == (200, {"schema": V1, "guid": made["guid"]})
-    assert face.get("/schemas/ids/1", user_agent="Java/11") == (200, {"schema": V1})
+    assert face.get("/schemas/ids/1") == (200, {"schema": V1, "schemaType": "AVRO", "guid": made["guid"]})
+    assert face.get("/schemas/ids/1", user_agent="Java/11") == (200, {"schema": V1, "schemaType": "AVRO"})
     assert face.get("/schemas/ids/1/schema") == (200, json.loads(V1))
     assert face.get("/schemas/ids/1?subject=s")[0] == 200
 
@@ -64,7 +64,7 @@ def test_an_id_is_looked_for_in_the_context_that_has_its_subject(face):
 
 def test_a_uuid_of_glue_is_a_guid(face):
     made = face.register(":.ctx:s", V1)
-    assert face.get(f"/schemas/guids/{made['guid']}")[1] == {"schema": V1, "guid": made["guid"]}
+    assert face.get(f"/schemas/guids/{made['guid']}")[1] == {"schema": V1, "schemaType": "AVRO", "guid": made["guid"]}
     assert face.get(f"/schemas/guids/{made['guid'].upper()}")[0] == 200
     assert face.get(f"/schemas/guids/{made['guid']}/ids") == (200, [{"context": ".ctx", "id": 1}])
     for text in ("x", "00000000-0000-0000-0000-000000000000"):
@@ -168,7 +168,10 @@ def test_import_mode_keeps_ids_and_versions(face):
     # No check of compatibility, and no order of versions.
     assert face.register("s", BROKEN, id=90, version=1)["version"] == 1
     assert face.get("/subjects/s/versions") == (200, [1, 3])
-    assert face.refused("POST", "/subjects/s/versions", {"schema": V2, "id": 100, "version": 4}) == (422, 42207)
+    status, answer = face.post("/subjects/s/versions", schema=V2, id=100, version=4)
+    # checkIfSchemaWithIdExist
+    assert (status, answer["error_code"]) == (422, 42205)
+    assert answer["message"].startswith("Overwrite new schema with id 100 in context :.: is not permitted.")
     assert face.refused("POST", "/subjects/s/versions", {"schema": V1, "id": 101}) == (422, 42207)
     assert face.refused("POST", "/subjects/s/versions", {"schema": V2, "id": 102, "version": 1}) == (422, 42205)
     assert face.refused("POST", "/subjects/s/versions", {"schema": V2}) == (422, 42205)

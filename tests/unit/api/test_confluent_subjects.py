@@ -40,7 +40,8 @@ def test_refuses_an_incompatible_schema_and_says_why(face):
     face.register("s", V1)
     status, answer = face.post("/subjects/s/versions", schema=BROKEN)
     assert (status, answer["error_code"]) == (409, 409)
-    assert "incompatible with an earlier schema for subject 's'" in answer["message"]
+    begin = 'Schema being registered is incompatible with an earlier schema for subject "s", details: ['
+    assert answer["message"].startswith(begin)
     assert "TYPE_MISMATCH at /a" in answer["message"]
     (conflict,) = answer["incompatibilities"]
     assert (conflict["path"], conflict["rule"], conflict["version"], conflict["direction"]) == (
@@ -215,6 +216,118 @@ def test_a_refused_version_of_glue_is_not_there(face):
     assert face.get("/subjects/s/versions/latest")[1]["version"] == 1
 
 
+@pytest.mark.parametrize("schema_type", ["avro", "Json", "XML", "AVRO ", "protobuf"])
+def test_a_schema_type_is_matched_exactly_everywhere(face, schema_type):
+    face.register("s", V1)
+    body = {"schema": V1, "schemaType": schema_type}
+    for path in (
+        "/subjects/s/versions",
+        "/subjects/s",
+        "/subjects/none",
+        "/compatibility/subjects/s/versions",
+        "/compatibility/subjects/s/versions/latest",
+        "/compatibility/subjects/none/versions/latest",
+    ):
+        status, answer = face.call("POST", path, body)
+        assert (status, answer["error_code"]) == (422, 42201)
+        assert answer["message"].startswith(f"Invalid schema type {schema_type}.")
+
+
+@pytest.mark.parametrize("empty", [{"schema": ""}, {"schema": " \n"}, {}, {"schema": None}])
+def test_a_schema_without_text(face, empty):
+    assert face.refused("POST", "/subjects/s", empty) == (404, 40401)
+    assert face.refused("POST", "/subjects/s/versions", empty) == (422, 42201)
+    face.register("s", V1)
+    # lookUpSchemaUnderSubject finds none; isCompatible wants one; register takes the latest version's.
+    assert face.refused("POST", "/subjects/s", empty) == (404, 40403)
+    assert face.refused("POST", "/compatibility/subjects/s/versions/latest", empty) == (422, 42201)
+    made = face.call("POST", "/subjects/s/versions", {**empty, "metadata": {"properties": {"owner": "ana"}}})[1]
+    found = face.get(f"/subjects/s/versions/{made['version']}")[1]
+    assert (found["version"], found["schema"], found["metadata"]) == (2, V1, {"properties": {"owner": "ana"}})
+    face.put("/mode/t", mode="IMPORT")
+    assert face.refused("POST", "/subjects/t/versions", {**empty, "id": 7, "version": 1}) == (422, 42201)
+
+
+def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(face):
+    face.register("s", V1)
+    for rest in ("", "/latest", "/1"):
+        path = f"/compatibility/subjects/s/versions{rest}"
+        for body in ({"schema": "{"}, {"schema": V1, "schemaType": "XML"}, {}):
+            assert face.refused("POST", path, body) == (422, 42201)
+            status, answer = face.call("POST", f"{path}?verbose=true", body)
+            assert (status, answer["is_compatible"], len(answer["messages"])) == (200, False, 1)
+    begin = "Invalid schema of type AVRO, details: "
+    assert face.post(f"{path}?verbose=true", schema="{")[1]["messages"][0].startswith(begin)
+    assert face.post("/subjects/s/versions", schema="{")[1]["message"].startswith(begin)
+    # What is no schema's fault stays an error.
+    assert face.refused("POST", "/compatibility/subjects/s/versions/9?verbose=true", {"schema": "{"})[1] in {40402, 42201}
+    assert face.refused("POST", f"{path}?verbose=true", []) == (400, 400)
+
+
+def test_no_limit_is_the_default(face):
+    for subject in "abc":
+        face.register(subject, V1)
+    for limit in ("0", "-1", "-5"):
+        assert face.get(f"/subjects?limit={limit}") == (200, ["a", "b", "c"])
+        assert len(face.get(f"/schemas?limit={limit}")[1]) == 3
+        assert face.get(f"/subjects/a/versions?limit={limit}") == (200, [1])
+        assert face.get(f"/contexts?limit={limit}") == (200, ["."])
+        assert face.get(f"/schemas/ids/1/subjects?limit={limit}") == (200, ["a", "b", "c"])
+
+
+def test_soft_deleted_versions_as_negative_numbers(face):
+    face.register("s", V1)
+    face.register("s", V2)
+    face.delete("/subjects/s/versions/1")
+    assert face.get("/subjects/s/versions?deleted=true&deletedAsNegative=true") == (200, [-1, 2])
+    assert face.get("/subjects/s/versions?deletedAsNegative=true") == (200, [2])
+
+
+MESSAGES = [
+    ("GET", "/subjects/x/versions", None, "Subject 'x' not found."),
+    ("GET", "/subjects/s/versions/9", None, "Version 9 not found."),
+    ("GET", "/schemas/ids/99", None, "Schema 99 not found"),
+    (
+        "GET",
+        "/subjects/s/versions/x",
+        None,
+        "The specified version 'x' is not a valid version id. Allowed values are between ",
+    ),
+    ("GET", "/config/x", None, "Subject 'x' does not have subject-level compatibility configured"),
+    ("GET", "/mode/x", None, "Subject 'x' does not have subject-level mode configured"),
+    ("DELETE", "/subjects/gone", None, "Subject 'gone' was soft deleted.Set permanent=true to delete permanently"),
+    ("DELETE", "/subjects/s?permanent=true", None, "Subject 's' was not deleted first before being permanently deleted"),
+    ("DELETE", "/subjects/gone/versions/1", None, "Subject 'gone' Version 1 was soft deleted.Set permanent=true to delete"),
+    (
+        "DELETE",
+        "/subjects/s/versions/1?permanent=true",
+        None,
+        "Subject 's' Version 1 was not deleted first before being permanently deleted",
+    ),
+    ("PUT", "/config/s", {"compatibility": "x"}, "Invalid compatibility level. Valid values are none, backward, forward, "),
+    ("PUT", "/mode/s", {"mode": "x"}, "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, and IMPORT."),
+    ("POST", "/subjects/s/versions", {"schema": V2, "id": 9}, "Subject s in context :.: is not in import mode"),
+    ("POST", "/subjects/locked/versions", {"schema": V1}, "Subject locked in context :.: is in read-only mode"),
+    ("POST", "/subjects/imports/versions", {"schema": V1}, "Subject imports in context :.: is not in read-write mode"),
+    ("POST", "/subjects/s/versions", {"schema": V2, "version": 9}, "Version is not one more than previous version"),
+    ("POST", "/subjects/none/versions", {"schema": ""}, "Empty schema"),
+    ("POST", "/subjects/%00/versions", {"schema": V1}, "The specified subject '\0' is not a valid."),
+    ("POST", "/subjects/s/versions", {"schema": "x" * 170_001}, "Register operation failed because schema is too large"),
+    ("PUT", "/mode/s", {"mode": "IMPORT"}, "Cannot import since found existing subjects"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "begin"), MESSAGES)
+def test_messages_begin_as_confluents_do(face, method, path, body, begin):
+    """Errors.java, the Rest...Exception classes, AbstractSchemaRegistry and KafkaSchemaRegistry: clients look into these."""
+    face.register("s", V1)
+    face.register("gone", V1)
+    face.delete("/subjects/gone")
+    face.put("/mode/locked", mode="READONLY")
+    face.put("/mode/imports", mode="IMPORT")
+    assert face.call(method, path, body)[1]["message"].startswith(begin)
+
+
 def test_reads_versions(face):
     face.register("s", V1)
     face.register("s", V2)
@@ -265,14 +378,17 @@ def test_deletes_versions_in_two_steps(face):
     assert face.refused("GET", "/subjects/s/versions") == (404, 40401)
 
 
-def test_the_last_version_takes_level_and_mode_along(face):
+def test_the_last_version_takes_level_and_mode_along_when_it_goes_for_good(face):
     face.register("s", V1)
     face.register("s", V2)
     face.put("/config/s", compatibility="FULL")
     face.put("/mode/s", mode="READWRITE")
-    face.delete("/subjects/s/versions/1")
+    for number in (1, 2):
+        face.delete(f"/subjects/s/versions/{number}")
+    face.delete("/subjects/s/versions/1?permanent=true")
     assert face.get("/config/s") == (200, {"compatibilityLevel": "FULL"})
-    face.delete("/subjects/s/versions/2")
+    assert face.get("/mode/s") == (200, {"mode": "READWRITE"})
+    face.delete("/subjects/s/versions/2?permanent=true")
     assert face.refused("GET", "/config/s") == (404, 40408)
     assert face.refused("GET", "/mode/s") == (404, 40409)
 
@@ -287,10 +403,12 @@ def test_deletes_subjects_in_two_steps(face):
     assert face.get("/subjects") == (200, [])
     assert face.get("/subjects?deleted=true") == (200, ["s"])
     assert face.get("/subjects?deletedOnly=true") == (200, ["s"])
-    assert face.refused("GET", "/config/s") == (404, 40408)
+    # KafkaSchemaRegistry.deleteSubject: what is set for the subject goes with the permanent deletion.
+    assert face.get("/config/s") == (200, {"compatibilityLevel": "NONE"})
     assert face.refused("POST", "/subjects/s", {"schema": V1}) == (404, 40401)
     assert face.post("/subjects/s?deleted=true", schema=V1)[1]["version"] == 1
     assert face.delete("/subjects/s?permanent=true") == (200, [1, 2])
+    assert face.refused("GET", "/config/s") == (404, 40408)
     assert face.get("/subjects?deleted=true") == (200, [])
     assert face.refused("DELETE", "/subjects/s?permanent=true") == (404, 40401)
 
@@ -362,7 +480,7 @@ def test_a_transitive_level_tests_all_versions(face):
     assert face.post(path, schema=V2)[1]["is_compatible"] is True
     face.put("/config", compatibility="BACKWARD_TRANSITIVE")
     assert face.post(path, schema=V2)[1]["is_compatible"] is False
-    assert "under BACKWARD_TRANSITIVE;" in face.post("/subjects/s/versions", schema=V2)[1]["message"]
+    assert "{compatibility: 'BACKWARD_TRANSITIVE'}" in face.post("/subjects/s/versions", schema=V2)[1]["message"]
     assert face.post(f"{path}/latest", schema=V2)[1]["is_compatible"] is True
 
 

@@ -480,6 +480,14 @@ def test_policies(stored):
         Policy(scope="registry/r", mode="READONLY", normalize=True),
         Policy(scope="schema/r/s", mode="IMPORT", normalize=False, alias="other"),
         Policy(scope="schema/r/other", mode="READWRITE"),
+        Policy(
+            scope="schema/r/more",
+            validate_fields=True,
+            compatibility_policy="LENIENT",
+            compatibility_group="major",
+            default_metadata='{"tags":{}}',
+            override_metadata='{"properties":{"a":"ü"}}',
+        ),
     ]
     for policy in policies:
         assert store.change_policy(policy.scope, lambda _, policy=policy: policy) is None
@@ -489,7 +497,7 @@ def test_policies(stored):
         "": replace(policies[0], mode="READWRITE"), **{policy.scope: policy for policy in policies[1:]}
     }  # fmt: skip
     assert store.get_policies([]) == {}
-    assert store.list_policies("schema/r/") == [policies[3], policies[2]]
+    assert store.list_policies("schema/r/") == [policies[4], policies[3], policies[2]]
     assert store.change_policy("registry/r", lambda before: Policy(scope=before.scope)) == policies[1]
     assert store.change_policy("registry/r", lambda before: before) is None
     assert store.get_policies(["registry/r"]) == {}
@@ -497,7 +505,7 @@ def test_policies(stored):
     assert store.change_policy("schema/r/s", lambda before: before) == policies[2]
     assert len(store.list_audit(None, 100, resource="schema/r/s")) == changes
     assert store.delete_schema(KEY)
-    assert set(store.get_policies(scopes)) == {"", "schema/r/other"}
+    assert set(store.get_policies(scopes)) == {"", "schema/r/other", "schema/r/more"}
     assert store.delete_registry("r")
     assert set(store.get_policies(scopes)) == {""}
 

@@ -134,6 +134,9 @@ def test_a_schema_stands_with_its_tags_and_what_the_nearest_policies_say(store, 
         (Policy(scope="registry/r", compatibility=none), "IMPORT", none),
         (Policy(scope="schema/r/s", mode="READONLY"), "READONLY", none),
         (Policy(scope="schema/r/other", mode="READWRITE", compatibility=full), "READONLY", none),
+        (Policy(scope="schema/r/s", mode="READONLY_OVERRIDE"), "READONLY_OVERRIDE", none),
+        (Policy(scope="schema/r/s", mode="READWRITE"), "READWRITE", none),
+        (Policy(scope="", mode="READONLY_OVERRIDE", compatibility=full), "READONLY_OVERRIDE", none),
     ):
         store.change_policy(policy.scope, lambda _, policy=policy: policy)
         standing = store.get_standing(KEY)

@@ -17,7 +17,8 @@ from penstock.api.aws.gate import Realms, Warden
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import prove, read_credentials
 from penstock.api.confluent.authorize import FREE, Permissions
-from penstock.api.confluent.errors import Rendered, Unauthenticated, WrongMediaType, render
+from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, render
+from penstock.api.confluent.media import DEFAULT_TYPE, check_content_type, chosen_type
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
@@ -35,10 +36,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _SERVICE = "confluent"
-_V1 = b"application/vnd.schemaregistry.v1+json"
-_ANSWERED_TYPES = (_V1, b"application/vnd.schemaregistry+json", b"application/json")
-# What a browser sends across sites without asking: never JSON, so never a request of a registry's client.
-_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
 _WITH_BODY = frozenset({"POST", "PUT"})
 
@@ -78,12 +75,11 @@ class _Exchange:
 
     @property
     def answered_type(self) -> bytes:
-        """The first media type of Accept that is served; the current one where it does not say."""
-        for item in self.headers.get("accept", "").split(","):
-            wanted = item.partition(";")[0].strip().lower().encode("latin-1")
-            if wanted in _ANSWERED_TYPES:
-                return wanted
-        return _V1
+        """The media type of the answer; the newest one for a client that reads none of them, which only gets the error."""
+        try:
+            return chosen_type(self.headers.get("accept", "")).encode()
+        except NotAcceptable:
+            return DEFAULT_TYPE.encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +178,9 @@ class ConfluentApp:
         account = caller.account if self._realms is not None else self._anonymous.account
         face = self._faces.get(account) or await self._workers.run(self._start, account)
         exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
+        chosen_type(exchange.headers.get("accept", ""))
         if method in _WITH_BODY:
-            _check_media_type(exchange.headers.get("content-type", ""))
+            check_content_type(exchange.headers.get("content-type", ""))
         owner, size = f"{exchange.client} {exchange.key_id}", body_size(exchange.headers)
         await self._limits.bodies.hold(owner, size)
         try:
@@ -248,13 +245,6 @@ def _work(match: Match, request: Request, permissions: Permissions | None, calle
 def _origin(exchange: _Exchange, scope: Scope) -> Origin:
     secure = scope.get("scheme") == "https"
     return Origin(client=exchange.client, secure=secure, user_agent=exchange.headers.get("user-agent", ""))
-
-
-def _check_media_type(text: str) -> None:
-    if text.partition(";")[0].strip().lower() in _FORM_TYPES:
-        raise WrongMediaType(
-            "HTTP 415 Unsupported Media Type", remedy="Send JSON, as Content-Type: application/vnd.schemaregistry.v1+json."
-        )
 
 
 async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool, unread: Unread | None) -> None:

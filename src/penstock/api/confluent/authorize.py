@@ -12,7 +12,8 @@ from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller
 from penstock.api.aws.gate import Realm, Warden
-from penstock.api.confluent.requests import Request, config_members, read_schema
+from penstock.api.confluent.configs import config_members
+from penstock.api.confluent.requests import Request, read_references
 from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
 from penstock.registry.identity import registry_resource, schema_resource
@@ -127,7 +128,7 @@ class Permissions:
 
     def referring(self, request: Request) -> Needs:
         """Reading each subject that the body's schema refers to, in the context of what the path's subject stands for."""
-        references = read_schema(request.body).references
+        references = read_references(request.body)
         context = self._policies.meant(request.subject).context
         named = [parse_subject(reference.subject, context=context) for reference in references]
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
@@ -144,7 +145,7 @@ class Permissions:
     def configuring(self, request: Request) -> Needs:
         """Changing the settings; and reading what an alias would stand for."""
         needs = self.on_scope(request, "UpdateSchema", "UpdateRegistry")
-        scope, alias = request.scope, config_members(request.body).alias
+        scope, alias = request.scope, config_members(request.body).get("alias")
         if scope is None or not alias:
             return needs
         return [*needs, ("GetSchemaVersion", self.schema(parse_subject(alias, context=scope.context).key))]

@@ -7,7 +7,9 @@
     NotFound
     └── UnknownPath      404 no such resource
     InvalidInput
+    ├── UnknownMember    422 a body has a member that the interface does not have
     ├── WrongMethod      405 the resource has no such method
+    ├── NotAcceptable    406 the client reads no JSON by its own words
     └── WrongMediaType   415 the body is no JSON by its own words
     AccessDenied
     └── Unauthenticated  401 no, or wrong, credentials
@@ -35,6 +37,7 @@ from penstock.errors import (
 from penstock.registry.errors import (
     BadReference,
     NumberTaken,
+    SerialDiffers,
     SerialTaken,
     VersioningDisabled,
     VersionReferenced,
@@ -45,8 +48,10 @@ from penstock.schema.errors import FormatNotServed, InvalidSchema, TooComplex
 
 __all__ = [
     "BadRequest",
+    "NotAcceptable",
     "Rendered",
     "Unauthenticated",
+    "UnknownMember",
     "UnknownPath",
     "WrongMediaType",
     "WrongMethod",
@@ -62,6 +67,15 @@ class BadRequest(InvalidInput):
     """A body or a parameter of another shape than the interface's."""
 
     confluent_code: ClassVar[int] = 400
+
+
+class UnknownMember(InvalidInput):
+    """A body has a member that the interface does not have."""
+
+    confluent_code: ClassVar[int] = 422
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Unrecognized field: {name[:100]}", remedy="Leave it out: it would be ignored.")
 
 
 class UnknownPath(NotFound):
@@ -86,6 +100,12 @@ class WrongMediaType(InvalidInput):
     confluent_code: ClassVar[int] = 415
 
 
+class NotAcceptable(InvalidInput):
+    """The client reads none of the media types of answers."""
+
+    confluent_code: ClassVar[int] = 406
+
+
 class Unauthenticated(AccessDenied):
     """The credentials are missing or wrong; which of the two parts, nobody is told."""
 
@@ -105,7 +125,8 @@ _CODES: dict[type[BaseException], int] = {
     TooComplex: 42201,
     VersioningDisabled: 42205,
     VersionReferenced: 42206,
-    SerialTaken: 42207,
+    SerialTaken: 42205,
+    SerialDiffers: 42207,
     NumberTaken: 42205,
     UnreadableRequest: 400,
     RequestTooLarge: 413,

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from penstock.api.confluent.errors import BadRequest
-from penstock.api.confluent.requests import Request, config_members
+from penstock.api.confluent.configs import config_members, shown_config
+from penstock.api.confluent.errors import BadRequest, UnknownMember
+from penstock.api.confluent.requests import Request
 from penstock.api.confluent.routes import Route
-from penstock.registry.subject_policies import SubjectConfig, SubjectPolicies
+from penstock.registry.subject_policies import SubjectPolicies
 
 __all__ = ["routes"]
 
@@ -27,29 +28,27 @@ class _Policies:
         self._policies = policies
 
     def get_config(self, request: Request) -> Any:
-        return _config(self._policies.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
+        return shown_config(self._policies.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
 
     def set_config(self, request: Request) -> Any:
-        wanted = config_members(request.body)
-        self._policies.set_config(request.scope, wanted)
-        return _config(wanted, level="compatibility")
+        # What the scope says now, not what was sent: updateConfig of Confluent's registry.
+        return shown_config(self._policies.set_config(request.scope, config_members(request.body)), level="compatibility")
 
     def delete_config(self, request: Request) -> Any:
-        return _config(self._policies.delete_config(request.scope))
+        return shown_config(self._policies.delete_config(request.scope))
 
     def get_mode(self, request: Request) -> Any:
         return {"mode": self._policies.mode(request.scope, inherited=request.query.flag("defaultToGlobal"))}
 
     def set_mode(self, request: Request) -> Any:
+        for name in request.body:
+            if name != "mode":
+                raise UnknownMember(name)
         mode = request.body.get("mode")
         if not isinstance(mode, str):
             raise BadRequest('The member "mode" is missing, or no text.')
         return {"mode": self._policies.set_mode(request.scope, mode, force=request.query.flag("force"))}
 
     def delete_mode(self, request: Request) -> Any:
+        request.query.refuse("recursive")
         return {"mode": self._policies.delete_mode(request.scope)}
-
-
-def _config(config: SubjectConfig, *, level: str = "compatibilityLevel") -> dict[str, Any]:
-    said = {level: config.level, "normalize": config.normalize, "alias": config.alias}
-    return {name: value for name, value in said.items() if value is not None}

@@ -9,19 +9,19 @@ from urllib.parse import parse_qsl
 from penstock.api.aws.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
 from penstock.registry.identity import canonical_contract
-from penstock.registry.subject_errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge
+from penstock.registry.subject_errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge, UnknownSchemaType
 from penstock.registry.subject_names import SubjectName, SubjectPrefix, parse_subject
-from penstock.registry.subject_policies import SubjectConfig
 from penstock.registry.subjects import Listing, SubjectReference, SubjectSchema
-from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
+from penstock.schema.formats import FORMATS
 
-__all__ = ["Query", "Request", "config_members", "listing", "read_schema", "wanted_id"]
+__all__ = ["Query", "Request", "listing", "read_contract", "read_references", "read_schema", "read_text", "wanted_id"]
 
 _MAX_REFERENCES = 1_000
 _MAX_QUERY = 8_192
 _MAX_CONTRACT = 100_000  # characters
-_UNSERVED = ("ruleSet", "ruleSetToAdd")
+# Members that change what is registered and are not served, by what would be lost.
+_UNSERVED = ("ruleSet", "schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags")
 
 
 class Query:
@@ -51,6 +51,12 @@ class Query:
     def flag(self, name: str, *alternatives: str) -> bool:
         """Whether the parameter, by any of its names, is ``true``."""
         return any(self._values.get(each, "").lower() == "true" for each in (name, *alternatives))
+
+    def refuse(self, *names: str) -> None:
+        """:class:`BadRequest` where one of these is asked for, which Confluent's server has and this one does not."""
+        for name in names:
+            if self._values.get(name, "").lower() not in {"", "false"}:
+                raise BadRequest(f"The parameter {name} is not served here.", remedy="Leave it out; see docs/confluent.md.")
 
     def number(self, name: str, default: int) -> int:
         """The parameter as a number; :class:`BadRequest`."""
@@ -114,9 +120,12 @@ class Request:
 
 
 def listing(query: Query, *, most: int | None = None) -> Listing:
-    """``deleted``, ``deletedOnly``, ``offset`` and ``limit`` (-1: all), of which there are ``most`` at a time."""
+    """``deleted``, ``deletedOnly``, ``offset`` and ``limit``, of which there are ``most`` at a time.
+
+    A limit below 1 is none, as to normalizeLimit of Confluent's registry.
+    """
     limit = query.number("limit", -1)
-    chosen = None if limit < 0 else limit
+    chosen = None if limit < 1 else limit
     if most is not None:
         chosen = most if chosen is None else min(chosen, most)
     # confluent-kafka's Python client spells it with an underscore.
@@ -125,57 +134,52 @@ def listing(query: Query, *, most: int | None = None) -> Listing:
 
 
 def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
-    """The schema that a body carries.
+    """The schema that a body carries; its text is empty where there is none but white space.
 
-    Raises :class:`~penstock.schema.errors.InvalidSchema`, :class:`SchemaTooLarge`, and :class:`RulesNotServed` for rules,
-    which would be lost.
+    Raises :class:`UnknownSchemaType`, :class:`SchemaTooLarge`, and :class:`RulesNotServed` for rules, which would be lost.
     """
-    text = _text(body, "schema")
-    if not text:
-        raise InvalidSchema("Empty schema.", remedy='Give the schema as text in the member "schema".')
+    data_format = read_text(body, "schemaType") or "AVRO"
+    if data_format not in FORMATS:
+        raise UnknownSchemaType(data_format)
+    text = read_text(body, "schema")
     if len(text) > MAX_DEFINITION_CHARS:
-        raise SchemaTooLarge(f"The schema has {len(text):,} characters; {MAX_DEFINITION_CHARS:,} are accepted.")
+        raise SchemaTooLarge(
+            "Register operation failed because schema is too large",
+            remedy=f"It has {len(text):,} characters; {MAX_DEFINITION_CHARS:,} are accepted.",
+        )
     for name in _UNSERVED:
         if body.get(name):
             raise RulesNotServed(
                 f"The schema comes with {name}, which this registry does not keep.",
-                remedy="Register it without; a client that depends on its rules must not use this registry.",
+                remedy="Register it without; a client that depends on it must not use this registry.",
             )
-    data_format = (_text(body, "schemaType") or "AVRO").upper()
     return SubjectSchema(
-        data_format=data_format, text=text, references=_references(body), contract=_contract(body.get("metadata"))
+        data_format=data_format,
+        text=text if text.strip() else "",
+        references=read_references(body),
+        contract=read_contract(body.get("metadata"), "metadata"),
     )
 
 
 def wanted_id(body: Mapping[str, Any], name: str) -> int | None:
-    """``id`` or ``version`` of a registration, None where it is absent or not above 0; :class:`BadRequest`."""
+    """``id`` or ``version`` of a registration, None where it is absent or below 0; :class:`BadRequest`.
+
+    Version 0 is none, id 0 is one that no schema has.
+    """
     value = body.get(name)
     if value is None:
         return None
     if type(value) is not int:
         raise BadRequest(f'The member "{name}" is no whole number.')
-    return value if value > 0 else None
+    return value if value > 0 or (value == 0 and name == "id") else None
 
 
-def config_members(body: Mapping[str, Any]) -> SubjectConfig:
-    """Level, ``normalize`` and ``alias`` of a configuration; :class:`RulesNotServed` for members that would be lost."""
-    level = _text(body, "compatibility") or _text(body, "compatibilityLevel") or None
-    normalize = body.get("normalize")
-    if normalize is not None and type(normalize) is not bool:
-        raise BadRequest('The member "normalize" is neither true nor false.')
-    for name in ("compatibilityGroup", "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"):
-        if body.get(name):
-            raise RulesNotServed(f"The configuration has {name}, which this registry does not know.", remedy="Leave it out.")
-    alias = None if body.get("alias") is None else _text(body, "alias")
-    return SubjectConfig(level=None if level is None else level.upper(), normalize=normalize, alias=alias)
-
-
-def _contract(given: Any) -> str | None:
+def read_contract(given: Any, member: str) -> str | None:
     """Metadata as canonical JSON; None where it says nothing."""
     if given is None:
         return None
     if not isinstance(given, dict) or not given.keys() <= {"tags", "properties", "sensitive"}:
-        raise BadRequest('The member "metadata" is an object of tags, properties and sensitive.')
+        raise BadRequest(f'The member "{member}" is an object of tags, properties and sensitive.')
     tags, properties, sensitive = (given.get(name) for name in ("tags", "properties", "sensitive"))
     if not (
         (tags is None or (isinstance(tags, dict) and all(map(_are_texts, tags.values()))))
@@ -183,7 +187,7 @@ def _contract(given: Any) -> str | None:
         and (sensitive is None or _are_texts(sensitive))
     ):
         raise BadRequest(
-            "In metadata, tags are lists of texts by path, properties texts by name, sensitive a list of texts."
+            f"In {member}, tags are lists of texts by path, properties texts by name, sensitive a list of texts."
         )
     text = canonical_contract(given)
     if text is not None and len(text) > _MAX_CONTRACT:
@@ -195,7 +199,8 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
+def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
+    """The references of a body's schema; :class:`BadRequest`."""
     given = body.get("references")
     if given is None:
         return ()
@@ -205,14 +210,15 @@ def _references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
     for item in given:
         if not isinstance(item, dict) or type(item.get("version")) is not int:
             raise BadRequest("A reference needs name, subject and version, the last a number.")
-        name, subject = _text(item, "name"), _text(item, "subject")
+        name, subject = read_text(item, "name"), read_text(item, "subject")
         if not name or not subject:
             raise BadRequest("A reference needs name, subject and version.")
         found.append(SubjectReference(name=name, subject=subject, version=item["version"]))
     return tuple(found)
 
 
-def _text(body: Mapping[str, Any], name: str) -> str:
+def read_text(body: Mapping[str, Any], name: str) -> str:
+    """A member that is text, empty where it is absent; :class:`UnreadableRequest`."""
     value = body.get(name)
     if value is None:
         return ""

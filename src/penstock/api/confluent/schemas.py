@@ -48,6 +48,10 @@ class _Schemas:
         return {}
 
     def list_schemas(self, request: Request) -> Any:
+        request.query.refuse("aliases", "findTags")
+        if request.query.text("ruleType"):
+            # No schema has rules here.
+            return []
         found = self._ids.scan(
             request.prefix, listing(request.query, most=_MOST_SCHEMAS), latest_only=request.query.flag("latestOnly")
         )
@@ -58,6 +62,7 @@ class _Schemas:
         return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
 
     def get_by_id(self, request: Request) -> Any:
+        request.query.refuse("findTags", "referenceFormat")
         version = self._ids.schema(request.serial, self._within(request))
         answer = self._shapes.schema(version, request)
         if request.query.flag("fetchMaxId"):
@@ -86,7 +91,9 @@ class _Schemas:
         return self._ids.meant(request.within)
 
     def list_contexts(self, request: Request) -> Any:
-        return list(self._ids.contexts()[listing(request.query).window])
+        # The prefix begins with the dot, as the names do.
+        prefix = request.query.text("contextPrefix")
+        return [name for name in self._ids.contexts() if name.startswith(prefix)][listing(request.query).window]
 
     def delete_context(self, request: Request) -> Any:
         self._ids.delete_context(parse_subject("", context=request.parts["name"].strip(":")))

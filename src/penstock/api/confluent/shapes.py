@@ -1,9 +1,10 @@
-"""Answers as Confluent's clients read them. AVRO is the format where none is named; empty lists are left out."""
+"""Answers as Confluent's clients read them; empty lists are left out."""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
+from penstock.api.confluent.errors import BadRequest
 from penstock.api.confluent.requests import Request
 from penstock.registry.model import Version
 from penstock.registry.service import RegistryService
@@ -14,6 +15,8 @@ from penstock.schema.formats.protobuf import ProtobufFormat
 __all__ = ["Shapes"]
 
 _Writer = Callable[[Version], str]
+# Words of any of the types; where another type is meant the text is as it was registered.
+_FORMATS = ("", "default", "resolved", "serialized")
 
 
 class Shapes:
@@ -30,14 +33,16 @@ class Shapes:
 
     def text(self, version: Version, request: Request) -> str:
         """The schema's text: as it was registered, or as ``format`` says, where the schema's type knows that word."""
-        writer = self._writers.get((version.data_format, request.query.text("format")))
+        wanted = request.query.text("format")
+        if wanted not in _FORMATS:
+            raise BadRequest(f"The format '{wanted[:40]}' is not served.", remedy=f"There are {', '.join(_FORMATS[1:])}.")
+        writer = self._writers.get((version.data_format, wanted))
         return version.definition if writer is None else writer(version)
 
     def schema(self, version: Version, request: Request) -> dict[str, Any]:
         """``schema`` with ``schemaType``, ``references``, ``metadata`` and, for those who can read it, ``guid``."""
         answer: dict[str, Any] = {"schema": self.text(version, request)}
-        if version.data_format != "AVRO":
-            answer["schemaType"] = version.data_format
+        answer["schemaType"] = version.data_format
         references = self._subjects.references_of(version)
         if references:
             answer["references"] = [

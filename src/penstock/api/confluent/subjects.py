@@ -1,21 +1,27 @@
 """Handlers of /subjects and /compatibility: register, look up, list, read, delete, test."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from penstock.api.confluent.errors import BadRequest, conflicts_json
+from penstock.api.confluent.errors import BadRequest, code_of, conflicts_json
 from penstock.api.confluent.requests import Request, listing, read_schema, wanted_id
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
+from penstock.errors import PenstockError
 from penstock.registry.model import Version
+from penstock.registry.subject_errors import EmptySchema, NotNextVersion
 from penstock.registry.subject_names import SubjectName, subject_of
-from penstock.registry.subjects import LATEST, Subjects, version_number
+from penstock.registry.subjects import LATEST, Subjects, SubjectSchema, version_number
 from penstock.schema.compatibility import CompatibilityVerdict
+from penstock.schema.errors import InvalidSchema
 
 __all__ = ["routes"]
 
 _SUBJECT = "/subjects/{subject}"
 _VERSION = "/subjects/{subject}/versions/{version}"
 _TEST = "/compatibility/subjects/{subject}/versions"
+_INVALID = 42201
 
 
 def routes(subjects: Subjects, shapes: Shapes) -> list[Route]:
@@ -50,9 +56,9 @@ class _Subjects:
         return [str(subject) for subject in self._subjects.list(request.prefix, listing(request.query))]
 
     def look_up(self, request: Request) -> Any:
-        found = self._subjects.lookup(
-            self._subject(request), read_schema(request.body), deleted=request.query.flag("deleted")
-        )
+        wanted = read_schema(request.body)
+        with typed(wanted):
+            found = self._subjects.lookup(self._subject(request), wanted, deleted=request.query.flag("deleted"))
         return self._shapes.version(found, request)
 
     def get_with_metadata(self, request: Request) -> Any:
@@ -67,19 +73,26 @@ class _Subjects:
         return list(self._subjects.delete(self._subject(request), permanent=request.query.flag("permanent")))
 
     def list_versions(self, request: Request) -> Any:
-        return list(self._subjects.versions(self._subject(request), listing(request.query)))
+        numbers = self._subjects.versions(self._subject(request), listing(request.query))
+        if not request.query.flag("deletedAsNegative"):
+            return list(numbers)
+        live = self._subjects.live(self._subject(request))
+        return [number if number in live else -number for number in numbers]
 
     def register(self, request: Request) -> Any:
         body = request.body
-        found = self._subjects.register(
-            self._subject(request), read_schema(body), serial=wanted_id(body, "id"), number=wanted_id(body, "version")
-        )
+        wanted = read_schema(body)
+        with typed(wanted):
+            found = self._subjects.register(
+                self._subject(request), wanted, serial=wanted_id(body, "id"), number=wanted_id(body, "version")
+            )
         if not request.extras:
             return {"id": found.serial}
         # Without the text: Python's client would keep it in place of the descriptor that it sent.
         return {"id": found.serial, "version": found.number, "guid": found.id, "subject": str(subject_of(found.key))}
 
     def get_version(self, request: Request) -> Any:
+        request.query.refuse("findTags")
         return self._shapes.version(self._version(request), request)
 
     def get_text(self, request: Request) -> Any:
@@ -94,20 +107,43 @@ class _Subjects:
         return list(self._subjects.referenced_by(self._subject(request), number, listing(request.query)))
 
     def test_all(self, request: Request) -> Any:
-        verdict = self._subjects.test(self._subject(request), read_schema(request.body))
-        return _verdict(verdict, request)
+        return self._test(request, None)
 
     def test_one(self, request: Request) -> Any:
         number = version_number(request.parts["version"])
-        against = LATEST if number is None else number
-        return _verdict(self._subjects.test(self._subject(request), read_schema(request.body), against), request)
+        return self._test(request, LATEST if number is None else number)
+
+    def _test(self, request: Request, against: int | str | None) -> Any:
+        subject = self._subject(request)
+        try:
+            wanted = read_schema(request.body)
+            with typed(wanted):
+                return _verdict(self._subjects.test(subject, wanted, against), request)
+        except PenstockError as error:
+            # CompatibilityResource: who asks for messages is told so, too, that the schema is none.
+            if code_of(error) != _INVALID or not request.query.flag("verbose"):
+                raise
+            return {"is_compatible": False, "messages": [str(error)]}
 
     def _subject(self, request: Request) -> SubjectName:
         return self._subjects.policies.meant(request.subject)
 
     def _version(self, request: Request) -> Version:
+        request.query.refuse("referenceFormat")
         number = version_number(request.parts["version"])
         return self._subjects.version(self._subject(request), number, deleted=request.query.flag("deleted"))
+
+
+@contextmanager
+def typed(wanted: SubjectSchema) -> Iterator[None]:
+    """Begin what is said of an invalid schema as Confluent's server does, with its type (loadSchema)."""
+    try:
+        yield
+    except (EmptySchema, NotNextVersion):
+        raise
+    except InvalidSchema as error:
+        message = f"Invalid schema of type {wanted.data_format}, details: {error.message}"
+        raise InvalidSchema(message, remedy=error.remedy) from error
 
 
 def _verdict(verdict: CompatibilityVerdict, request: Request) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from penstock.registry.errors import (
     RegistryFull,
     RegistryNotFound,
     SchemaExists,
+    SerialDiffers,
     SerialTaken,
     VersionNotFound,
     VersionReferenced,
@@ -35,6 +36,7 @@ from penstock.registry.model import (
     Version,
     VersionHead,
 )
+from penstock.registry.policies import prevailing_mode
 from penstock.registry.store import add_alone
 
 __all__ = ["MemoryRegistryStore"]
@@ -135,7 +137,7 @@ class MemoryRegistryStore:
             said = [self._policies[scope] for scope in policy_scopes(key) if scope in self._policies]
             return Standing(
                 schema=schema,
-                mode=next((policy.mode for policy in said if policy.mode), None),
+                mode=prevailing_mode(said),
                 inherited=next((policy.compatibility for policy in said if policy.compatibility), None),
                 tags=dict(self._tags.get(resource, {})),
             )
@@ -437,7 +439,7 @@ class MemoryRegistryStore:
         known = serials.get(content)
         if version.serial:
             if known not in (None, version.serial) and self._bearing(registry, known):
-                raise SerialTaken(registry, version.serial, known)
+                raise SerialDiffers(registry, version.serial, known)
             holder = next((other for other, serial in serials.items() if serial == version.serial), content)
             if holder != content:
                 if self._bearing(registry, version.serial):

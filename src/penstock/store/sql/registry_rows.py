@@ -75,14 +75,18 @@ def version_row(version: Version) -> dict[str, Any]:
 
 def policy_row(policy: Policy) -> dict[str, Any]:
     """Every column of a policy."""
-    normalize = None if policy.normalize is None else int(policy.normalize)
     mode = None if policy.compatibility is None else policy.compatibility.value
     return {
         "scope": policy.scope,
         "compatibility": mode,
         "mode": policy.mode,
-        "normalize": normalize,
+        "normalize": _bit(policy.normalize),
         "alias": policy.alias,
+        "validate_fields": _bit(policy.validate_fields),
+        "compatibility_policy": policy.compatibility_policy,
+        "compatibility_group": policy.compatibility_group,
+        "default_metadata": policy.default_metadata,
+        "override_metadata": policy.override_metadata,
     }
 
 
@@ -131,14 +135,27 @@ def to_version(row: Row | RowMapping) -> Version:
 
 def to_policy(row: Row | RowMapping) -> Policy:
     """A policy."""
-    mode, normalize = row["compatibility"], row["normalize"]
+    mode = row["compatibility"]
     return Policy(
         scope=row["scope"],
         compatibility=None if mode is None else CompatibilityMode(mode),
         mode=row["mode"],
-        normalize=None if normalize is None else bool(normalize),
+        normalize=_said(row["normalize"]),
         alias=row["alias"],
+        validate_fields=_said(row["validate_fields"]),
+        compatibility_policy=row["compatibility_policy"],
+        compatibility_group=row["compatibility_group"],
+        default_metadata=row["default_metadata"],
+        override_metadata=row["override_metadata"],
     )
+
+
+def _bit(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _said(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def _head(row: Row | RowMapping) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, Table, and_, bindparam, case, delete, exists, func, insert, select, update
 from sqlalchemy.sql.dml import Insert
 
-from penstock.registry.model import AVAILABLE, SchemaKey
+from penstock.registry.model import AVAILABLE, READONLY_OVERRIDE, SchemaKey
 from penstock.store.sql.database import Database
 from penstock.store.sql.direct import Prepared
 from penstock.store.sql.registry_tables import (
@@ -78,7 +78,10 @@ for _policy, _scope in zip(_NEAREST, SCOPES, strict=True):
 _STANDING = (
     select(
         schemas,
-        func.coalesce(*(policy.c.mode for policy in _NEAREST)).label("mode"),
+        case(
+            (_NEAREST[-1].c.mode == READONLY_OVERRIDE, READONLY_OVERRIDE),
+            else_=func.coalesce(*(policy.c.mode for policy in _NEAREST)),
+        ).label("mode"),
         func.coalesce(*(policy.c.compatibility for policy in _NEAREST)).label("inherited"),
         exists().where(registry_tags.c.resource == bindparam("r_resource")).label("tagged"),
     )

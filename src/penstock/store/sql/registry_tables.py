@@ -138,6 +138,11 @@ policies = Table(
     Column("mode", String(32)),
     Column("normalize", Integer),
     Column("alias", Text),
+    Column("validate_fields", Integer),
+    Column("compatibility_policy", String(16)),
+    Column("compatibility_group", Text),
+    Column("default_metadata", Text),
+    Column("override_metadata", Text),
 )
 
 resource_policies = Table(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, not_, select, tuple_
 
 from penstock.registry.audit import Actor, current_actor
-from penstock.registry.errors import MissingReference, SerialTaken
+from penstock.registry.errors import MissingReference, SerialDiffers, SerialTaken
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, NewVersion, SchemaKey, Version, VersionHead
 from penstock.registry.store import add_alone
@@ -165,7 +165,7 @@ class VersionRows(DeletionRows):
         transaction.run(statements.raise_serials, {"r_serial": serial})
         if known is not None:
             if transaction.run(statements.carrier_of, {"r_registry": registry, "r_serial": known}) is not None:
-                raise SerialTaken(registry, serial, known)
+                raise SerialDiffers(registry, serial, known)
             transaction.run(statements.forget_content, content.named())
         if transaction.run(statements.holder_of, named) is not None:
             if transaction.run(statements.carrier_of, named) is not None:

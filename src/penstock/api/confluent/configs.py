@@ -1,0 +1,111 @@
+"""Configurations as Confluent's callers write and read them: the members of /config, each read or refused by its name."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.api.confluent.errors import BadRequest, UnknownMember
+from penstock.api.confluent.requests import read_contract, read_text
+from penstock.registry.subject_errors import BadLevel, RulesNotServed
+from penstock.registry.subject_policies import LENIENT, STRICT, SubjectConfig
+
+__all__ = ["config_members", "shown_config"]
+
+_MAX_GROUP = 255
+# Members that Confluent's server has and this one does not: they would be lost. By the value that asks for nothing.
+_UNSERVED: Mapping[str, Any] = {
+    "defaultRuleSet": None,
+    "overrideRuleSet": None,
+    "validateRules": False,
+    "validateNewSchemas": True,
+    "aliasForDeks": None,
+}
+
+
+def config_members(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of :class:`SubjectConfig` that a body gives; null takes one back.
+
+    Raises :class:`RulesNotServed` for those that would be lost, :class:`UnknownMember` for others, :class:`BadRequest`.
+    """
+    for name, value in body.items():
+        if name in _UNSERVED and value is not None and value != {} and value is not _UNSERVED[name]:
+            raise RulesNotServed(
+                f"The configuration has {name}, which this registry does not serve.",
+                remedy="Leave it out; a client that depends on it must not use this registry.",
+            )
+        if name not in _UNSERVED and name not in _READ:
+            raise UnknownMember(name)
+    return {_READ[name][0]: _READ[name][1](body, name) for name in body if name in _READ}
+
+
+def shown_config(config: SubjectConfig, *, level: str = "compatibilityLevel") -> dict[str, Any]:
+    """A configuration as GET answers it; PUT has another name for its ``level``."""
+    said = {
+        level: config.level,
+        "normalize": config.normalize,
+        "alias": config.alias,
+        "validateFields": config.validate_fields,
+        "compatibilityPolicy": config.policy,
+        "compatibilityGroup": config.group,
+        "defaultMetadata": _loaded(config.default_metadata),
+        "overrideMetadata": _loaded(config.override_metadata),
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _loaded(contract: str | None) -> Any:
+    return None if contract is None else json.loads(contract)
+
+
+def _level(body: Mapping[str, Any], name: str) -> str | None:
+    if body[name] is None:
+        return None
+    # Confluent's clients send either name; where both are given they have to agree, or one would be ignored.
+    names = [read_text(body, each).upper() for each in ("compatibility", "compatibilityLevel") if body.get(each) is not None]
+    if len(set(names)) > 1:
+        raise BadRequest("The members compatibility and compatibilityLevel name two levels.")
+    if not names[0]:
+        raise BadLevel("")
+    return names[0]
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool | None:
+    value = body[name]
+    if value is not None and type(value) is not bool:
+        raise BadRequest(f'The member "{name}" is neither true nor false.')
+    return value
+
+
+def _alias(body: Mapping[str, Any], name: str) -> str | None:
+    return read_text(body, name) or None
+
+
+def _policy(body: Mapping[str, Any], name: str) -> str | None:
+    text = read_text(body, name).upper() or None
+    if text not in {None, STRICT, LENIENT}:
+        raise RulesNotServed(f"The compatibilityPolicy '{text[:40]}' is not served.", remedy="There are STRICT and LENIENT.")
+    return text
+
+
+def _group(body: Mapping[str, Any], name: str) -> str | None:
+    text = read_text(body, name)
+    if len(text) > _MAX_GROUP:
+        raise BadRequest(f'The member "{name}" has {len(text)} characters; {_MAX_GROUP} are accepted.')
+    return text or None
+
+
+def _metadata(body: Mapping[str, Any], name: str) -> str | None:
+    return read_contract(body[name], name)
+
+
+_READ: Mapping[str, tuple[str, Callable[[Mapping[str, Any], str], Any]]] = {
+    "compatibility": ("level", _level),
+    "compatibilityLevel": ("level", _level),
+    "normalize": ("normalize", _flag),
+    "alias": ("alias", _alias),
+    "validateFields": ("validate_fields", _flag),
+    "compatibilityPolicy": ("policy", _policy),
+    "compatibilityGroup": ("group", _group),
+    "defaultMetadata": ("default_metadata", _metadata),
+    "overrideMetadata": ("override_metadata", _metadata),
+}

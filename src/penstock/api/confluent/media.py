@@ -1,0 +1,56 @@
+"""Media types: which of those a client reads its answer has, and which a body may have.
+
+Source: ``@Produces`` and ``@Consumes`` of the resource classes of Confluent's registry, and the choice among them that
+JAX-RS 3.8 describes: by the client's quality, then by the server's, which prefers the newest type.
+"""
+
+import re
+
+from penstock.api.confluent.errors import NotAcceptable, WrongMediaType
+
+__all__ = ["DEFAULT_TYPE", "check_content_type", "chosen_type"]
+
+DEFAULT_TYPE = "application/vnd.schemaregistry.v1+json"
+# The server's own order.
+_ANSWERED = (DEFAULT_TYPE, "application/vnd.schemaregistry+json", "application/json")
+_READ = frozenset({*_ANSWERED, "application/octet-stream"})
+_QUALITY = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
+_MAX_ITEMS = 50
+
+
+def chosen_type(accept: str) -> str:
+    """The answer's type by the header ``Accept``; :class:`NotAcceptable`. An empty one accepts everything."""
+    if not accept.strip():
+        return DEFAULT_TYPE
+    best: tuple[float, int] | None = None
+    for item in accept.split(",")[:_MAX_ITEMS]:
+        wanted, quality = _wanted(item)
+        for place, offered in enumerate(_ANSWERED):
+            if quality > 0 and _matches(wanted, offered) and (best is None or (quality, -place) > best):
+                best = (quality, -place)
+    if best is None:
+        raise NotAcceptable("HTTP 406 Not Acceptable", remedy=f"Answers are {', '.join(_ANSWERED)}.")
+    return _ANSWERED[-best[1]]
+
+
+def check_content_type(text: str) -> None:
+    """:class:`WrongMediaType` unless a body of this type is read; without one it is, as JAX-RS takes it for bytes."""
+    if text.strip() and text.partition(";")[0].strip().lower() not in _READ:
+        raise WrongMediaType(
+            "HTTP 415 Unsupported Media Type", remedy=f"Send JSON, as Content-Type: {DEFAULT_TYPE} or application/json."
+        )
+
+
+def _wanted(item: str) -> tuple[str, float]:
+    """A media range in small letters, and its quality: 0 where it cannot be read."""
+    name, *parameters = (part.strip().lower() for part in item.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip() == "q":
+            quality = float(value) if _QUALITY.fullmatch(value.strip()) else 0.0
+    return name, quality
+
+
+def _matches(wanted: str, offered: str) -> bool:
+    return wanted in {offered, "*/*", "application/*"}
