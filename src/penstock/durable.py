@@ -22,8 +22,10 @@ try:
 except ImportError:
     F_FULLFSYNC = None
 
-__all__ = ["full_disk", "make_folder", "remove", "replace", "sync", "sync_file", "writing"]
+__all__ = ["PRIVATE_UMASK", "full_disk", "make_folder", "remove", "replace", "sync", "sync_file", "writing"]
 
+PRIVATE_UMASK = 0o077
+"""Of every process that Penstock starts: what it writes is for its owner alone."""
 _PRIVATE = 0o600
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 

@@ -12,17 +12,19 @@ import click
 
 from penstock import __version__
 from penstock.cli.failures import DEBUG, explained
+from penstock.durable import PRIVATE_UMASK
 from penstock.interpreter import guard_children
 
 __all__ = ["cli", "main"]
 
 # Command name -> (module with a click command named `command`, the extra that brings its dependencies, one-line help).
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "up": ("penstock.cli.up", "all", "Start the broker, the object store and the server."),
+    "up": ("penstock.cli.up", "all", "Start the broker, the S3 endpoint and the server."),
     "down": ("penstock.cli.down", "local", "Stop a running platform."),
     "status": ("penstock.cli.status", "local", "What runs, where, and whether it is healthy."),
     "env": ("penstock.cli.env", "local", "Print the environment that points AWS clients at the platform."),
     "serve": ("penstock.cli.serve", "server", "Run the server alone."),
+    "serve-s3": ("penstock.cli.serve_s3", "server", "Run the S3 endpoint alone."),
     "backup": ("penstock.cli.backup", "server", "Copy the whole store into one file, while it serves."),
     "restore": ("penstock.cli.restore", "server", "Put a backup in place of what the store holds."),
     "master-key": ("penstock.cli.master_key", "server", "Change the key that secrets at rest are sealed with."),
@@ -77,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     130 is Ctrl-C. Every exception becomes one sentence; ``PENSTOCK_DEBUG=1`` shows tracebacks instead.
     """
     guard_children()
+    # For what this process writes, and every process below it.
+    os.umask(PRIVATE_UMASK)
     try:
         # Without click's standalone mode a command's Exit comes back as the returned exit code.
         status = cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)

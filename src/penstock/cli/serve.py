@@ -27,7 +27,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL of the store. [SQLite in the home]")
 @click.option("--lake", type=click.Path(path_type=Path), help="Folder of the first account's buckets. [lake/ in the home]")
 @click.option("--account-lakes", type=click.Path(path_type=Path), help="Further accounts' lakes. [lakes/ in the home]")
-@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The object store over the same lake.")
+@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The S3 endpoint over the same lake.")
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
 @click.option("--requests-per-second", type=click.FloatRange(1), help="What one access key may send. [no bound]")

@@ -76,7 +76,7 @@ def command(  # noqa: PLR0917 - click passes options by name
     }
     config = _configuration(place, {name: value for name, value in given.items() if value is not None})
     find_java(os.environ)
-    fetch_shown(["kafka", "s3proxy"], cache=cache_folder(os.environ))
+    fetch_shown(["kafka"], cache=cache_folder(os.environ))
     if detach:
         options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
         _detach(place, [*options, f"--workers={workers}", *(["--no-auth"] if no_auth else [])])

@@ -108,7 +108,7 @@ class Demo:
     def run(self) -> Outcome:
         """All nine steps; a difference in the account is raised at the end, after everything was stopped."""
         try:
-            with self.steps.step("Start broker, object store and server"):
+            with self.steps.step("Start broker, S3 endpoint and server"):
                 self._start_platform()
             with self.steps.step("Create registry, schema, database and stream table"):
                 self._create()

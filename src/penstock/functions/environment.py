@@ -22,6 +22,7 @@ from typing import IO, Any
 
 import psutil
 
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.functions import worker
 from penstock.functions.model import Function
@@ -178,6 +179,7 @@ class ExecutionEnvironment:
                 cwd=function.code,
                 env=self._environment(),
                 pass_fds=[theirs.fileno()],
+                umask=PRIVATE_UMASK,
                 start_new_session=True,
             )
         except OSError as error:

@@ -1,38 +1,74 @@
-"""ETags for lake files that did not come through the S3 gateway.
+"""ETags of the lake's files, whoever wrote them.
 
-The gateway (s3proxy's filesystem-nio2 store) keeps an object's ETag in the extended attribute ``content-md5``: sixteen
-raw bytes of MD5, or quoted text for a multipart upload. A file that Spark or DuckDB wrote has none, and listings then
-leave the ETag out, on which clients stumble. Whoever writes to the lake's folder calls :func:`tag_file` afterwards;
-:func:`tag_tree` does it for what others left there.
+An ETag is kept in the extended attribute ``content-md5``: sixteen raw bytes of MD5, or quoted text for a multipart upload
+(the format of s3proxy, which served the lake before). A file that Spark or DuckDB wrote has none until it is asked for:
+a small one then gets its MD5, a large one an ETag made of what the file system knows of it, so that no listing has to
+read a table. Such an ETag looks as a multipart upload's does, which clients do not compare with the bytes.
 
 A second attribute remembers the size and time of the file that was hashed, because a file written over in place keeps
 its attributes.
 """
 
-import contextlib
 import ctypes
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["etag", "tag_file", "tag_tree"]
+__all__ = ["HASHED_BYTES", "current_etag", "etag", "get_attribute", "is_current", "set_etag", "tag_file"]
+
+HASHED_BYTES = 8 * 1024 * 1024
+"""Up to this size a file's ETag is the MD5 of its bytes; boto3 uploads larger ones in parts, whose ETag is none either."""
 
 # Java's user-defined attributes live in Linux's user namespace; s3proxy's own names begin with user. as well.
 _PREFIX = "user." if sys.platform == "linux" else ""
 _ETAG = f"{_PREFIX}user.content-md5"
 _HASHED = f"{_PREFIX}user.penstock-hashed"
-# Multipart uploads in progress, and puts before their rename ends, belong to the gateway.
-_GATEWAY_PREFIXES = (".mpus-", ".s3proxy-")
 
 
 def etag(path: Path) -> str | None:
-    """The ETag that the gateway gives the file, quoted; None where it has none."""
-    raw = _get(path, _ETAG)
-    if raw is None:
-        return None
+    """The ETag that is kept with the file, quoted; None where there is none."""
+    raw = get_attribute(path, _ETAG)
+    return None if raw is None else _text(raw)
+
+
+def current_etag(path: Path, status: os.stat_result) -> str:
+    """The ETag of the file, whose ``status`` has just been read: the one kept with it, or a new one, kept where it can be.
+
+    Reads the file once where it is small and has none.
+    """
+    for _ in range(2):
+        raw = get_attribute(path, _ETAG)
+        if raw is not None and is_current(path, status):
+            return _text(raw)
+        if status.st_size > HASHED_BYTES or not tag_file(path):
+            break
+    return _derived(status)
+
+
+def is_current(path: Path, status: os.stat_result) -> bool:
+    """Whether the attributes of the file are about what is in it now."""
+    return get_attribute(path, _HASHED) in {None, _stamp(status)}
+
+
+def set_etag(path: Path, etag: bytes) -> None:
+    """Keep ``etag`` (16 bytes of MD5, or quoted text) with the file as it is now; ``OSError`` where that cannot be."""
+    set_attribute(path, _HASHED, _stamp(path.stat()))
+    set_attribute(path, _ETAG, etag)
+
+
+def _text(raw: bytes) -> str:
     return f'"{raw.hex()}"' if len(raw) == 16 else raw.decode("ascii", errors="replace")
+
+
+def _stamp(status: os.stat_result) -> bytes:
+    return f"{status.st_size}:{status.st_mtime_ns}".encode()
+
+
+def _derived(status: os.stat_result) -> str:
+    known = f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}".encode()
+    parts = max(1, -(-status.st_size // HASHED_BYTES))
+    return f'"{hashlib.md5(known, usedforsecurity=False).hexdigest()}-{parts}"'
 
 
 def tag_file(path: Path) -> bool:
@@ -43,9 +79,9 @@ def tag_file(path: Path) -> bool:
     """
     try:
         before = path.stat()
-        stamp = f"{before.st_size}:{before.st_mtime_ns}".encode()
-        hashed = _get(path, _HASHED)
-        has_tag = _get(path, _ETAG) is not None
+        stamp = _stamp(before)
+        hashed = get_attribute(path, _HASHED)
+        has_tag = get_attribute(path, _ETAG) is not None
         if has_tag and hashed in {None, stamp}:
             return False
         with path.open("rb") as file:
@@ -53,55 +89,33 @@ def tag_file(path: Path) -> bool:
         after = path.stat()
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             return False
-        _set(path, _HASHED, stamp)
-        _set(path, _ETAG, digest)
+        set_attribute(path, _HASHED, stamp)
+        set_attribute(path, _ETAG, digest)
     except OSError:
         return False
     return True
 
 
-def tag_tree(folder: Path, *, settled_before: float | None = None) -> int:
-    """Tag every file under ``folder``; the number of files that were changed.
-
-    ``settled_before`` (seconds since the epoch) leaves out files written after it, which may still be growing.
-    """
-    return sum(tag_file(path) for path in _files(folder, settled_before))
-
-
-def _files(folder: Path, settled_before: float | None) -> Iterator[Path]:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(_GATEWAY_PREFIXES):
-                continue
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _files(Path(entry.path), settled_before)
-                elif entry.is_file(follow_symlinks=False) and (
-                    settled_before is None or entry.stat(follow_symlinks=False).st_mtime < settled_before
-                ):
-                    yield Path(entry.path)
-
-
 if sys.platform == "darwin":
     _libc = ctypes.CDLL(None, use_errno=True)
 
-    def _get(path: Path, name: str) -> bytes | None:
+    def get_attribute(path: Path, name: str) -> bytes | None:
         buffer = ctypes.create_string_buffer(1024)
         size = _libc.getxattr(os.fsencode(path), name.encode(), buffer, len(buffer), 0, 0)
         return buffer.raw[:size] if size >= 0 else None
 
-    def _set(path: Path, name: str, value: bytes) -> None:
+    def set_attribute(path: Path, name: str, value: bytes) -> None:
         if _libc.setxattr(os.fsencode(path), name.encode(), value, len(value), 0, 0) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), str(path))
 
 else:
 
-    def _get(path: Path, name: str) -> bytes | None:
+    def get_attribute(path: Path, name: str) -> bytes | None:
         try:
             return os.getxattr(path, name)
         except OSError:
             return None
 
-    def _set(path: Path, name: str, value: bytes) -> None:
+    def set_attribute(path: Path, name: str, value: bytes) -> None:
         os.setxattr(path, name, value)

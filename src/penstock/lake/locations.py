@@ -1,6 +1,6 @@
 """Names of the lake: ``s3://BUCKET/key`` to the folder behind it, and back.
 
-The embedded lake is a folder in which each bucket is a sub-folder; the S3 gateway, Spark (through Hadoop's viewfs) and
+The embedded lake is a folder in which each bucket is a sub-folder; the S3 endpoint, Spark (through Hadoop's viewfs) and
 the SQL engine see the same objects under the same ``s3://`` names.
 """
 

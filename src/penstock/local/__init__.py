@@ -1,1 +1,1 @@
-"""The embedded platform: JVM artefacts, a Kafka broker and an S3 gateway as supervised child processes."""
+"""The embedded platform: JVM artefacts, the Kafka broker, the S3 endpoint and the server as supervised child processes."""

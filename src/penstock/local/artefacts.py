@@ -95,7 +95,7 @@ def locked() -> tuple[Artefact, ...]:
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
     """Names of the groups that the embedded platform needs; ``with_tests`` adds what is fetched at its first use else."""
-    return ("kafka", "s3proxy", "spark", "s3a", "serde", "dynamodb") if with_tests else ("kafka", "s3proxy", "spark")
+    return ("kafka", "spark", "s3a", "serde", "dynamodb") if with_tests else ("kafka", "spark")
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

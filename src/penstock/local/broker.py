@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.child import Child, Service
@@ -219,7 +220,12 @@ class Broker:
         try:
             command = self._java_command("kafka.tools.StorageTool", f"@{arguments}", heap="128m")
             done = subprocess.run(
-                command, capture_output=True, timeout=_FORMAT_TIMEOUT, check=False, stdin=subprocess.DEVNULL
+                command,
+                capture_output=True,
+                timeout=_FORMAT_TIMEOUT,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                umask=PRIVATE_UMASK,
             )
         except subprocess.TimeoutExpired:
             raise EnvironmentProblem(f"Formatting {self._data} took more than {_FORMAT_TIMEOUT} s.") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.local import leash
 
@@ -94,6 +95,8 @@ class Child:
             stdout=subprocess.DEVNULL,
             env={**os.environ, **self.service.environment},
             start_new_session=True,
+            # What the process and its own children write is the owner's alone.
+            umask=PRIVATE_UMASK,
         )
 
     def wait_ready(self, *, abandoned: Callable[[], bool] = lambda: False) -> float:

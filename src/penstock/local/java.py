@@ -1,4 +1,4 @@
-"""Finding a Java that can run the broker, the S3 gateway and Spark, and saying in one line what is missing."""
+"""Finding a Java that can run the broker and Spark, and saying in one line what is missing."""
 
 import re
 import shutil

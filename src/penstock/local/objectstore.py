@@ -1,10 +1,9 @@
-"""The S3 gateway: s3proxy over the lake's folder, signatures checked, one bucket made for the user.
+"""The S3 endpoint as a part of the embedded platform: a child process over the lake's folder, like the server.
 
-A bucket is a folder under the lake and an object is a file in it. Files that came another way get their ETag from
-``penstock.lake.etags``.
+A bucket is a folder under the lake and an object is a file in it.
 """
 
-import os
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,30 +11,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from penstock.errors import EnvironmentProblem
-from penstock.local.artefacts import class_path
 from penstock.local.child import Child, Service
-from penstock.local.files import properties_text, write_private
-from penstock.local.java import Java, find_java
 from penstock.local.ports import answers
 from penstock.local.probes import answers_http
+from penstock.names import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 __all__ = ["ObjectStore"]
 
-# s3proxy holds a signed single put in memory, about twice, to check its hash: what eight at once may need is bounded by
-# the largest put. Larger objects go as multipart uploads, which boto3's upload_file begins at 8 MB.
-_HEAP = "512m"
-_LARGEST_SINGLE_PUT = 32 * 1024 * 1024
-_THREADS = 20
 _REFUSED = frozenset({"403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied"})
 
 
 @dataclass(slots=True, kw_only=True)
 class ObjectStore:
-    """An S3 endpoint on ``host:port`` over the folder ``lake``; ``folder`` holds its configuration and log.
+    """An S3 endpoint on ``host:port`` over the folder ``lake``; ``folder`` holds its log.
 
+    ``home`` is that of the server whose users and further accounts it knows too; without one it knows the one key alone.
     ``bucket`` is created. Without ``signed`` anybody may do anything. Usable as a context manager.
     """
 
@@ -47,8 +40,9 @@ class ObjectStore:
     bucket: str = "lake"
     host: str = "127.0.0.1"
     region: str = "us-east-1"
+    account: str = DEFAULT_ACCOUNT
     signed: bool = True
-    java: Java | None = None
+    home: Path | None = None
     _child: Child | None = field(default=None, init=False, repr=False)
     _client: "S3Client | None" = field(default=None, init=False, repr=False)
 
@@ -59,7 +53,7 @@ class ObjectStore:
 
     @property
     def log(self) -> Path:
-        """The gateway's log when it runs without a supervisor."""
+        """The endpoint's log when it runs without a supervisor."""
         return self.folder / "s3.log"
 
     def client(self) -> "S3Client":
@@ -89,7 +83,7 @@ class ObjectStore:
         return time.monotonic() - began
 
     def stop(self) -> None:
-        """End the gateway and wait for it; nothing to do where it does not run."""
+        """End the endpoint and wait for it; nothing to do where it does not run."""
         if self._child is not None:
             self._child.stop()
             self._child = None
@@ -102,15 +96,19 @@ class ObjectStore:
         self.stop()
 
     def service(self) -> Service:
-        """How a supervisor runs this gateway."""
+        """How a supervisor runs this endpoint."""
         return Service(
             name="s3",
             title="S3 endpoint",
             command=self._command,
-            prepare=self._prepare,
+            # The access key travels in the environment, not among the arguments.
+            environment={
+                "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,
+                "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": self.secret_access_key,
+            },
             is_ready=self.healthy,
             is_alive=lambda seconds: answers_http(self.host, self.port, "/", seconds),
-            stop_grace=10,
+            stop_grace=25,
         )
 
     def healthy(self) -> bool:
@@ -134,40 +132,8 @@ class ObjectStore:
             return False
         return True
 
-    @property
-    def _properties_file(self) -> Path:
-        return self.folder / "s3proxy.properties"
-
     def _command(self) -> list[str]:
-        java = self.java or find_java(os.environ)
-        return [
-            str(java.executable),
-            f"-Xmx{_HEAP}",
-            "-XX:+UseSerialGC",
-            "-XX:+ExitOnOutOfMemoryError",
-            "-Djava.awt.headless=true",
-            "-cp",
-            os.pathsep.join(str(path) for path in class_path("s3proxy")),
-            "org.gaul.s3proxy.Main",
-            "--properties",
-            str(self._properties_file),
-        ]
-
-    def _prepare(self) -> None:
-        (self.lake / self.bucket).mkdir(parents=True, exist_ok=True)
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        properties = {
-            "s3proxy.endpoint": self.endpoint_url,
-            # boto3 and the AWS CLI presign by version 2 in us-east-1 unless they are told otherwise.
-            "s3proxy.authorization": "aws-v2-or-v4" if self.signed else "none",
-            "s3proxy.identity": self.access_key_id,
-            "s3proxy.credential": self.secret_access_key,
-            "s3proxy.v4-max-non-chunked-request-size": str(_LARGEST_SINGLE_PUT),
-            "s3proxy.jetty.max-threads": str(_THREADS),
-            "jclouds.provider": "filesystem-nio2",
-            "jclouds.filesystem.basedir": str(self.lake),
-            # The folder asks for no credentials of its own, and s3proxy insists that there are some.
-            "jclouds.identity": "unused",
-            "jclouds.credential": "unused",
-        }
-        write_private(self._properties_file, properties_text(properties))
+        command = [sys.executable, "-m", "penstock", "serve-s3", "--home", str(self.home or self.folder)]
+        command += ["--host", self.host, "--port", str(self.port), "--region", self.region, "--account", self.account]
+        command += ["--lake", str(self.lake), "--bucket", self.bucket]
+        return command if self.signed else [*command, "--no-auth"]

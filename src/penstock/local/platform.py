@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self
 
 from penstock.errors import EnvironmentProblem
-from penstock.lake.etags import tag_tree
 from penstock.local.broker import Broker
 from penstock.local.child import Service
 from penstock.local.instance import Instance, PartState, PlatformState, process_started
@@ -24,10 +23,6 @@ from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.settings.home import Home, PlatformConfig
 
 __all__ = ["Part", "Platform", "home_at", "parts_of"]
-
-_TAG_PAUSE = 2.0  # seconds between two looks for files without an ETag, at least
-_TAG_SHARE = 20  # and twenty times what a look takes, so that a large lake costs a twentieth of a core
-_SETTLED = 1.0  # seconds since its last write after which a file counts as complete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +56,9 @@ def parts_of(
         secret_access_key=config.secret_access_key,
         bucket=config.bucket,
         region=config.region,
+        account=config.account,
         signed=signed,
-        java=java,
+        home=home.root,
     )
     server = ServerProcess(
         home=home.root,
@@ -127,7 +123,6 @@ class Platform:
         self._parts: Sequence[Part] = ()
         self._supervisor: Supervisor | None = None
         self._watcher: threading.Thread | None = None
-        self._tagger: threading.Thread | None = None
         self._stopping = threading.Event()
         self._writing = threading.Lock()
         self._phase = "starting"
@@ -146,6 +141,7 @@ class Platform:
             if left := self._instance.wait_for_leftovers():
                 self._say(f"Waited for {left} parts of a platform that was killed here.")
             check_ports(self.config.host, [claim for part in self._parts for claim in part.ports])
+            self.home.make_private()
             self.home.save(self.config)
             self._supervisor = Supervisor(
                 [part.service for part in self._parts],
@@ -162,8 +158,6 @@ class Platform:
             if self._stopping.is_set():
                 return
             self._store_credentials()
-            self._tagger = threading.Thread(target=self._tag, name="tag", daemon=True)
-            self._tagger.start()
             self._phase = "running"
             self._write_state()
         except BaseException:
@@ -191,9 +185,6 @@ class Platform:
         if self._supervisor is not None:
             self._supervisor.stop()
             self._supervisor = None
-        if self._tagger is not None:
-            self._tagger.join()
-            self._tagger = None
         with self._writing:
             self._instance.release()
 
@@ -265,13 +256,6 @@ class Platform:
                 f"The broker's credentials could not be stored as the secret {name}: {str(error).rstrip('.')}.",
                 remedy=f"See the server's log, {self.home.logs / 'server.log'}.",
             ) from error
-
-    def _tag(self) -> None:
-        pause = _TAG_PAUSE
-        while not self._stopping.wait(pause):
-            began = time.monotonic()
-            tag_tree(self.home.lake, settled_before=time.time() - _SETTLED)
-            pause = max(_TAG_PAUSE, _TAG_SHARE * (time.monotonic() - began))
 
 
 def home_at(folder: Path | None) -> Home:

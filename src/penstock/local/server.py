@@ -1,4 +1,4 @@
-"""Penstock's own server as a part of the embedded platform: a child process like the broker and the object store."""
+"""Penstock's own server as a part of the embedded platform: a child process like the broker and the S3 endpoint."""
 
 import http.client
 from dataclasses import dataclass

@@ -21,9 +21,20 @@ from penstock.access.users import Users
 from penstock.api.aws import iam, organizations, sts
 from penstock.api.aws.iam import Administration
 from penstock.api.aws.operations import OperationSet
+from penstock.server.lakes import make_folder
 from penstock.settings.server import BootstrapKey
+from penstock.store.sql.database import Database
 
-__all__ = ["Directory"]
+__all__ = ["Directory", "connect_store"]
+
+
+def connect_store(url: str) -> Database:
+    """The server's database, in a folder that is made where it is not there."""
+    database = Database(url)
+    file = database.url.database
+    if database.is_sqlite and file not in {None, "", ":memory:"}:
+        make_folder(Path(str(file)).parent, "store")
+    return database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,19 +79,26 @@ def url_of(listener: socket.socket, listening: Listening) -> str:
 
 
 def serve_app(
-    make_app: Callable[[], Any], listener: socket.socket, listening: Listening, *, beat: Callable[[], None] | None = None
+    make_app: Callable[[], Any],
+    listener: socket.socket,
+    listening: Listening,
+    *,
+    beat: Callable[[], None] | None = None,
+    protocol: Callable[..., Any] | None = None,
 ) -> None:
     """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT.
 
-    ``beat`` is given where other processes serve on the socket too: the event loop calls it every few seconds.
+    ``beat`` is given where other processes serve on the socket too: the event loop calls it every few seconds. ``protocol``
+    is a kind of :class:`~penstock.server.http.BoundedProtocol` to serve with instead.
     """
     # Imported in the process that serves.
     from penstock.server.http import BoundedProtocol, SharingProtocol  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
     signal.signal(signal.SIGTERM, leave)
-    protocol: Any = functools.partial(
-        BoundedProtocol if beat is None else SharingProtocol, hosts=host_rule(listening.host, listening.allowed_hosts)
+    http: Any = functools.partial(
+        protocol or (BoundedProtocol if beat is None else SharingProtocol),
+        hosts=host_rule(listening.host, listening.allowed_hosts),
     )
     tls = listening.tls
 
@@ -103,7 +110,7 @@ def serve_app(
         make_app,
         factory=True,
         loop="penstock.server.loop:ServerLoop",
-        http=protocol,
+        http=http,
         ssl_context_factory=None if tls is None else lambda _config, _default: server_context(tls),
         log_level="warning",
         access_log=False,

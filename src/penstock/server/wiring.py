@@ -22,8 +22,8 @@ from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink, S3Sink
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
-from penstock.server.directory import Directory
-from penstock.server.lakes import Lakes, make_folder
+from penstock.server.directory import Directory, connect_store
+from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
 from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
@@ -75,7 +75,7 @@ class Services:
 
 def wire(settings: ServerSettings) -> Services:
     """The services over the settings' store, which has been prepared."""
-    return _assemble(settings, _connect(settings.store_url), Sealer.of_file(settings.master_key_file))
+    return _assemble(settings, connect_store(settings.store_url), Sealer.of_file(settings.master_key_file))
 
 
 def prepare(settings: ServerSettings) -> None:
@@ -104,14 +104,6 @@ def offline_coverage() -> dict[str, dict[str, bool]]:
         return EndpointTable(services.operations).coverage()
     finally:
         services.close()
-
-
-def _connect(url: str) -> Database:
-    database = Database(url)
-    file = database.url.database
-    if database.is_sqlite and file not in {None, "", ":memory:"}:
-        make_folder(Path(str(file)).parent, "store")
-    return database
 
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
@@ -213,7 +205,7 @@ def _columns_of(schemas: RegistryService) -> ColumnSource:
 
 
 def _sink(settings: ServerSettings, account: str, lake: LakeFolder) -> ResultSink:
-    """Where the account's results go: through the object store, which is the first account's, or into its own lake."""
+    """Where the account's results go: through the S3 endpoint, for the first account, or into its own lake."""
     key = settings.bootstrap_key
     if account != settings.account or settings.s3_endpoint_url is None or key is None:
         return LakeSink(lake)

@@ -12,12 +12,15 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
 """
 
 import json
+import os
 import secrets
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from penstock import durable
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
@@ -58,7 +61,7 @@ class PlatformConfig:
 
     @property
     def s3_endpoint_url(self) -> str:
-        """The object store's URL."""
+        """The S3 endpoint's URL."""
         return f"http://{self.host}:{self.s3_port}"
 
     @property
@@ -158,11 +161,55 @@ class Home:
                 remedy="Restore it: it holds the passwords that the broker's data and the clients go with.",
             ) from error
 
+    def make_private(self) -> None:
+        """Take away what others may do with the home and its parts, which earlier releases left open.
+
+        A folder that is closed already is taken for done, with all in it: the walk costs a large lake nothing at the next
+        start.
+        """
+        folders = (self.lake, self.account_lakes, self.root / "store", self.kafka, self.logs, self.run)
+        accounts = _folders_in(self.account_lakes)
+        buckets = [bucket for lake in (self.lake, *accounts) for bucket in _folders_in(lake)]
+        for path in (*buckets, *accounts, *folders, *_files_in(self.root), self.root):
+            _make_private(path)
+
     def save(self, config: PlatformConfig) -> None:
         """Write the configuration, readable by its owner alone; whole and on the disk, or not at all."""
         durable.make_folder(self.root, mode=0o700)
         with durable.writing(self.config_file) as file:
             file.write(json.dumps(asdict(config), indent=2).encode() + b"\n")
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
+    except OSError:
+        return []
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_file() and not each.is_symlink()]
+    except OSError:
+        return []
+
+
+def _make_private(path: Path) -> None:
+    """Take away what others may do with a folder and all in it, or with a file; links and other people's files stay."""
+    try:
+        status = path.lstat()
+        folder = stat.S_ISDIR(status.st_mode)
+        if status.st_uid != os.getuid() or not (folder or stat.S_ISREG(status.st_mode)):
+            return
+        if folder and stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
+            for each in path.iterdir():
+                _make_private(each)
+        # The folder's own mode comes last: it says that what is in it has been seen to.
+        if stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
+            path.chmod(stat.S_IMODE(status.st_mode) & ~PRIVATE_UMASK)
+    except OSError:
+        # Gone meanwhile, or on a file system without modes.
+        return
 
 
 def _check_types(config: PlatformConfig) -> None:

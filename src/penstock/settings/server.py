@@ -42,7 +42,7 @@ class ServerSettings:
     """One server's configuration.
 
     ``store_url`` is an SQLAlchemy URL, ``lake`` the parent folder of the first account's buckets, ``account_lakes`` that of
-    the other accounts' lakes (``111122223333/BUCKET/``), ``s3_endpoint_url`` the object store that serves ``lake`` (None
+    the other accounts' lakes (``111122223333/BUCKET/``), ``s3_endpoint_url`` the S3 endpoint that serves ``lake`` (None
     without one). ``port`` 0 takes a free one.
     """
 

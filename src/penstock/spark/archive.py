@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 import pyspark
 
 from penstock import durable
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
 
@@ -73,6 +74,7 @@ def _rehearse(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) 
                 stderr=output,
                 timeout=_SECONDS,
                 check=False,
+                umask=PRIVATE_UMASK,
             ).returncode
         except subprocess.TimeoutExpired:
             done = -1

@@ -13,6 +13,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.interpreter import SAFE_PATH
 from penstock.lake.locations import parse_uri
@@ -76,6 +77,8 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
     configuration |= {
         "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        # Hadoop sets modes itself, by a mask of its own.
+        "fs.permissions.umask-mode": f"{PRIVATE_UMASK:03o}",
     }
     if lake is None:
         return configuration
@@ -226,6 +229,8 @@ def _gateway(configuration: SparkConf, output: Any) -> Any:
         name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ
     }
     try:
-        return launch_gateway(configuration, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+        return launch_gateway(  # type: ignore[no-untyped-call]
+            configuration, popen_kwargs={"stdout": output, "stderr": output, "umask": PRIVATE_UMASK}
+        )
     finally:
         os.environ.update(inherited)

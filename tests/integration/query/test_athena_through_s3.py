@@ -1,4 +1,4 @@
-"""Results through the S3 gateway: written by PUT, read back by boto3 and pyathena."""
+"""Results through the S3 endpoint: written by PUT, read back by boto3 and pyathena."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +13,6 @@ from pyathena.error import OperationalError
 from penstock.local.objectstore import ObjectStore
 from penstock.local.ports import free_ports
 from penstock.testing.server import RunningServer, start_server
-
-pytestmark = pytest.mark.jvm
 
 KEY, SECRET = "AKIATESTTESTTESTTEST", "gateway-and-server-tests"
 

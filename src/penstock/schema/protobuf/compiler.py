@@ -25,6 +25,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.schema.effort import charge
 from penstock.schema.protobuf.worker import ANSWER_HEAD, MAX_ERRORS
@@ -149,6 +150,7 @@ class _Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                umask=PRIVATE_UMASK,
                 # Of its own, so that a Ctrl-C at the server lets running requests finish.
                 start_new_session=True,
             )

@@ -1,0 +1,269 @@
+"""The ASGI application of the S3 endpoint: a request to its operation, the answer to bytes, every error to one document."""
+
+import errno
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from starlette.types import Receive, Scope, Send
+
+from penstock.access.facts import Origin
+from penstock.access.principals import ANONYMOUS, Caller
+from penstock.access.sigv4 import Claim, SignedRequest
+from penstock.api.s3.body import BodyReader
+from penstock.api.s3.buckets import BUCKET_HANDLERS
+from penstock.api.s3.call import Answer, Call, Handler, Lake, Permit, not_implemented
+from penstock.api.s3.identity import Identities
+from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
+from penstock.api.s3.objects import OBJECT_HANDLERS
+from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
+from penstock.api.s3.transfers import TRANSFER_HANDLERS
+from penstock.api.s3.work import Work
+from penstock.api.s3.xml import error_xml, render_xml, scalar_text
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["HANDLERS", "S3App"]
+
+HANDLERS: Mapping[str, Handler] = {**BUCKET_HANDLERS, **OBJECT_HANDLERS, **TRANSFER_HANDLERS}
+
+_log = logging.getLogger("penstock.s3")
+_XML = "application/xml"
+_BLOCK = 512 * 1024
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    bucket: str
+    key: str
+
+    @property
+    def depth(self) -> int:
+        return 2 if self.key else 1 if self.bucket else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proved:
+    caller: Caller
+    permit: Permit
+    payload: Payload
+    signer: ChunkSigner
+
+
+class S3App:
+    """S3 over the lakes that ``lake_of`` gives by account.
+
+    Without ``identities`` everybody is root of the account ``first``. ``domains`` (``.localhost``) are those below which
+    hosts are named after buckets.
+    """
+
+    def __init__(
+        self,
+        lake_of: Callable[[str], Lake],
+        identities: Identities | None,
+        *,
+        work: Work,
+        first: str,
+        region: str,
+        domains: tuple[str, ...] = (".localhost",),
+    ) -> None:
+        self._lake_of = lake_of
+        self._identities = identities
+        self._work = work
+        self._first = first
+        self._region = region
+        self._domains = domains
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        request_id = secrets.token_hex(8).upper()
+        try:
+            answer, operation = await self._answer(scope, receive)
+        except S3Error as error:
+            await _send_error(scope, send, error, request_id)
+            return
+        except OSError as error:
+            full = error.errno in _FULL
+            if not full:
+                _log.exception("request %s failed", request_id)
+            code = "InsufficientStorage" if full else "InternalError"
+            text = "The disk of the lake is full." if full else "We encountered an internal error. Please try again."
+            await _send_error(scope, send, S3Error(code, text), request_id)
+            return
+        except Exception:  # noqa: BLE001 -- whatever it is, clients read S3's documents alone
+            _log.exception("request %s failed", request_id)
+            text = "We encountered an internal error. Please try again."
+            await _send_error(scope, send, S3Error("InternalError", text), request_id)
+            return
+        try:
+            await self._send(scope, send, answer, operation, request_id)
+        finally:
+            if answer.stream is not None:
+                answer.stream.close()
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[Answer, str]:
+        headers = _headers(scope)
+        query_text = scope["query_string"].decode("latin-1")
+        query = parse_query(query_text)
+        target = self._target(scope, headers)
+        request = SignedRequest(scope["method"], _raw_path(scope), query_text, headers, b"")
+        proved = await self._proved(scope, request)
+        model = operation_of(scope["method"], target.depth, query, headers)
+        handler = HANDLERS.get(model.name)
+        if handler is None:
+            raise not_implemented(f"The operation {model.name}", remedy="docs/s3.md lists what is served.")
+        members = parse_members(model, query, headers)
+        async with self._work.admitted():
+            lake = await self._work.run(self._lake_of, proved.caller.account)
+            body = BodyReader(receive, headers, proved.payload, proved.signer, self._work.run)
+            call = Call(
+                operation=model.name,
+                bucket=target.bucket,
+                key=target.key,
+                members=members,
+                headers=headers,
+                query=query,
+                body=body,
+                lake=lake,
+                caller=proved.caller,
+                region=self._region,
+                permit=proved.permit,
+                run=self._work.run,
+            )
+            answer = await handler(call)
+        return answer, model.name
+
+    async def _proved(self, scope: Scope, request: SignedRequest) -> _Proved:
+        if self._identities is None:
+            caller = Caller(account=self._first, principal=ANONYMOUS)
+            payload = payload_of(None, request.headers)
+            return _Proved(caller=caller, permit=Permit(None), payload=payload, signer=ChunkSigner(None, ""))
+        proof = await self._identities.prove(request)
+        client = scope.get("client")
+        origin = Origin(
+            client=client[0] if client else "-",
+            secure=scope.get("scheme") == "https",
+            region=self._region,
+            user_agent=request.headers.get("user-agent", ""),
+        )
+        claim: Claim = proof.claim
+        return _Proved(
+            caller=proof.caller,
+            permit=self._identities.permit(proof.caller, origin),
+            payload=proof.payload,
+            signer=ChunkSigner(claim, proof.secret_access_key),
+        )
+
+    def _target(self, scope: Scope, headers: Mapping[str, str]) -> _Target:
+        try:
+            path = unquote_to_bytes(_raw_path(scope)).decode()
+        except UnicodeDecodeError:
+            raise S3Error(
+                "InvalidURI", "Couldn't parse the specified URI.", remedy="A key is UTF-8, percent-encoded."
+            ) from None
+        path = path.removeprefix("/")
+        host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
+        for domain in self._domains:
+            if host.lower().endswith(domain):
+                return _Target(bucket=host[: -len(domain)], key=path)
+        bucket, _, key = path.partition("/")
+        if not bucket and key:
+            raise S3Error("InvalidBucketName", "The specified bucket is not valid.")
+        return _Target(bucket=bucket, key=key)
+
+    async def _send(self, scope: Scope, send: Send, answer: Answer, operation: str, request_id: str) -> None:
+        shape, root = output_of(operation)
+        document = b""
+        headers = dict(answer.headers)
+        if answer.document is not None:
+            document = answer.document
+        elif shape is not None and answer.stream is None and _has_document(shape):
+            payload = shape.serialization.get("payload")
+            inner = shape if payload is None else shape.members[payload]
+            value = answer.members if payload is None else answer.members.get(payload, {})
+            document = render_xml(value, inner, root)
+        if shape is not None:
+            headers |= _header_members(answer.members, shape)
+        if document:
+            headers["content-type"] = _XML
+        if answer.status not in {204, 304}:
+            headers.setdefault("content-length", str(len(document)))
+        headers |= {"x-amz-request-id": request_id, "x-amz-id-2": request_id}
+        await send({"type": "http.response.start", "status": answer.status, "headers": _encoded(headers)})
+        if answer.stream is None or answer.length == 0 or scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": document})
+            return
+        async for block, more in self._blocks(answer):
+            await send({"type": "http.response.body", "body": block, "more_body": more})
+
+    async def _blocks(self, answer: Answer) -> AsyncIterator[tuple[bytes, bool]]:
+        assert answer.stream is not None
+        at, end = answer.start, answer.start + answer.length
+        while at < end:
+            block = await self._work.read(answer.stream.descriptor, min(_BLOCK, end - at), at)
+            if not block:
+                # Shortened under us: the client sees that bytes are missing.
+                raise ConnectionError("the object became shorter while it was sent")
+            at += len(block)
+            yield block, at < end
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._work.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _raw_path(scope: Scope) -> str:
+    raw: bytes = scope["raw_path"]
+    return raw.decode("latin-1")
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, raw in scope["headers"]:
+        try:
+            value = raw.decode()
+        except UnicodeDecodeError:
+            value = raw.decode("latin-1")
+        key = name.decode("latin-1")
+        found[key] = f"{found[key]},{value}" if key in found else value
+    return found
+
+
+def _has_document(shape: Any) -> bool:
+    if shape.serialization.get("payload") is not None:
+        return bool(shape.members[shape.serialization["payload"]].type_name == "structure")
+    return any(member.serialization.get("location") is None for member in shape.members.values())
+
+
+def _header_members(members: Mapping[str, Any], shape: Any) -> dict[str, str]:
+    found = {}
+    for name, member in shape.members.items():
+        if member.serialization.get("location") == "header" and members.get(name) is not None:
+            found[member.serialization["name"].lower()] = scalar_text(members[name], member, header=True)
+    return found
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+
+
+async def _send_error(scope: Scope, send: Send, error: S3Error, request_id: str) -> None:
+    document = error_xml(error.code, str(error), error.details, _raw_path(scope), request_id)
+    headers = {
+        "content-type": _XML,
+        "content-length": str(len(document)),
+        "x-amz-request-id": request_id,
+        "x-amz-id-2": request_id,
+    }
+    if error.status == 304 or scope["method"] == "HEAD":
+        document = b""
+    await send({"type": "http.response.start", "status": error.status, "headers": _encoded(headers)})
+    await send({"type": "http.response.body", "body": document})

@@ -1,0 +1,94 @@
+"""What a handler gets and gives: one request on one account's lake, its answer, and how blocking work is done."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from penstock.access.principals import Caller
+from penstock.api.s3.body import BodyReader
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.store import LakeStore, OpenObject
+from penstock.lake.objects.uploads import Uploads
+
+__all__ = ["Answer", "Call", "Handler", "Lake", "Permit", "not_implemented"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """The lake of one account."""
+
+    account: str
+    store: LakeStore
+    uploads: Uploads
+
+
+class Permit:
+    """Judges actions of one caller on its own account's lake; without ``judge`` everything is allowed."""
+
+    def __init__(self, judge: Callable[[str, str, Mapping[str, str] | None], None] | None) -> None:
+        self._judge = judge
+
+    def check(self, action: str, bucket: str = "", key: str = "", *, extra: Mapping[str, str] | None = None) -> None:
+        """Raise :class:`S3Error` unless ``s3:ACTION`` is allowed on the object, the bucket, or, without one, on all.
+
+        May read the store.
+        """
+        if self._judge is not None:
+            resource = f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}" if bucket else "*"
+            self._judge(f"s3:{action}", resource, extra)
+
+    def allows(self, action: str, bucket: str, key: str = "") -> bool:
+        """As :meth:`check`, as a truth value."""
+        try:
+            self.check(action, bucket, key)
+        except S3Error:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request. ``members`` are those of botocore's input shape that travel in the query and the headers."""
+
+    operation: str
+    bucket: str
+    key: str
+    members: Mapping[str, Any]
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+    body: BodyReader
+    lake: Lake
+    caller: Caller
+    region: str
+    permit: Permit
+    run: Callable[..., Awaitable[Any]]
+    """Calls a function that may block, on a thread."""
+    lake_of_source: Lake | None = None
+
+    async def permitted(self, action: str, *, extra: Mapping[str, str] | None = None) -> None:
+        """Raise :class:`S3Error` unless the caller may do ``action`` on this request's bucket or object."""
+        await self.run(lambda: self.permit.check(action, self.bucket, self.key, extra=extra))
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """What goes back: members of the output's shape, headers beside them, and perhaps a part of an open object."""
+
+    members: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    stream: OpenObject | None = None
+    start: int = 0
+    length: int = 0
+    document: bytes | None = None
+    """Sent as it is, instead of a rendering of the members."""
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+def not_implemented(what: str, *, remedy: str | None = None) -> S3Error:
+    """The refusal of something that S3 has and this server does not."""
+    return S3Error("NotImplemented", f"{what} is not implemented.", remedy=remedy)

@@ -1,0 +1,163 @@
+"""Headers that clients send by habit: taken where they ask for what is so anyway, refused by name where they do not."""
+
+import base64
+import contextlib
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from penstock.api.s3.call import Call, not_implemented
+from penstock.lake.objects.attributes import Attributes, ObjectInfo
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["attributes_of", "check_habits", "encryption_of", "object_headers", "parse_tags", "tags_of"]
+
+_STORED = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
+_MAX_METADATA = 2_048  # bytes of names and values: Amazon S3 user guide, "Working with object metadata"
+_MAX_TAGS = 10
+_TAG_TEXT = re.compile(r"[\w\s.:/=+\-@]*")
+_PUBLIC = {"public-read", "public-read-write", "authenticated-read"}
+_PRIVATE_ACLS = {"private", "bucket-owner-full-control", "bucket-owner-read", "aws-exec-read", "log-delivery-write"}
+_METADATA = "x-amz-meta-"
+_SSE = "x-amz-server-side-encryption"
+# By header: its values, the first for where it is missing, and the refusal of others.
+_KNOWN_VALUES = {
+    _SSE: (("AES256", "aws:kms", "aws:kms:dsse"), "InvalidArgument", "The encryption method specified is not supported"),
+    "x-amz-storage-class": (("STANDARD",), "InvalidStorageClass", "The storage class you specified is not valid"),
+}
+
+
+def check_habits(call: Call) -> None:
+    """Raise :class:`S3Error` for a header that asks for what this server does not do."""
+    headers = call.headers
+    for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
+        if headers.get(name, call.lake.account) != call.lake.account:
+            raise S3Error("AccessDenied", "Access Denied", remedy=f"{name} is not the account of the bucket.")
+    for name in headers:
+        if name.startswith("x-amz-"):
+            _check_name(name)
+    _check_acl(headers.get("x-amz-acl", "private"))
+    for name, (known, code, text) in _KNOWN_VALUES.items():
+        value = headers.get(name, known[0])
+        if value not in known:
+            raise S3Error(code, text, remedy=f"{name} takes {' or '.join(known)}.", details={"ArgumentValue": value[:100]})
+    version = call.query.get("versionId", "null")
+    if version != "null":
+        raise S3Error(
+            "InvalidArgument",
+            "Invalid version id specified",
+            remedy="Buckets of this store keep no versions.",
+            details={"ArgumentName": "versionId", "ArgumentValue": version[:100]},
+        )
+
+
+def _check_name(name: str) -> None:
+    if "server-side-encryption-customer" in name:
+        raise not_implemented(f"The header {name} (SSE-C)", remedy="Encrypt the lake's disk, or the object yourself.")
+    if name.startswith("x-amz-grant-"):
+        raise _acl(name)
+    if name.startswith("x-amz-object-lock") or name == "x-amz-website-redirect-location":
+        raise not_implemented(f"The header {name}")
+
+
+def _check_acl(acl: str) -> None:
+    if acl in _PUBLIC:
+        raise _acl(f"x-amz-acl: {acl}")
+    if acl not in _PRIVATE_ACLS:
+        raise S3Error(
+            "InvalidArgument", "There is no such ACL.", details={"ArgumentName": "x-amz-acl", "ArgumentValue": acl[:100]}
+        )
+
+
+def _acl(what: str) -> S3Error:
+    return S3Error(
+        "AccessDenied",
+        f"{what} is refused: nothing in this store can be public, or given away by an access control list.",
+        remedy="Leave it out, and let an IAM policy say who may read the object.",
+    )
+
+
+def encryption_of(headers: Mapping[str, str]) -> dict[str, str]:
+    """What is answered about encryption: what was asked for, as AWS answers."""
+    found = {name: headers[name] for name in (_SSE, f"{_SSE}-aws-kms-key-id") if name in headers}
+    return found or {_SSE: "AES256"}
+
+
+def attributes_of(call: Call) -> Attributes:
+    """What the headers of a put say of the object; checksums and sizes of parts come later."""
+    headers = {name: call.headers[name] for name in _STORED if name in call.headers}
+    encoding = ",".join(
+        each.strip() for each in headers.pop("content-encoding", "").split(",") if each.strip() not in {"", "aws-chunked"}
+    )
+    if encoding:
+        headers["content-encoding"] = encoding
+    if _SSE in call.headers:
+        headers |= encryption_of(call.headers)
+    metadata = {name.removeprefix(_METADATA): value for name, value in call.headers.items() if name.startswith(_METADATA)}
+    size = sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items())
+    if size > _MAX_METADATA:
+        raise S3Error(
+            "MetadataTooLarge",
+            "Your metadata headers exceed the maximum allowed metadata size",
+            details={"Size": str(size), "MaxSizeAllowed": str(_MAX_METADATA)},
+        )
+    return Attributes(headers=headers, metadata=metadata, tags=parse_tags(call.headers.get("x-amz-tagging")))
+
+
+def parse_tags(text: str | None) -> dict[str, str]:
+    """The tags in a header, written as a query."""
+    if not text:
+        return {}
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=50)
+    except ValueError:
+        raise S3Error(
+            "InvalidArgument",
+            "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query "
+            "parameters without tag name duplicates.",
+        ) from None
+    return tags_of([{"Key": key, "Value": value} for key, value in pairs])
+
+
+def tags_of(given: list[dict[str, Any]]) -> dict[str, str]:
+    """The tags of a Tagging document; :class:`S3Error` where they break S3's rules."""
+    if len(given) > _MAX_TAGS:
+        raise S3Error("InvalidTag", f"Object tags cannot be greater than {_MAX_TAGS}")
+    found: dict[str, str] = {}
+    for each in given:
+        key, value = each.get("Key", ""), each.get("Value", "")
+        if not 1 <= len(key) <= 128 or not _TAG_TEXT.fullmatch(key) or key.lower().startswith("aws:"):
+            raise S3Error("InvalidTag", "The TagKey you have provided is invalid", details={"TagKey": key[:128]})
+        if len(value) > 256 or not _TAG_TEXT.fullmatch(value):
+            raise S3Error("InvalidTag", "The TagValue you have provided is invalid", details={"TagKey": key})
+        if key in found:
+            raise S3Error("InvalidTag", "Cannot provide multiple Tags with the same key", details={"TagKey": key})
+        found[key] = value
+    return found
+
+
+def object_headers(info: ObjectInfo) -> dict[str, str]:
+    """The headers of a get or head that come with the object itself."""
+    kept = info.attributes
+    headers = {"content-type": "binary/octet-stream", "accept-ranges": "bytes", "etag": info.etag}
+    headers |= {name: value for name, value in kept.headers.items() if _sendable(value)}
+    headers.setdefault(_SSE, "AES256")
+    for name, value in kept.metadata.items():
+        headers[f"{_METADATA}{name}"] = _header_text(value)
+    if kept.tags:
+        headers["x-amz-tagging-count"] = str(len(kept.tags))
+    return headers
+
+
+def _sendable(value: str) -> bool:
+    with contextlib.suppress(UnicodeEncodeError):
+        return "\r" not in value and "\n" not in value and bool(value.encode("latin-1"))
+    return False
+
+
+def _header_text(value: str) -> str:
+    # RFC 2047, as S3 answers metadata that headers cannot hold.
+    if value.isascii() and value.isprintable():
+        return value
+    return f"=?UTF-8?B?{base64.b64encode(value.encode()).decode()}?="

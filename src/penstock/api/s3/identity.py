@@ -1,0 +1,108 @@
+"""Who calls, proved by signature against the access store, and what its policies let it do here."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.access.authenticate import KeyCache, caller_of
+from penstock.access.authorize import Authorizer, denial
+from penstock.access.errors import ExpiredToken, UnrecognizedClient
+from penstock.access.facts import Origin
+from penstock.access.keys import AccessKey
+from penstock.access.principals import Caller
+from penstock.access.sessions import Sessions, TemporaryKey
+from penstock.access.sigv4 import Claim, SignedRequest
+from penstock.api.s3.call import Permit
+from penstock.api.s3.signature import Payload, check_claim, check_signature, payload_of, read_s3_claim
+from penstock.errors import PenstockError
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["Identities", "Proof"]
+
+_log = logging.getLogger("penstock.s3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A caller, its claim, and the secret that its signatures are made with."""
+
+    caller: Caller
+    claim: Claim
+    payload: Payload
+    secret_access_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identities:
+    """The identities of one server. ``run`` calls a function that may block on a thread."""
+
+    region: str
+    keys: KeyCache
+    sessions: Sessions
+    authorizer: Authorizer
+    run: Callable[..., Awaitable[Any]]
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    async def prove(self, request: SignedRequest) -> Proof:
+        """The caller that the request's signature proves; :class:`S3Error` where it proves none."""
+        claim = read_s3_claim(request)
+        check_claim(claim, request, region=self.region, now=self.now())
+        payload = payload_of(claim, request.headers)
+        key = await self._key(claim)
+        check_signature(claim, request, payload, key.secret_access_key)
+        if isinstance(key, AccessKey):
+            caller = caller_of(key)
+        else:
+            try:
+                key.check_current(self.now())
+            except ExpiredToken:
+                raise S3Error("ExpiredToken", "The provided token has expired.") from None
+            caller = key.caller
+        return Proof(caller=caller, claim=claim, payload=payload, secret_access_key=key.secret_access_key)
+
+    async def _key(self, claim: Claim) -> AccessKey | TemporaryKey:
+        if claim.token is not None:
+            try:
+                opened: TemporaryKey = await self._blocking(self.sessions.open, claim.access_key_id, claim.token)
+            except UnrecognizedClient as error:
+                raise S3Error(
+                    "InvalidToken", "The provided token is malformed or otherwise invalid.", remedy=error.remedy
+                ) from None
+            return opened
+        key: AccessKey | None = self.keys.fresh(claim.access_key_id)
+        if key is None:
+            key = await self._blocking(self.keys.fetch, claim.access_key_id[:128])
+        if key is None or not key.active:
+            raise S3Error(
+                "InvalidAccessKeyId",
+                "The AWS Access Key Id you provided does not exist in our records.",
+                remedy="See 'penstock env'.",
+                details={"AWSAccessKeyId": claim.access_key_id[:128]},
+            )
+        return key
+
+    async def _blocking(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return await self.run(function, *arguments)
+        except PenstockError:
+            raise
+        except Exception as error:
+            _log.exception("the access store cannot be read")
+            raise S3Error("ServiceUnavailable", "The users and keys cannot be read now.", remedy="Try again.") from error
+
+    def permit(self, caller: Caller, origin: Origin) -> Permit:
+        """What judges the caller's actions in its own account."""
+        if caller.is_root:
+            return Permit(None)
+
+        def judge(action: str, resource: str, extra: Mapping[str, str] | None) -> None:
+            try:
+                decision = self.authorizer.decide(caller, action, resource, origin, owner=caller.account, extra=extra)
+            except UnrecognizedClient as error:
+                raise S3Error("InvalidAccessKeyId", error.message, remedy=error.remedy) from None
+            if not decision.allowed:
+                raise S3Error("AccessDenied", denial(caller, action, resource, decision.why).message)
+
+        return Permit(judge)

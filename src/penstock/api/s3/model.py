@@ -1,0 +1,163 @@
+"""Which operation a request asks for, and its members: botocore's model of S3, read as a server reads it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import botocore.session
+from botocore.model import OperationModel, ServiceModel
+
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["Route", "operation_of", "output_of", "parse_members", "parse_query", "service_model"]
+
+# Elements whose name is not that of the output's shape: Amazon S3 API reference, the response of each.
+_ROOTS = {
+    "CompleteMultipartUpload": "CompleteMultipartUploadResult",
+    "CreateMultipartUpload": "InitiateMultipartUploadResult",
+    "DeleteObjects": "DeleteResult",
+    "GetBucketAcl": "AccessControlPolicy",
+    "GetBucketLogging": "BucketLoggingStatus",
+    "GetBucketNotificationConfiguration": "NotificationConfiguration",
+    "GetBucketRequestPayment": "RequestPaymentConfiguration",
+    "GetBucketTagging": "Tagging",
+    "GetBucketVersioning": "VersioningConfiguration",
+    "GetObjectAcl": "AccessControlPolicy",
+    "GetObjectAttributes": "GetObjectAttributesOutput",
+    "GetObjectTagging": "Tagging",
+    "ListBuckets": "ListAllMyBucketsResult",
+    "ListMultipartUploads": "ListMultipartUploadsResult",
+    "ListObjectVersions": "ListVersionsResult",
+    "ListObjects": "ListBucketResult",
+    "ListObjectsV2": "ListBucketResult",
+    "ListParts": "ListPartsResult",
+}
+_NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """How an operation is told from others with its method: by what the query and the headers have to hold."""
+
+    operation: str
+    query: frozenset[tuple[str, str]]
+    needed: frozenset[str]
+    copies: bool
+
+
+@lru_cache(maxsize=1)
+def service_model() -> ServiceModel:
+    """botocore's model of S3."""
+    session = botocore.session.get_session()
+    return ServiceModel(session.get_component("data_loader").load_service_model("s3", "service-2"), "s3")
+
+
+@lru_cache(maxsize=256)
+def _model(operation: str) -> OperationModel:
+    return service_model().operation_model(operation)
+
+
+@lru_cache(maxsize=1)
+def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
+    """By method and depth (0 for the service, 1 for a bucket, 2 for an object), the most particular first."""
+    found: dict[tuple[str, int], list[Route]] = {}
+    for name in service_model().operation_names:
+        model = _model(name)
+        path, _, query = model.http["requestUri"].partition("?")
+        # Other hosts are asked for these.
+        if model.deprecated or name in {"WriteGetObjectResponse", "ListDirectoryBuckets", "CreateSession"}:
+            continue
+        depth = 2 if "{Key+}" in path else 1 if "{Bucket}" in path else 0
+        shape = model.input_shape
+        required = set(shape.required_members) if shape is not None else set()
+        members = shape.members if shape is not None else {}
+        route = Route(
+            operation=name,
+            query=frozenset(parse_qsl(query, keep_blank_values=True)),
+            needed=frozenset(
+                members[each].serialization["name"]
+                for each in required
+                if members[each].serialization.get("location") == "querystring"
+            ),
+            copies="CopySource" in required,
+        )
+        found.setdefault((model.http["method"], depth), []).append(route)
+    return {
+        key: tuple(sorted(routes, key=lambda each: (-len(each.query) - len(each.needed), not each.copies, each.operation)))
+        for key, routes in found.items()
+    }
+
+
+def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Mapping[str, str]) -> OperationModel:
+    """The operation; :class:`S3Error` where S3 has none for the method."""
+    for route in _routes().get((method, depth), ()):
+        if not all(query.get(name) == value if value else name in query for name, value in route.query):
+            continue
+        if all(name in query for name in route.needed) and (not route.copies or "x-amz-copy-source" in headers):
+            return _model(route.operation)
+    raise S3Error(
+        "MethodNotAllowed", "The specified method is not allowed against this resource.", details={"Method": method}
+    )
+
+
+def parse_query(raw: str) -> dict[str, str]:
+    """The parameters of a query; :class:`S3Error` where one is given twice or is no UTF-8."""
+    found: dict[str, str] = {}
+    try:
+        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=200)
+    except ValueError:
+        raise S3Error("InvalidURI", "Couldn't parse the specified URI.") from None
+    for name, value in pairs:
+        if name in found:
+            raise S3Error("InvalidArgument", f"The query parameter '{name[:100]}' is given twice.")
+        found[name] = value
+    return found
+
+
+def parse_members(model: OperationModel, query: Mapping[str, str], headers: Mapping[str, str]) -> dict[str, Any]:
+    """The members that travel in the query and the headers."""
+    found: dict[str, Any] = {}
+    if model.input_shape is None:
+        return found
+    for name, member in model.input_shape.members.items():
+        location, given = member.serialization.get("location"), member.serialization.get("name", name)
+        if location == "querystring" and given in query:
+            found[name] = _parsed(given, query[given], member.type_name)
+        elif location == "header" and given.lower() in headers:
+            found[name] = _parsed(given, headers[given.lower()], member.type_name)
+        elif location == "headers":
+            found[name] = {
+                key.removeprefix(given): value for key, value in headers.items() if key.startswith(given) and key != given
+            }
+    return found
+
+
+def _parsed(name: str, text: str, kind: str) -> Any:
+    if kind in {"integer", "long"}:
+        if _NUMBER.fullmatch(text) is None:
+            raise S3Error(
+                "InvalidArgument",
+                f"Provided {name} not an integer or within integer range",
+                details={"ArgumentName": name, "ArgumentValue": text[:100]},
+            )
+        return int(text)
+    if kind == "boolean":
+        return text.lower() == "true"
+    if kind == "list":
+        return [each.strip() for each in text.split(",") if each.strip()]
+    return text
+
+
+def output_of(operation: str) -> tuple[Any, str]:
+    """The output's shape, None where there is none, and the name of the document's root."""
+    shape = _model(operation).output_shape
+    if shape is None:
+        return None, ""
+    payload = shape.serialization.get("payload")
+    if payload is not None:
+        member = shape.members[payload]
+        return shape, member.serialization.get("name", member.name)
+    return shape, _ROOTS.get(operation, shape.name)

@@ -1,0 +1,322 @@
+"""Operations on single objects: get, head, put, delete, tags, attributes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from penstock.api.s3.buckets import full_control
+from penstock.api.s3.call import Answer, Call, Handler
+from penstock.api.s3.checksums import header_of
+from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, object_headers, tags_of
+from penstock.api.s3.model import service_model
+from penstock.api.s3.xml import http_date, parse_xml
+from penstock.lake.objects.attributes import ObjectInfo
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.store import Condition, OpenObject
+
+__all__ = ["OBJECT_HANDLERS", "check_preconditions", "checksum_members", "condition_of", "range_of", "wanted_algorithm"]
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+_OVERRIDES = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
+_MAX_BODY = 4 * 1024 * 1024
+_MAX_DELETED = 1_000
+_UNCHANGED = {"etag", "last-modified", "cache-control", "expires"}  # what an answer without a body says
+
+
+async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
+    """The object of the call, for a caller who may do ``action``.
+
+    Where it is missing, AWS says so only to those who may list the bucket.
+    """
+    await call.permitted(action)
+    try:
+        opened: OpenObject = await call.run(call.lake.store.open, call.bucket, call.key)
+    except S3Error as error:
+        if error.code == "NoSuchKey" and not await call.run(call.permit.allows, "ListBucket", call.bucket):
+            raise S3Error("AccessDenied", "Access Denied") from None
+        raise
+    return opened
+
+
+async def get_object(call: Call) -> Answer:
+    check_habits(call)
+    opened = await open_object(call)
+    try:
+        answer = _answer_of(call, opened.info)
+    except BaseException:
+        opened.close()
+        raise
+    if call.operation == "HeadObject" or answer.status == 304:
+        opened.close()
+    else:
+        answer.stream = opened
+    return answer
+
+
+def _answer_of(call: Call, info: ObjectInfo) -> Answer:
+    headers: dict[str, str] = {**object_headers(info), "last-modified": http_date(info.modified)}
+    if not check_preconditions(call.headers, info):
+        kept = {name: value for name, value in headers.items() if name in _UNCHANGED}
+        return Answer(status=304, headers=kept)
+    for name in _OVERRIDES:
+        value = call.query.get(f"response-{name}")
+        if value is not None:
+            if not value.isprintable() or not value.isascii():
+                raise S3Error("InvalidArgument", f"response-{name} is no value of a header.")
+            headers[name] = value
+    answer = Answer(headers=headers, length=info.size)
+    wanted = range_of(call.headers.get("range"), info.size)
+    if "partNumber" in call.query:
+        wanted = _part_of(call, info, headers)
+    if wanted is not None:
+        answer.start, answer.length, answer.status = wanted[0], wanted[1] - wanted[0] + 1, 206
+        headers["content-range"] = f"bytes {wanted[0]}-{wanted[1]}/{info.size}"
+    whole = answer.length == info.size
+    if call.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED" and whole:
+        for algorithm, value in info.attributes.checksums.items():
+            headers[header_of(algorithm)] = value
+            headers["x-amz-checksum-type"] = info.attributes.checksum_type
+    headers["content-length"] = str(answer.length)
+    return answer
+
+
+def _part_of(call: Call, info: ObjectInfo, headers: dict[str, str]) -> tuple[int, int] | None:
+    number = call.members["PartNumber"]
+    sizes = [size for size, count in info.attributes.parts for _ in range(count)]
+    if sum(sizes) != info.size or not sizes:
+        sizes = [info.size]
+    else:
+        headers["x-amz-mp-parts-count"] = str(len(sizes))
+    if not 1 <= number <= len(sizes):
+        raise S3Error("InvalidPartNumber", "The requested partnumber is not satisfiable")
+    start = sum(sizes[: number - 1])
+    return (start, start + sizes[number - 1] - 1) if sizes[number - 1] else None
+
+
+def range_of(header: str | None, size: int) -> tuple[int, int] | None:
+    """First and last byte of a Range header; None for the whole, as for what is no single range.
+
+    :class:`S3Error` where nothing of it is there.
+    """
+    match = _RANGE.fullmatch(header.strip()) if header is not None else None
+    if match is None or match[1] == match[2] == "":
+        return None
+    if match[1] == "":
+        first, last = max(0, size - int(match[2])), size - 1
+        satisfiable = int(match[2]) > 0 and size > 0
+    else:
+        first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
+        if match[2] and int(match[2]) < first:
+            return None
+        satisfiable = first < size
+    if not satisfiable:
+        raise S3Error(
+            "InvalidRange",
+            "The requested range is not satisfiable",
+            details={"RangeRequested": str(header)[:100], "ActualObjectSize": str(size)},
+        )
+    return first, last
+
+
+def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: str = "") -> bool:
+    """Whether the object is to be sent; :class:`S3Error` where a precondition fails. RFC 9110 section 13.2.2.
+
+    ``prefix`` is ``x-amz-copy-source-`` for a copy's.
+    """
+    match, none = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-none-match")
+    since, until = headers.get(f"{prefix}if-modified-since"), headers.get(f"{prefix}if-unmodified-since")
+    if match is not None:
+        if not _names_etag(match, info.etag):
+            raise _failed("If-Match")
+    elif (moment := _time(until)) is not None and int(info.modified) > moment:
+        raise _failed("If-Unmodified-Since")
+    if none is not None:
+        unchanged = _names_etag(none, info.etag)
+    else:
+        unchanged = (moment := _time(since)) is not None and int(info.modified) <= moment
+    if unchanged and prefix:
+        raise _failed("If-None-Match" if none is not None else "If-Modified-Since")
+    return not unchanged
+
+
+def _names_etag(header: str, etag: str) -> bool:
+    given = {each.strip().removeprefix("W/").strip('"') for each in header.split(",")}
+    return "*" in given or etag.strip('"') in given
+
+
+def _time(header: str | None) -> float | None:
+    if header is None:
+        return None
+    try:
+        return parsedate_to_datetime(header).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _failed(header: str) -> S3Error:
+    return S3Error(
+        "PreconditionFailed",
+        "At least one of the pre-conditions you specified did not hold",
+        details={"Condition": header},
+    )
+
+
+def condition_of(headers: Mapping[str, str]) -> Condition:
+    """What has to hold for a write."""
+    none = headers.get("if-none-match")
+    if none is not None and none.strip() != "*":
+        raise S3Error("NotImplemented", "A put takes If-None-Match with * alone.")
+    return Condition(match=headers.get("if-match"), absent=none is not None)
+
+
+def wanted_algorithm(headers: Mapping[str, str]) -> str | None:
+    """The checksum that a client asks for by name without sending it."""
+    name = headers.get("x-amz-sdk-checksum-algorithm", headers.get("x-amz-checksum-algorithm", "")).upper()
+    return name if name in {"CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"} else None
+
+
+async def put_object(call: Call) -> Answer:
+    check_habits(call)
+    if "uploadId" in call.query or "partNumber" in call.query:
+        raise S3Error(
+            "InvalidArgument", "This operation does not accept a query-string of an upload's part without the other."
+        )
+    await call.permitted("PutObject")
+    if "x-amz-tagging" in call.headers:
+        await call.permitted("PutObjectTagging")
+    attributes, condition = attributes_of(call), condition_of(call.headers)
+    if call.body.length is None and "transfer-encoding" not in call.headers:
+        raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.")
+    await call.run(call.lake.store.bucket, call.bucket)
+    algorithm = wanted_algorithm(call.headers)
+    if algorithm is not None:
+        call.body.want(algorithm)
+    draft = await call.run(call.lake.store.draft)
+    try:
+        await call.body.pour(draft)
+        checksums = {name: each.text() for name, each in call.body.checksums.items()}
+        info: ObjectInfo = await call.run(
+            lambda: call.lake.store.commit(
+                draft,
+                call.bucket,
+                call.key,
+                replace(attributes, checksums=checksums),
+                etag=draft.md5.digest(),
+                condition=condition,
+            )
+        )
+    finally:
+        await call.run(draft.close)
+    headers = {header_of(name): value for name, value in checksums.items()} | encryption_of(call.headers)
+    if checksums:
+        headers["x-amz-checksum-type"] = "FULL_OBJECT"
+    return Answer(headers={"etag": info.etag, **headers})
+
+
+async def delete_object(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("DeleteObject")
+    condition = Condition(match=call.headers["if-match"]) if "if-match" in call.headers else None
+    await call.run(lambda: call.lake.store.delete(call.bucket, call.key, condition=condition))
+    return Answer(status=204)
+
+
+async def delete_objects(call: Call) -> Answer:
+    check_habits(call)
+    shape = service_model().shape_for("Delete")
+    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    if not 1 <= len(wanted["Objects"]) <= _MAX_DELETED:
+        raise S3Error("MalformedXML", f"A request deletes 1 to {_MAX_DELETED:,} objects.")
+
+    def delete() -> dict[str, Any]:
+        store, deleted, errors = call.lake.store, [], []
+        store.bucket(call.bucket)
+        for each in wanted["Objects"]:
+            key = each["Key"]
+            try:
+                call.permit.check("DeleteObject", call.bucket, key)
+                if each.get("VersionId", "null") != "null":
+                    raise S3Error("InvalidArgument", "Buckets of this store keep no versions.")
+                condition = Condition(match=each["ETag"]) if each.get("ETag") else None
+                store.delete(call.bucket, key, condition=condition)
+                deleted.append({"Key": key})
+            except S3Error as error:
+                errors.append({"Key": key, "Code": error.code, "Message": str(error)})
+        return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
+
+    return Answer(members=await call.run(delete))
+
+
+async def get_object_tagging(call: Call) -> Answer:
+    check_habits(call)
+    opened = await open_object(call, "GetObjectTagging")
+    opened.close()
+    tags = opened.info.attributes.tags
+    return Answer(members={"TagSet": [{"Key": key, "Value": value} for key, value in tags.items()]})
+
+
+async def put_object_tagging(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObjectTagging")
+    shape = service_model().shape_for("Tagging")
+    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(wanted["TagSet"]))
+    return Answer()
+
+
+async def delete_object_tagging(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("DeleteObjectTagging")
+    await call.run(call.lake.store.set_tags, call.bucket, call.key, {})
+    return Answer(status=204)
+
+
+async def get_object_acl(call: Call) -> Answer:
+    check_habits(call)
+    opened = await open_object(call, "GetObjectAcl")
+    opened.close()
+    return Answer(members=full_control(call))
+
+
+def checksum_members(checksums: Mapping[str, str]) -> dict[str, str]:
+    """Checksums as members of botocore's shapes."""
+    return {f"Checksum{name}": value for name, value in checksums.items()}
+
+
+async def get_object_attributes(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("GetObjectAttributes")
+    opened = await open_object(call)
+    opened.close()
+    info = opened.info
+    kept = info.attributes
+    wanted = {each.strip() for each in call.headers.get("x-amz-object-attributes", "").split(",")} - {""}
+    known = {"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"}
+    if not wanted or wanted - known:
+        raise S3Error("InvalidArgument", "Invalid attribute name specified.")
+    parts = sum(count for _, count in kept.parts)
+    members = {
+        "ETag": info.etag.strip('"'),
+        "Checksum": {**checksum_members(kept.checksums), "ChecksumType": kept.checksum_type} if kept.checksums else None,
+        "ObjectParts": {"TotalPartsCount": parts} if parts else None,
+        "StorageClass": "STANDARD",
+        "ObjectSize": info.size,
+    }
+    chosen = {name: value for name, value in members.items() if name in wanted and value is not None}
+    return Answer(members=chosen, headers={"last-modified": http_date(info.modified)})
+
+
+OBJECT_HANDLERS: Mapping[str, Handler] = {
+    "DeleteObject": delete_object,
+    "DeleteObjectTagging": delete_object_tagging,
+    "DeleteObjects": delete_objects,
+    "GetObject": get_object,
+    "GetObjectAcl": get_object_acl,
+    "GetObjectAttributes": get_object_attributes,
+    "GetObjectTagging": get_object_tagging,
+    "HeadObject": get_object,
+    "PutObject": put_object,
+    "PutObjectTagging": put_object_tagging,
+}

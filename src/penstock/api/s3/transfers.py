@@ -1,0 +1,366 @@
+"""Copies and multipart uploads."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from penstock.api.s3.buckets import owner_of
+from penstock.api.s3.call import Answer, Call, Handler
+from penstock.api.s3.checksums import ALGORITHMS, Checksum, composite, header_of
+from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, parse_tags
+from penstock.api.s3.model import service_model
+from penstock.api.s3.objects import check_preconditions, checksum_members, condition_of, range_of, wanted_algorithm
+from penstock.api.s3.xml import parse_xml
+from penstock.lake.objects.attributes import Attributes, ObjectInfo
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.store import Condition, OpenObject
+from penstock.lake.objects.uploads import MAX_PARTS, Part, Upload
+from penstock.lake.objects.writing import Draft
+
+__all__ = ["TRANSFER_HANDLERS"]
+
+_MAX_COPY = 5 * 1024**3
+_MAX_BODY = 4 * 1024 * 1024
+_SOURCE = "x-amz-copy-source-"
+
+
+def _source(call: Call) -> tuple[str, str]:
+    """Bucket and key of the copy's source."""
+    path, question, version = call.headers["x-amz-copy-source"].partition("?")
+    if question and version != "versionId=null":
+        raise S3Error("InvalidArgument", "Buckets of this store keep no versions.")
+    try:
+        bucket, _, key = unquote(path, errors="strict").removeprefix("/").partition("/")
+    except UnicodeDecodeError:
+        bucket = key = ""
+    if not bucket or not key:
+        raise S3Error("InvalidArgument", "Copy Source must mention the source bucket and key: sourcebucket/sourcekey")
+    return bucket, key
+
+
+async def _open_source(call: Call) -> OpenObject:
+    bucket, key = _source(call)
+
+    def open_source() -> OpenObject:
+        call.permit.check("GetObject", bucket, key)
+        try:
+            opened = call.lake.store.open(bucket, key)
+        except S3Error as error:
+            if error.code == "NoSuchKey" and not call.permit.allows("ListBucket", bucket):
+                raise S3Error("AccessDenied", "Access Denied") from None
+            raise
+        try:
+            check_preconditions(call.headers, opened.info, _SOURCE)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    opened: OpenObject = await call.run(open_source)
+    return opened
+
+
+async def copy_object(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObject")
+    directives = {name: call.headers.get(f"x-amz-{name}-directive", "COPY").upper() for name in ("metadata", "tagging")}
+    if any(value not in {"COPY", "REPLACE"} for value in directives.values()):
+        raise S3Error("InvalidArgument", "Unknown metadata or tagging directive.")
+    if directives["tagging"] == "REPLACE":
+        await call.permitted("PutObjectTagging")
+    if _source(call) == (call.bucket, call.key) and "REPLACE" not in directives.values():
+        raise S3Error(
+            "InvalidRequest",
+            "This copy request is illegal because it is trying to copy an object to itself without changing the object's "
+            "metadata, storage class, website redirect location or encryption attributes.",
+        )
+    given, condition = attributes_of(call), condition_of(call.headers)
+    opened = await _open_source(call)
+    try:
+        kept = opened.info.attributes
+        base = kept if directives["metadata"] == "COPY" else given
+        tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
+        info = await call.run(_copy, call, opened, replace(base, tags=tags), condition)
+    finally:
+        opened.close()
+    result = {"ETag": info.etag, "LastModified": info.modified, **checksum_members(info.attributes.checksums)}
+    return Answer(members={"CopyObjectResult": result}, headers=encryption_of(call.headers))
+
+
+def _copy(call: Call, opened: OpenObject, attributes: Attributes, condition: Condition) -> ObjectInfo:
+    if opened.info.size > _MAX_COPY:
+        raise S3Error(
+            "InvalidRequest", "The specified copy source is larger than the maximum allowable size for a copy source"
+        )
+    with call.lake.store.draft() as draft:
+        if opened.info.size:
+            draft.append_file(opened.descriptor, length=opened.info.size, hashed=True)
+        kept = opened.info.attributes
+        algorithm = wanted_algorithm(call.headers)
+        checksums = kept.checksums if kept.checksum_type == "FULL_OBJECT" else {}
+        if (algorithm is not None and algorithm not in checksums) or (kept.checksums and not checksums):
+            checksums = _checksum_of(draft, algorithm or next(iter(kept.checksums)))
+        attributes = replace(attributes, checksums=checksums, checksum_type="FULL_OBJECT", parts=())
+        return call.lake.store.commit(draft, call.bucket, call.key, attributes, etag=draft.md5.digest(), condition=condition)
+
+
+def _checksum_of(draft: Draft, algorithm: str) -> dict[str, str]:
+    checksum = Checksum(algorithm)
+    for block in draft.blocks():
+        checksum.update(block)
+    return {algorithm: checksum.text()}
+
+
+async def create_multipart_upload(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObject")
+    if "x-amz-tagging" in call.headers:
+        await call.permitted("PutObjectTagging")
+    algorithm = call.headers.get("x-amz-checksum-algorithm", "").upper()
+    if algorithm and algorithm not in ALGORITHMS:
+        raise S3Error("InvalidRequest", "Checksum algorithm provided is unsupported.")
+    kind = call.headers.get("x-amz-checksum-type", "").upper()
+    if algorithm and not kind:
+        kind = "FULL_OBJECT" if algorithm == "CRC64NVME" else "COMPOSITE"
+    if (kind == "COMPOSITE" and algorithm == "CRC64NVME") or (kind == "FULL_OBJECT" and algorithm.startswith("SHA")):
+        raise S3Error("InvalidRequest", f"The {kind} checksum type cannot be used with the {algorithm.lower()} algorithm.")
+    upload = Upload(
+        id="",
+        bucket=call.bucket,
+        key=call.key,
+        initiated=time.time(),
+        attributes=attributes_of(call),
+        algorithm=algorithm,
+        checksum_type=kind,
+        principal=call.caller.principal,
+    )
+    made: Upload = await call.run(call.lake.uploads.create, upload)
+    headers = encryption_of(call.headers)
+    if algorithm:
+        headers |= {"x-amz-checksum-algorithm": algorithm, "x-amz-checksum-type": kind}
+    return Answer(members={"Bucket": call.bucket, "Key": call.key, "UploadId": made.id}, headers=headers)
+
+
+async def _upload(call: Call) -> Upload:
+    found: Upload = await call.run(call.lake.uploads.get, call.bucket, call.key, call.query["uploadId"])
+    return found
+
+
+def _number(call: Call) -> int:
+    number: int = call.members["PartNumber"]
+    if not 1 <= number <= MAX_PARTS:
+        raise S3Error("InvalidArgument", f"Part number must be an integer between 1 and {MAX_PARTS}, inclusive")
+    return number
+
+
+async def upload_part(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObject")
+    number, upload = _number(call), await _upload(call)
+    if call.body.length is None and "transfer-encoding" not in call.headers:
+        raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.")
+    if upload.algorithm:
+        call.body.want(upload.algorithm)
+    draft = await call.run(call.lake.store.draft)
+    try:
+        await call.body.pour(draft)
+        checksums = {name: each.text() for name, each in call.body.checksums.items()}
+        part: Part = await call.run(call.lake.uploads.put_part, upload, number, draft, checksums)
+    finally:
+        await call.run(draft.close)
+    headers = {header_of(name): value for name, value in checksums.items()} | encryption_of(upload.attributes.headers)
+    return Answer(headers={"etag": part.etag, **headers})
+
+
+async def upload_part_copy(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObject")
+    _number(call)
+    upload = await _upload(call)
+    opened = await _open_source(call)
+    try:
+        size = opened.info.size
+        header = call.headers.get("x-amz-copy-source-range")
+        wanted = range_of(header, size)
+        if header is not None and (wanted is None or header != f"bytes={wanted[0]}-{wanted[1]}"):
+            raise S3Error("InvalidArgument", "The x-amz-copy-source-range value must be of the form bytes=first-last")
+        start, length = (0, size) if wanted is None else (wanted[0], wanted[1] - wanted[0] + 1)
+        part: Part = await call.run(_copy_part, call, opened, upload, (start, length))
+    finally:
+        opened.close()
+    result = {"ETag": part.etag, "LastModified": part.modified, **checksum_members(part.checksums)}
+    return Answer(members={"CopyPartResult": result}, headers=encryption_of(upload.attributes.headers))
+
+
+def _copy_part(call: Call, opened: OpenObject, upload: Upload, span: tuple[int, int]) -> Part:
+    number = _number(call)
+    start, length = span
+    if length > _MAX_COPY:
+        raise S3Error(
+            "InvalidRequest", "The specified copy source is larger than the maximum allowable size for a copy source"
+        )
+    with call.lake.store.draft() as draft:
+        if length:
+            draft.append_file(opened.descriptor, start=start, length=length, hashed=True)
+        checksums = _checksum_of(draft, upload.algorithm) if upload.algorithm else {}
+        return call.lake.uploads.put_part(upload, number, draft, checksums)
+
+
+async def complete_multipart_upload(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("PutObject")
+    condition = condition_of(call.headers)
+    shape = service_model().shape_for("CompletedMultipartUpload")
+    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    listed = wanted.get("Parts", [])
+    if not listed or any("PartNumber" not in each or "ETag" not in each for each in listed):
+        raise S3Error(
+            "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema"
+        )
+    upload = await _upload(call)
+    info: ObjectInfo = await call.run(_complete, call, upload, listed, condition)
+    members = {"Bucket": call.bucket, "Key": call.key, "ETag": info.etag, "Location": f"/{call.bucket}/{call.key}"}
+    members |= checksum_members(info.attributes.checksums)
+    if upload.checksum_type and info.attributes.checksums:
+        members["ChecksumType"] = upload.checksum_type
+    return Answer(members=members, headers=encryption_of(upload.attributes.headers))
+
+
+def _complete(call: Call, upload: Upload, listed: list[dict[str, Any]], condition: Condition) -> ObjectInfo:
+    uploads = call.lake.uploads
+    parts = uploads.open_parts(upload, [(each["PartNumber"], each["ETag"]) for each in listed])
+    for part, given in zip(parts, listed, strict=True):
+        for algorithm, value in part.checksums.items():
+            if given.get(f"Checksum{algorithm}", value) != value:
+                raise S3Error("InvalidPart", f"The {algorithm} of part {part.number} is not the one that was uploaded.")
+    with uploads.assemble(upload, parts) as draft:
+        size = call.headers.get("x-amz-mp-object-size")
+        if size is not None and size != str(draft.size):
+            raise S3Error("InvalidRequest", "The provided 'x-amz-mp-object-size' header does not match what was computed.")
+        checksums = _checksums_of(upload, parts, draft)
+        for algorithm, value in checksums.items():
+            if call.headers.get(header_of(algorithm), value) != value:
+                raise S3Error("BadDigest", f"The {algorithm} you specified did not match the calculated checksum.")
+        return uploads.complete(upload, parts, draft, checksums, condition)
+
+
+def _checksums_of(upload: Upload, parts: list[Part], draft: Draft) -> dict[str, str]:
+    algorithm = upload.algorithm
+    if not algorithm:
+        return {}
+    if upload.checksum_type == "FULL_OBJECT":
+        return _checksum_of(draft, algorithm)
+    return {algorithm: composite(algorithm, [part.checksums[algorithm] for part in parts])}
+
+
+async def abort_multipart_upload(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("AbortMultipartUpload")
+    await call.run(call.lake.uploads.abort, await _upload(call))
+    return Answer(status=204)
+
+
+async def list_parts(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("ListMultipartUploadParts")
+    upload = await _upload(call)
+    limit, after = min(call.members.get("MaxParts", 1_000), 1_000), call.members.get("PartNumberMarker", "0")
+    if not limit >= 0 or not str(after).isdigit():
+        raise S3Error("InvalidArgument", "max-parts and part-number-marker are numbers.")
+    there: list[Part] = await call.run(call.lake.uploads.parts, upload)
+    parts = [part for part in there if part.number > int(after)]
+    shown = parts[:limit]
+    return Answer(
+        members={
+            "Bucket": call.bucket,
+            "Key": call.key,
+            "UploadId": upload.id,
+            "PartNumberMarker": int(after),
+            "NextPartNumberMarker": shown[-1].number if shown else 0,
+            "MaxParts": limit,
+            "IsTruncated": len(parts) > limit,
+            "Parts": [
+                {
+                    "PartNumber": part.number,
+                    "LastModified": part.modified,
+                    "ETag": part.etag,
+                    "Size": part.size,
+                    **checksum_members(part.checksums),
+                }
+                for part in shown
+            ],
+            "Initiator": {"ID": upload.principal, "DisplayName": upload.principal},
+            "Owner": owner_of(call),
+            "StorageClass": "STANDARD",
+            "ChecksumAlgorithm": upload.algorithm or None,
+            "ChecksumType": upload.checksum_type or None,
+        }
+    )
+
+
+async def list_multipart_uploads(call: Call) -> Answer:
+    check_habits(call)
+    await call.permitted("ListBucketMultipartUploads")
+    members = call.members
+    prefix, delimiter = members.get("Prefix", ""), members.get("Delimiter", "")
+    after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))
+    limit = min(members.get("MaxUploads", 1_000), 1_000)
+    found: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)
+    kept = [each for each in found if each.key.startswith(prefix)]
+    kept = [each for each in kept if each.key > after[0] or (after[1] and each.key == after[0] and each.id > after[1])]
+    shown: list[Upload] = []
+    prefixes: list[str] = []
+    truncated = False
+    for each in kept:
+        cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
+        common = each.key[: cut + len(delimiter)] if cut >= 0 else None
+        if common is not None and common in prefixes:
+            continue
+        if len(shown) + len(prefixes) >= limit:
+            truncated = True
+            break
+        if common is not None:
+            prefixes.append(common)
+        else:
+            shown.append(each)
+    return Answer(
+        members={
+            "Bucket": call.bucket,
+            "KeyMarker": after[0],
+            "UploadIdMarker": after[1],
+            "NextKeyMarker": shown[-1].key if truncated and shown else None,
+            "NextUploadIdMarker": shown[-1].id if truncated and shown else None,
+            "Prefix": prefix,
+            "Delimiter": delimiter or None,
+            "MaxUploads": limit,
+            "IsTruncated": truncated,
+            "Uploads": [
+                {
+                    "UploadId": each.id,
+                    "Key": each.key,
+                    "Initiated": each.initiated,
+                    "StorageClass": "STANDARD",
+                    "Owner": owner_of(call),
+                    "Initiator": {"ID": each.principal, "DisplayName": each.principal},
+                    "ChecksumAlgorithm": each.algorithm or None,
+                    "ChecksumType": each.checksum_type or None,
+                }
+                for each in shown
+            ],
+            "CommonPrefixes": [{"Prefix": each} for each in prefixes],
+        }
+    )
+
+
+TRANSFER_HANDLERS: Mapping[str, Handler] = {
+    "AbortMultipartUpload": abort_multipart_upload,
+    "CompleteMultipartUpload": complete_multipart_upload,
+    "CopyObject": copy_object,
+    "CreateMultipartUpload": create_multipart_upload,
+    "ListMultipartUploads": list_multipart_uploads,
+    "ListParts": list_parts,
+    "UploadPart": upload_part,
+    "UploadPartCopy": upload_part_copy,
+}

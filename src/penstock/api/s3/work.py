@@ -1,0 +1,49 @@
+"""The threads of one process that work on files, and how much is under way at once."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["MAX_REQUESTS", "Work"]
+
+MAX_REQUESTS = 256
+"""Under way at once; each holds up to two blocks of 512 KiB, so all of them up to 256 MiB."""
+_THREADS = 16
+
+
+class Work:
+    """Runs what may block on threads, and admits so many requests."""
+
+    def __init__(self, *, threads: int = _THREADS, requests: int = MAX_REQUESTS) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="s3")
+        self._requests = requests
+        self._admitted = 0
+
+    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What the function returns or raises, called on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    async def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        """Bytes of an open file."""
+        found: bytes = await self.run(os.pread, descriptor, size, offset)
+        return found
+
+    @contextlib.asynccontextmanager
+    async def admitted(self) -> AsyncIterator[None]:
+        """Hold a request's place; :class:`S3Error`, on which clients wait and try again, where all are taken."""
+        if self._admitted >= self._requests:
+            raise S3Error("SlowDown", "Please reduce your request rate.")
+        self._admitted += 1
+        try:
+            yield
+        finally:
+            self._admitted -= 1
+
+    def close(self) -> None:
+        """End the threads when they are done."""
+        self._pool.shutdown(wait=True)

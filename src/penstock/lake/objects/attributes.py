@@ -1,0 +1,134 @@
+"""What an object has beside its bytes, kept with the file: headers, user metadata, tags, checksums, sizes of parts.
+
+One extended attribute holds all of it as JSON; where a file has none, the attributes of s3proxy are read, which served
+the lake before. A file that somebody else wrote over in place has lost what was kept.
+"""
+
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from penstock.lake.etags import current_etag, get_attribute, is_current, set_attribute, set_etag
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["MARKER_ETAG", "Attributes", "ObjectInfo", "is_marker", "keep", "read_info", "write_tags"]
+
+_PREFIX = "user.user." if os.uname().sysname == "Linux" else "user."
+_OURS = f"{_PREFIX}penstock-object"
+_MARKER = f"{_PREFIX}content-md5"
+_FORMER_HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type")
+_FORMER_METADATA = f"{_PREFIX}user."
+MARKER_ETAG = bytes.fromhex("d41d8cd98f00b204e9800998ecf8427e")
+"""MD5 of nothing: what an object whose key ends in a slash has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributes:
+    """``headers`` by their names in small letters, such as ``content-type``; ``checksums`` by algorithm, in base64.
+
+    ``parts`` are runs of sizes: ``(5242880, 3)`` is three parts of 5 MiB.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    checksum_type: str = "FULL_OBJECT"
+    parts: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectInfo:
+    """An object as it is now. ``size`` in bytes, ``modified`` in seconds since 1970, ``etag`` with its quotes."""
+
+    key: str
+    size: int
+    modified: float
+    etag: str
+    attributes: Attributes = field(default_factory=Attributes)
+
+
+def read_info(key: str, path: Path, status: os.stat_result, *, whole: bool = True) -> ObjectInfo:
+    """What is kept with the file at ``path``; without ``whole`` no more than a listing shows."""
+    if key.endswith("/"):
+        attributes = _read(path) if whole else Attributes()
+        return ObjectInfo(key=key, size=0, modified=status.st_mtime, etag=f'"{MARKER_ETAG.hex()}"', attributes=attributes)
+    etag = current_etag(path, status)
+    attributes = _read(path) if whole and is_current(path, status) else Attributes()
+    return ObjectInfo(key=key, size=status.st_size, modified=status.st_mtime, etag=etag, attributes=attributes)
+
+
+def is_marker(folder: Path) -> bool:
+    """Whether the folder was made as an object, by a put of its name with a slash."""
+    return get_attribute(folder, _MARKER) is not None
+
+
+def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
+    """Keep attributes and ETag with a file or, with :data:`MARKER_ETAG`, a folder, as it is now.
+
+    A file system without extended attributes keeps none: there an object has its bytes alone.
+    """
+    kept = {name: value for name, value in asdict(attributes).items() if value}
+    text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        if kept != {"checksum_type": "FULL_OBJECT"}:
+            set_attribute(path, _OURS, text)
+        if path.is_dir():
+            set_attribute(path, _MARKER, etag)
+        else:
+            set_etag(path, etag)
+    except OSError as error:
+        if error.errno in {errno.ENOTSUP, errno.EPERM}:
+            return
+        if error.errno in {errno.ENOSPC, errno.E2BIG, errno.ERANGE}:
+            raise S3Error(
+                "MetadataTooLarge",
+                "Your metadata headers exceed the maximum allowed metadata size",
+                remedy="The lake's file system keeps fewer bytes with a file than S3 does: send less metadata and tags.",
+            ) from None
+        raise
+
+
+def unmark(folder: Path) -> None:
+    """Let a folder be one, and no object any more."""
+    for name in (_MARKER, _OURS):
+        with contextlib.suppress(OSError):
+            os.removexattr(folder, name)
+
+
+def write_tags(path: Path, tags: Mapping[str, str], etag: bytes) -> None:
+    """Replace the tags that are kept with the file; ``etag`` is the one it has."""
+    keep(path, replace(_read(path), tags=dict(tags)), etag)
+
+
+def _read(path: Path) -> Attributes:
+    raw = get_attribute(path, _OURS)
+    if raw is None:
+        return _read_former(path)
+    with contextlib.suppress(ValueError, TypeError):
+        kept = json.loads(raw)
+        kept["parts"] = tuple((int(size), int(count)) for size, count in kept.get("parts", ()))
+        return Attributes(**kept)
+    return Attributes()
+
+
+def _read_former(path: Path) -> Attributes:
+    try:
+        names = os.listxattr(path)
+    except (OSError, AttributeError):
+        return Attributes()
+    headers, metadata = {}, {}
+    for name in names:
+        if not name.startswith(_PREFIX):
+            continue
+        value = (get_attribute(path, name) or b"").decode(errors="replace")
+        short = name.removeprefix(_PREFIX)
+        if short in _FORMER_HEADERS:
+            headers[short] = value
+        elif name.startswith(_FORMER_METADATA):
+            metadata[name.removeprefix(_FORMER_METADATA)] = value
+    return Attributes(headers=headers, metadata=metadata)

@@ -1,0 +1,280 @@
+"""One lake as S3 sees it: its buckets, and the objects in them. Every call may block; the store is safe among threads."""
+
+import contextlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.lake.objects.attributes import (
+    MARKER_ETAG,
+    Attributes,
+    ObjectInfo,
+    is_marker,
+    keep,
+    read_info,
+    unmark,
+    write_tags,
+)
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.listing import Page, list_page
+from penstock.lake.objects.names import check_bucket_name, check_key, file_of, is_hidden
+from penstock.lake.objects.writing import Draft, conflict, make_marker, place, prune
+
+__all__ = ["WORK_FOLDER", "Condition", "LakeStore", "OpenObject", "no_such_key"]
+
+WORK_FOLDER = ".penstock-s3"
+"""Beside the buckets, where no name of one leads: drafts and uploads in progress."""
+_STRIPES = 256
+_STALE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What has to hold for a write: ``match`` is the ETag that is there, ``absent`` that there is nothing."""
+
+    match: str | None = None
+    absent: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenObject:
+    """An object that is being read: what it is, and an open file of it, -1 for a folder."""
+
+    info: ObjectInfo
+    descriptor: int
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+class LakeStore:
+    """The buckets below the folder ``root``, which is made where it is not there."""
+
+    def __init__(self, root: Path) -> None:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.root = root.resolve()
+        self.drafts = self.root / WORK_FOLDER / "drafts"
+        self.uploads = self.root / WORK_FOLDER / "uploads"
+        for folder in (self.drafts, self.uploads):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._locks = [threading.Lock() for _ in range(_STRIPES)]
+        self._sweep()
+
+    # Buckets
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Names of the buckets, sorted, and since when they are there (seconds since 1970)."""
+        found = []
+        with os.scandir(self.root) as entries:
+            for entry in entries:
+                with contextlib.suppress(S3Error, OSError):
+                    check_bucket_name(entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        found.append((entry.name, entry.stat(follow_symlinks=False).st_ctime))
+        return sorted(found)
+
+    def bucket(self, name: str) -> Path:
+        """The folder of a bucket; :class:`S3Error` where there is none."""
+        check_bucket_name(name)
+        path = self.root / name
+        if path.is_symlink() or not path.is_dir():
+            raise S3Error("NoSuchBucket", "The specified bucket does not exist", details={"BucketName": name})
+        return path
+
+    def create_bucket(self, name: str) -> None:
+        """Make a bucket, for its owner alone."""
+        check_bucket_name(name)
+        try:
+            (self.root / name).mkdir(mode=0o700)
+        except FileExistsError:
+            raise S3Error(
+                "BucketAlreadyOwnedByYou",
+                "Your previous request to create the named bucket succeeded and you already own it.",
+                details={"BucketName": name},
+            ) from None
+
+    def delete_bucket(self, name: str) -> None:
+        """Remove an empty bucket, with the empty folders that others left in it."""
+        folder = self.bucket(name)
+        if list_page(folder, prefix="", delimiter="", after="", limit=1).objects or _has_files(folder):
+            raise S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name})
+        try:
+            for path, _folders, _files in os.walk(folder, topdown=False):
+                Path(path).rmdir()
+        except OSError:
+            raise S3Error(
+                "BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name}
+            ) from None
+        shutil.rmtree(self.uploads / name, ignore_errors=True)
+
+    # Objects
+
+    def page(self, bucket: str, *, prefix: str = "", delimiter: str = "", after: str = "", limit: int = 1000) -> Page:
+        """A part of a bucket's listing: see :func:`~penstock.lake.objects.listing.list_page`."""
+        return list_page(self.bucket(bucket), prefix=prefix, delimiter=delimiter, after=after, limit=limit)
+
+    def info(self, bucket: str, key: str) -> ObjectInfo:
+        """The object; :class:`S3Error` where there is none."""
+        found = self.open(bucket, key)
+        found.close()
+        return found.info
+
+    def open(self, bucket: str, key: str) -> OpenObject:
+        """The object, open for reading: whatever happens to its name, these are its bytes."""
+        folder = self.bucket(bucket)
+        path = _existing(folder, key)
+        if path is None:
+            raise no_such_key(key)
+        if key.endswith("/"):
+            if not is_marker(path):
+                raise no_such_key(key)
+            return OpenObject(info=read_info(key, path, path.stat()), descriptor=-1)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            raise no_such_key(key) from None
+        try:
+            status = os.fstat(descriptor)
+            if not os.path.isfile(path):  # noqa: PTH113
+                raise no_such_key(key)
+            info = read_info(key, path, status)
+            return OpenObject(info=info, descriptor=descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def draft(self) -> Draft:
+        """A new file, to be written and committed."""
+        return Draft(self.drafts)
+
+    def commit(
+        self, draft: Draft, bucket: str, key: str, attributes: Attributes, *, etag: bytes, condition: Condition
+    ) -> ObjectInfo:
+        """Make a synced draft the object ``key``, in one step; :class:`S3Error` where the condition does not hold."""
+        check_key(key)
+        folder = self.bucket(bucket)
+        target = file_of(folder, key)
+        if target is None:
+            raise conflict(key, "behind a symbolic link")
+        if key.endswith("/"):
+            if draft.size:
+                raise S3Error(
+                    "InvalidRequest",
+                    f"'{key[:200]}' ends in a slash: it is a folder in this store, and holds no bytes.",
+                    remedy="Send no body, or choose a key without a slash at its end.",
+                )
+            return self._commit_marker(folder, key, target, attributes, condition)
+        keep(draft.path, attributes, etag)
+        draft.sync()
+        with self._locked(bucket, key):
+            self._check(folder, key, condition)
+            try:
+                place(draft.path, folder, target, exclusive=condition.absent)
+            except FileExistsError:
+                raise _failed("If-None-Match") from None
+        return read_info(key, target, target.stat())
+
+    def delete(self, bucket: str, key: str, *, condition: Condition | None = None) -> None:
+        """Remove the object; nothing where there is none."""
+        folder = self.bucket(bucket)
+        with self._locked(bucket, key):
+            if condition is not None:
+                self._check(folder, key, condition)
+            path = _existing(folder, key)
+            if path is None:
+                return
+            if key.endswith("/"):
+                if is_marker(path):
+                    unmark(path)
+                    prune(folder, path)
+                return
+            try:
+                path.unlink()
+            except (FileNotFoundError, IsADirectoryError, PermissionError, NotADirectoryError):
+                return
+            prune(folder, path.parent)
+
+    def set_tags(self, bucket: str, key: str, tags: Mapping[str, str]) -> None:
+        """Replace the object's tags."""
+        folder = self.bucket(bucket)
+        with self._locked(bucket, key):
+            info = self.info(bucket, key)
+            path = _existing(folder, key)
+            assert path is not None
+            text = info.etag.strip('"')
+            write_tags(path, tags, bytes.fromhex(text) if len(text) == 32 else info.etag.encode())
+
+    def _commit_marker(
+        self, bucket: Path, key: str, target: Path, attributes: Attributes, condition: Condition
+    ) -> ObjectInfo:
+        with self._locked(bucket.name, key):
+            self._check(bucket, key, condition)
+            make_marker(bucket, target)
+            keep(target, attributes, MARKER_ETAG)
+        return read_info(key, target, target.stat())
+
+    def _check(self, bucket: Path, key: str, condition: Condition) -> None:
+        if condition.match is None and not condition.absent:
+            return
+        try:
+            there: ObjectInfo | None = self.info(bucket.name, key)
+        except S3Error as error:
+            if error.code != "NoSuchKey":
+                raise
+            there = None
+        if condition.absent and there is not None:
+            raise _failed("If-None-Match")
+        if condition.match is not None:
+            if there is None:
+                raise no_such_key(key)
+            if condition.match not in {"*", there.etag, there.etag.strip('"')}:
+                raise _failed("If-Match")
+
+    @contextlib.contextmanager
+    def _locked(self, bucket: str, key: str) -> Iterator[None]:
+        with self._locks[hash((bucket, key)) % _STRIPES]:
+            yield
+
+    def _sweep(self) -> None:
+        """Remove what a killed process left of its drafts."""
+        old = time.time() - _STALE_SECONDS
+        for path in self.drafts.iterdir():
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < old:
+                    path.unlink()
+
+
+def no_such_key(key: str) -> S3Error:
+    """The refusal for a key without an object."""
+    return S3Error("NoSuchKey", "The specified key does not exist.", details={"Key": key})
+
+
+def _failed(header: str) -> S3Error:
+    return S3Error(
+        "PreconditionFailed",
+        "At least one of the pre-conditions you specified did not hold",
+        details={"Condition": header},
+    )
+
+
+def _existing(bucket: Path, key: str) -> Path | None:
+    """Where the key's file would be; None where no file can have that name."""
+    try:
+        check_key(key)
+    except S3Error as error:
+        if error.code == "KeyTooLongError":
+            raise
+        return None
+    return file_of(bucket, key)
+
+
+def _has_files(folder: Path) -> bool:
+    # What no listing shows is not to be lost with the bucket, but for what the former gateway left of uploads.
+    return any(not is_hidden(name) for _, _, files in os.walk(folder) for name in files)

@@ -1,0 +1,279 @@
+"""Multipart uploads in progress: a folder each, beside the buckets, with one file and one record a part.
+
+A part is synced before it is answered, and replaced whole. An upload that nobody touched for a week is dropped, as a
+lifecycle rule would, and there are only so many at once.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from penstock.lake.objects.attributes import Attributes, ObjectInfo
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.names import check_key
+from penstock.lake.objects.store import Condition, LakeStore
+from penstock.lake.objects.writing import Draft, disk_full
+
+__all__ = ["MAX_PARTS", "Part", "Upload", "Uploads"]
+
+MAX_PARTS = 10_000
+_MIN_PART = 5 * 1024 * 1024  # bytes, of every part but the last
+_MAX_UPLOADS = 1_000  # in progress, of one lake
+_ABANDONED_SECONDS = 7 * 24 * 3600.0
+_SWEEP_SECONDS = 600.0
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """An upload in progress. ``initiated`` is in seconds since 1970; ``algorithm`` is that of its checksums, or empty."""
+
+    id: str
+    bucket: str
+    key: str
+    initiated: float
+    attributes: Attributes
+    algorithm: str = ""
+    checksum_type: str = ""
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part that was uploaded. ``md5`` is in hexadecimal digits; ``file`` the name of its file."""
+
+    number: int
+    size: int
+    md5: str
+    modified: float
+    file: str
+    checksums: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def etag(self) -> str:
+        """The part's ETag, quoted."""
+        return f'"{self.md5}"'
+
+
+class Uploads:
+    """The uploads of one lake. Every call may block."""
+
+    def __init__(self, store: LakeStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._swept = 0.0
+
+    def create(self, upload: Upload) -> Upload:
+        """Begin an upload under a new id; :class:`S3Error` where there are too many."""
+        check_key(upload.key)
+        self._store.bucket(upload.bucket)
+        self.sweep()
+        if sum(1 for _ in self._folders()) >= _MAX_UPLOADS:
+            raise S3Error(
+                "TooManyUploads",
+                f"There are {_MAX_UPLOADS:,} multipart uploads in progress.",
+                remedy="Complete or abort some: 'aws s3api list-multipart-uploads' lists them.",
+            )
+        made = replace(upload, id=secrets.token_hex(16))
+        folder = self._store.uploads / made.bucket / made.id
+        with disk_full():
+            folder.mkdir(mode=0o700, parents=True)
+            _write_json(folder / "upload.json", asdict(made))
+        return made
+
+    def get(self, bucket: str, key: str, upload_id: str) -> Upload:
+        """The upload; :class:`S3Error` where there is none of that id for the key."""
+        upload = None
+        if _ID.fullmatch(upload_id):
+            upload = _read_upload(self._store.uploads / bucket / upload_id)
+        if upload is None or upload.key != key:
+            self._store.bucket(bucket)
+            raise S3Error(
+                "NoSuchUpload",
+                "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
+                "or completed.",
+                details={"UploadId": upload_id[:100]},
+            )
+        return upload
+
+    def of_bucket(self, bucket: str) -> list[Upload]:
+        """The uploads of a bucket, by key and id."""
+        self._store.bucket(bucket)
+        found = [_read_upload(folder) for folder in self._folders(bucket)]
+        return sorted((each for each in found if each is not None), key=lambda each: (each.key, each.id))
+
+    def put_part(self, upload: Upload, number: int, draft: Draft, checksums: Mapping[str, str]) -> Part:
+        """Keep a draft as a part, in place of one with its number."""
+        folder = self._folder(upload)
+        part = Part(
+            number=number,
+            size=draft.size,
+            md5=draft.md5.hexdigest(),
+            modified=time.time(),
+            file=f"{number:05}.{secrets.token_hex(8)}",
+            checksums=dict(checksums),
+        )
+        draft.sync()
+        try:
+            draft.path.replace(folder / part.file)
+            with self._lock:
+                former = _read_part(folder / f"{number:05}.json")
+                with disk_full():
+                    _write_json(folder / f"{number:05}.json", asdict(part))
+        except FileNotFoundError:
+            # Aborted or completed meanwhile.
+            self.get(upload.bucket, upload.key, upload.id)
+            raise
+        if former is not None:
+            (folder / former.file).unlink(missing_ok=True)
+        return part
+
+    def parts(self, upload: Upload) -> list[Part]:
+        """The parts that are there, by number."""
+        folder = self._folder(upload)
+        found = [_read_part(path) for path in folder.glob("[0-9][0-9][0-9][0-9][0-9].json")]
+        return sorted((each for each in found if each is not None), key=lambda each: each.number)
+
+    def open_parts(self, upload: Upload, wanted: Sequence[tuple[int, str]]) -> list[Part]:
+        """The parts that a client names by number and ETag, checked: order, presence, ETag, size."""
+        if [number for number, _ in wanted] != sorted({number for number, _ in wanted}):
+            raise S3Error(
+                "InvalidPartOrder",
+                "The list of parts was not in ascending order. The parts list must be specified in order by part number.",
+            )
+        there = {part.number: part for part in self.parts(upload)}
+        chosen = []
+        for number, etag in wanted:
+            part = there.get(number)
+            if part is None or etag.strip('"') != part.md5:
+                raise S3Error(
+                    "InvalidPart",
+                    "One or more of the specified parts could not be found. The part may not have been uploaded, or the "
+                    "specified entity tag may not match the part's entity tag.",
+                    details={"PartNumber": str(number), "UploadId": upload.id},
+                )
+            chosen.append(part)
+        for part in chosen[:-1]:
+            if part.size < _MIN_PART:
+                raise S3Error(
+                    "EntityTooSmall",
+                    "Your proposed upload is smaller than the minimum allowed size",
+                    details={"PartNumber": str(part.number), "MinSizeAllowed": str(_MIN_PART)},
+                )
+        return chosen
+
+    def assemble(self, upload: Upload, parts: Sequence[Part]) -> Draft:
+        """A draft with the bytes of the parts, one after the other."""
+        folder = self._folder(upload)
+        draft = self._store.draft()
+        try:
+            for part in parts:
+                descriptor = os.open(folder / part.file, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    draft.append_file(descriptor, length=part.size, hashed=False)
+                finally:
+                    os.close(descriptor)
+        except FileNotFoundError:
+            draft.close()
+            self.get(upload.bucket, upload.key, upload.id)
+            raise S3Error(
+                "InvalidPart", "A part was replaced while the upload was completed.", remedy="Try again."
+            ) from None
+        except BaseException:
+            draft.close()
+            raise
+        return draft
+
+    def complete(
+        self, upload: Upload, parts: Sequence[Part], draft: Draft, checksums: Mapping[str, str], condition: Condition
+    ) -> ObjectInfo:
+        """Make the assembled draft the object, and forget the upload."""
+        digest = hashlib.md5(b"".join(bytes.fromhex(part.md5) for part in parts), usedforsecurity=False).hexdigest()
+        kept = upload.attributes
+        attributes = Attributes(
+            headers=kept.headers,
+            metadata=kept.metadata,
+            tags=kept.tags,
+            checksums=dict(checksums),
+            checksum_type=upload.checksum_type or "FULL_OBJECT",
+            parts=_runs(parts),
+        )
+        etag = f'"{digest}-{len(parts)}"'.encode()
+        info = self._store.commit(draft, upload.bucket, upload.key, attributes, etag=etag, condition=condition)
+        self._drop(self._folder(upload))
+        return info
+
+    def abort(self, upload: Upload) -> None:
+        """Drop the upload and its parts."""
+        self._drop(self._folder(upload))
+
+    def sweep(self) -> None:
+        """Drop what nobody touched for a week; looks once in ten minutes."""
+        now = time.monotonic()
+        with self._lock:
+            if self._swept and now - self._swept < _SWEEP_SECONDS:
+                return
+            self._swept = now
+        old = time.time() - _ABANDONED_SECONDS
+        for folder in self._folders():
+            with contextlib.suppress(OSError):
+                if folder.stat().st_mtime < old:
+                    self._drop(folder)
+
+    def _folder(self, upload: Upload) -> Path:
+        return self._store.uploads / upload.bucket / upload.id
+
+    def _folders(self, bucket: str = "*") -> Iterator[Path]:
+        return (path for path in self._store.uploads.glob(f"{bucket}/*") if _ID.fullmatch(path.name))
+
+    def _drop(self, folder: Path) -> None:
+        # Gone at once for everybody, however long its files take.
+        gone = self._store.drafts / f"{folder.name}.dropped"
+        with contextlib.suppress(OSError):
+            folder.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+
+
+def _runs(parts: Sequence[Part]) -> tuple[tuple[int, int], ...]:
+    runs: list[tuple[int, int]] = []
+    for part in parts:
+        if runs and runs[-1][0] == part.size:
+            runs[-1] = (part.size, runs[-1][1] + 1)
+        else:
+            runs.append((part.size, 1))
+    # Of parts with sizes of their own no more is known than that they are there: attributes have little room.
+    return tuple(runs) if len(runs) <= 8 else ()
+
+
+def _write_json(path: Path, value: object) -> None:
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with scratch.open("w") as file:
+        json.dump(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
+
+
+def _read_upload(folder: Path) -> Upload | None:
+    try:
+        raw = json.loads((folder / "upload.json").read_text())
+        raw["attributes"] = Attributes(**raw["attributes"])
+        return Upload(**raw)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _read_part(path: Path) -> Part | None:
+    try:
+        return Part(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

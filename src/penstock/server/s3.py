@@ -1,0 +1,125 @@
+"""The S3 endpoint as a process of its own: lakes, identities and the application, wired and served."""
+
+import signal
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import inspect
+from sqlalchemy.exc import DBAPIError
+
+from penstock.access.authenticate import KeyCache
+from penstock.access.authorize import Authorizer
+from penstock.access.keys import AccessKey, AccessStore
+from penstock.access.principals import root_arn
+from penstock.access.sessions import Sessions
+from penstock.api.s3.call import Lake
+from penstock.api.s3.identity import Identities
+from penstock.api.s3.work import Work
+from penstock.lake.objects.store import LakeStore
+from penstock.lake.objects.uploads import Uploads
+from penstock.server.directory import connect_store
+from penstock.server.lakes import Lakes
+from penstock.server.serving import Listening, check_listening, leave, listen, serve_app, url_of
+from penstock.settings.server import BootstrapKey, ServerSettings
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.sealing import Sealer
+
+__all__ = ["build_s3_app", "serve_s3"]
+
+
+class RootFirst:
+    """An access store whose first account's root key is known beside it: it answers before the store is there."""
+
+    def __init__(self, database: Database, sealer: Sealer, key: BootstrapKey | None, account: str) -> None:
+        self._database = database
+        self._store: AccessStore = SqlAccessStore(database, sealer)
+        self._root = None
+        if key is not None:
+            self._root = AccessKey(
+                access_key_id=key.access_key_id,
+                secret_access_key=key.secret_access_key,
+                account=account,
+                principal=root_arn(account),
+                created=datetime.now(UTC),
+            )
+
+    def get(self, access_key_id: str) -> AccessKey | None:
+        """The key, or None."""
+        if self._root is not None and access_key_id == self._root.access_key_id:
+            return self._root
+        try:
+            return self._store.get(access_key_id)
+        except DBAPIError:
+            if _has_keys(self._database):
+                raise
+            # A store that no server has prepared yet has no keys.
+            return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def _has_keys(database: Database) -> bool:
+    with database.read() as connection:
+        return inspect(connection).has_table("access_keys")
+
+
+def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
+    """Serve S3 until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens.
+
+    Raises :class:`EnvironmentProblem` where the port is taken or a lake cannot be used.
+    """
+    signal.signal(signal.SIGTERM, leave)
+    listening = Listening(
+        host=settings.host,
+        port=settings.port,
+        tls=settings.tls,
+        allowed_hosts=settings.allowed_hosts,
+        insecure_plain_http=settings.insecure_plain_http,
+    )
+    check_listening(listening)
+    with listen(listening) as listener:
+        Lakes.under(settings).make(settings.account)
+        announce(url_of(listener, listening))
+        from penstock.server.s3_http import UploadProtocol  # noqa: PLC0415
+
+        serve_app(lambda: build_s3_app(settings), listener, listening, protocol=UploadProtocol)
+
+
+def build_s3_app(settings: ServerSettings) -> Any:
+    """The ASGI application for ``settings``."""
+    from penstock.api.s3.app import S3App  # noqa: PLC0415
+
+    lakes, work = Lakes.under(settings), Work()
+    known = _KnownLakes(lakes)
+    identities = None
+    if settings.authenticate:
+        sealer = Sealer.of_file(settings.master_key_file)
+        store: Any = RootFirst(connect_store(settings.store_url), sealer, settings.bootstrap_key, settings.account)
+        identities = Identities(
+            region=settings.region,
+            keys=KeyCache(store),
+            sessions=Sessions(sealer),
+            authorizer=Authorizer(store),
+            run=work.run,
+        )
+    domains = (".localhost", *(each for each in settings.allowed_hosts if each.startswith(".")))
+    return S3App(known.of, identities, work=work, first=settings.account, region=settings.region, domains=domains)
+
+
+class _KnownLakes:
+    """The lakes that were asked for since the start."""
+
+    def __init__(self, lakes: Lakes) -> None:
+        self._lakes = lakes
+        self._known: dict[str, Lake] = {}
+
+    def of(self, account: str) -> Lake:
+        """The account's lake, made with its first bucket where it is not there."""
+        lake = self._known.get(account)
+        if lake is None:
+            store = LakeStore(self._lakes.make(account))
+            lake = self._known.setdefault(account, Lake(account=account, store=store, uploads=Uploads(store)))
+        return lake

@@ -1,0 +1,27 @@
+"""HTTP for large bodies: an upload may take as long as it goes on, and what is no request is refused in S3's XML."""
+
+from typing import Any
+
+from penstock.server.http import BoundedProtocol, waiting
+
+__all__ = ["MIN_PROGRESS", "UploadProtocol"]
+
+MIN_PROGRESS = 64 * 1024
+"""Bytes of a body that have to arrive in each :data:`~penstock.server.http.REQUEST_SECONDS`."""
+
+
+class UploadProtocol(BoundedProtocol):
+    """:class:`BoundedProtocol`, whose deadline for the body begins anew with each :data:`MIN_PROGRESS` bytes."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._progress = 0
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._progress += len(body)
+        if self._progress >= MIN_PROGRESS and self in waiting.since:
+            self._progress = 0
+            # Taken out first: the one that waits longest comes first there.
+            waiting.end(self)
+            waiting.start(self)
