@@ -32,6 +32,8 @@ class Decision:
 
     allowed: bool
     why: str = ""
+    explicit: bool = False
+    """Whether a statement denies it, and not only none allows it."""
 
 
 _ALLOWED = Decision(allowed=True)
@@ -63,7 +65,7 @@ def decide(
     )
     for kind, policies in kinds:
         if _denies(policies, question):
-            return Decision(allowed=False, why=f"with an explicit deny in {kind}")
+            return Decision(allowed=False, why=f"with an explicit deny in {kind}", explicit=True)
     granted = _grant(resource, question) if resource is not None else Match.NONE
     missing = _missing(
         granted,

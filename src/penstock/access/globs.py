@@ -17,17 +17,27 @@ Lookup = Callable[[str], str | None]
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _LITERALS = {"*": "*", "?": "?", "$": "$"}
 _DEFAULT = re.compile(r"\s*([^,]+?)\s*,\s*'([^']*)'\s*")
+_FOLDED = re.compile(r"arn:[^:]*:glue:[^:]*:[^:]*:(?:database|table|userdefinedfunction)/", re.IGNORECASE)
 _SEGMENTS = 6  # arn:partition:service:region:account:resource
 
 
 class Glob:
     """One pattern of a policy. ``variables`` says whether ``${...}`` in it is a variable (since version 2012-10-17)."""
 
-    __slots__ = ("_compile", "_pieces", "_ready", "text")
+    __slots__ = ("_compile", "_folds", "_pieces", "_ready", "text")
 
-    def __init__(self, text: str, *, variables: bool, compile_with: "Callable[[str], re.Pattern[str]]") -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        variables: bool,
+        compile_with: "Callable[[str], re.Pattern[str]]",
+        folds: "Callable[[str], bool] | None" = None,
+    ) -> None:
         self.text = text
         self._compile = compile_with
+        # Which values are compared without regard to capitals.
+        self._folds = folds
         self._pieces = _split(text) if variables and "${" in text else None
         self._ready = compile_with(text) if self._pieces is None else None
 
@@ -38,14 +48,14 @@ class Glob:
 
     def matches(self, value: str, lookup: Lookup) -> bool:
         """Whether the whole of ``value`` fits; a variable that ``lookup`` does not know makes it fit nothing."""
+        folded = self._folds is not None and self._folds(value)
         pattern = self._ready
-        if pattern is None:
-            assert self._pieces is not None
-            resolved = _resolve(self._pieces, lookup)
+        if pattern is None or folded:
+            resolved = self.text if self._pieces is None else _resolve(self._pieces, lookup)
             if resolved is None:
                 return False
-            pattern = _compiled(self._compile, resolved)
-        return pattern.fullmatch(value) is not None
+            pattern = _compiled(self._compile, resolved.lower() if folded else resolved)
+        return pattern.fullmatch(value.lower() if folded else value) is not None
 
 
 def text_glob(text: str, *, variables: bool, ignore_case: bool = False) -> Glob:
@@ -54,8 +64,16 @@ def text_glob(text: str, *, variables: bool, ignore_case: bool = False) -> Glob:
 
 
 def arn_glob(text: str, *, variables: bool) -> Glob:
-    """A pattern for an ARN, whose wildcards stay within one of its six parts; parts left out at the end are ``*``."""
-    return Glob(text, variables=variables, compile_with=_arn)
+    """A pattern for an ARN, whose wildcards stay within one of its six parts; parts left out at the end are ``*``.
+
+    Names of databases, tables and functions have no capitals: Glue folds them, so that one name in any spelling is the same
+    thing, and a policy means it in any spelling.
+    """
+    return Glob(text, variables=variables, compile_with=_arn, folds=_is_folded)
+
+
+def _is_folded(value: str) -> bool:
+    return _FOLDED.match(value) is not None
 
 
 # A colon of the pattern's own.

@@ -64,11 +64,14 @@ class AccessStore(EntityReader, Protocol):
     def add(self, key: AccessKey) -> None:
         """Store a new key; :class:`AccessKeyExists` where the id is taken."""
 
-    def put(self, key: AccessKey) -> None:
-        """Store a key, replacing one with the same id."""
+    def put(self, key: AccessKey) -> bool:
+        """Store a key, or the secret of one with the same id; whether it is taken from now on.
+
+        One that was made inactive stays so, and one that was removed is not stored again.
+        """
 
     def remove(self, access_key_id: str) -> None:
-        """Forget a key; :class:`AccessKeyNotFound` where there is none."""
+        """Forget a key, whose id is never given again; :class:`AccessKeyNotFound` where there is none."""
 
     def set_active(self, access_key_id: str, active: bool) -> None:
         """Let a key be taken, or not for now; :class:`AccessKeyNotFound`."""

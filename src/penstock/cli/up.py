@@ -50,6 +50,7 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
 @click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
+@click.option("--new-key", is_flag=True, help="Give the home another access key: after its own was deactivated or deleted.")
 @click.option("--no-auth", is_flag=True, help="Let everybody who reaches the ports do everything: for trials.")
 def command(  # noqa: PLR0917 - click passes options by name
     home: Path | None,
@@ -60,6 +61,7 @@ def command(  # noqa: PLR0917 - click passes options by name
     region: str | None,
     workers: int,
     detach: bool,
+    new_key: bool,
     no_auth: bool,
 ) -> None:
     """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
@@ -79,8 +81,12 @@ def command(  # noqa: PLR0917 - click passes options by name
     fetch_shown(["kafka"], cache=cache_folder(os.environ))
     if detach:
         options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
-        _detach(place, [*options, f"--workers={workers}", *(["--no-auth"] if no_auth else [])])
+        _detach(
+            place,
+            [*options, f"--workers={workers}", *(["--no-auth"] if no_auth else []), *(["--new-key"] if new_key else [])],
+        )
     else:
+        config = config.with_new_key() if new_key else config
         _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
 
 

@@ -252,6 +252,12 @@ class Platform:
             except client.exceptions.ResourceNotFoundException:
                 client.create_secret(Name=name, SecretString=value, Description="The Kafka broker's SASL/SCRAM user.")
         except (BotoCoreError, ClientError) as error:
+            if "UnrecognizedClientException" in str(error):
+                raise EnvironmentProblem(
+                    f"The access key of this home, {self.config.access_key_id}, was deactivated or deleted, and stays so.",
+                    remedy="Make another one with 'penstock up --new-key'; or start without it by 'penstock serve' and let "
+                    "another administrator activate it (aws iam update-access-key --status Active).",
+                ) from None
             raise EnvironmentProblem(
                 f"The broker's credentials could not be stored as the secret {name}: {str(error).rstrip('.')}.",
                 remedy=f"See the server's log, {self.home.logs / 'server.log'}.",

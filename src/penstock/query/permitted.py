@@ -24,7 +24,7 @@ class PermittedCatalog:
 
     def databases(self) -> Sequence[Database]:
         self._judge("GetDatabases", {})
-        return self._catalog.databases()
+        return [each for each in self._catalog.databases() if self._permit.shows("GetDatabases", {"Name": each.name})]
 
     def database(self, name: str) -> Database:
         self._judge("GetDatabase", {"Name": name})
@@ -32,7 +32,8 @@ class PermittedCatalog:
 
     def tables(self, database: str) -> Sequence[Table]:
         self._judge("GetTables", {"DatabaseName": database})
-        return self._catalog.tables(database)
+        found = self._catalog.tables(database)
+        return [each for each in found if self._shows(each)]
 
     def table(self, database: str, name: str) -> Table:
         self._judge("GetTable", {"DatabaseName": database, "Name": name})
@@ -41,6 +42,9 @@ class PermittedCatalog:
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         self._judge("GetPartitions", {"DatabaseName": database, "TableName": table})
         return self._catalog.partitions(database, table, expression)
+
+    def _shows(self, table: Table) -> bool:
+        return self._permit.shows("GetTables", {"DatabaseName": table.database, "Name": table.name})
 
     def _judge(self, operation: str, request: Mapping[str, Any]) -> None:
         try:

@@ -42,6 +42,10 @@ class Permit(Protocol):
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
         ...
 
+    def shows(self, operation: str, item: Mapping[str, Any], /) -> bool:
+        """Whether Glue's ``operation``, GetDatabases or GetTables, shows the caller ``item``, in Glue's shape."""
+        ...
+
 
 class ResultSink(Protocol):
     """Where results go and come from: objects under ``s3://`` names, visible whole or not at all."""

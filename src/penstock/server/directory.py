@@ -77,16 +77,15 @@ class Directory:
             ),
         )
 
-    def bootstrap(self, account: str, key: BootstrapKey | None) -> None:
-        """Store the first account, and ``key`` as one of its root."""
+    def bootstrap(self, account: str, key: BootstrapKey | None) -> bool:
+        """Store the first account, and ``key`` as one of its root; False where that was deactivated or deleted before."""
         self.accounts.ensure_first()
-        if key is not None:
-            self.store.put(
-                AccessKey(
-                    access_key_id=key.access_key_id,
-                    secret_access_key=key.secret_access_key,
-                    account=account,
-                    principal=root_arn(account),
-                    created=datetime.now(UTC),
-                )
+        return key is None or self.store.put(
+            AccessKey(
+                access_key_id=key.access_key_id,
+                secret_access_key=key.secret_access_key,
+                account=account,
+                principal=root_arn(account),
+                created=datetime.now(UTC),
             )
+        )

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 from penstock.api.aws.operations import Handler, OperationSet
+from penstock.catalog.service import CatalogService
+from penstock.crawl.service import CrawlService
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 
@@ -18,6 +20,8 @@ class Tenant:
     account: str
     schemas: RegistryService
     secrets: SecretsService
+    tables: CatalogService
+    crawls: CrawlService
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     close: Callable[[], None]

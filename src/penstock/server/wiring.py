@@ -1,5 +1,6 @@
 """Ports and services, built by hand from the settings: the one place that knows every implementation."""
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ from penstock.store.sql.statements import SqlStatementStore
 from penstock.store.sql.tenancy import of_account
 
 __all__ = ["Services", "offline_coverage", "prepare", "wire"]
+
+_log = logging.getLogger("penstock.server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,13 @@ def prepare(settings: ServerSettings) -> None:
     services = wire(settings)
     try:
         migrate(services.database)
-        services.directory.bootstrap(settings.account, settings.bootstrap_key)
+        if not services.directory.bootstrap(settings.account, settings.bootstrap_key):
+            assert settings.bootstrap_key is not None
+            _log.warning(
+                "The access key %s was deactivated or deleted, and stays so. Start with another one, or let another "
+                "administrator activate it (aws iam update-access-key --status Active).",
+                settings.bootstrap_key.access_key_id,
+            )
         services.recover()
     finally:
         services.close()
@@ -176,6 +185,8 @@ def _tenant(
         account=account,
         schemas=schemas,
         secrets=secrets,
+        tables=tables,
+        crawls=crawls,
         operations=tuple(
             # A database server may take its time, which the event loop has not.
             operations if database.is_sqlite else replace(operations, inline=frozenset())

@@ -16,7 +16,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from penstock import durable
@@ -53,6 +53,11 @@ class PlatformConfig:
             kafka_password=secrets.token_urlsafe(24),
             **overrides,  # type: ignore[arg-type]
         )
+
+    def with_new_key(self) -> "PlatformConfig":
+        """The same configuration with another access key."""
+        fresh = self.generate()
+        return replace(self, access_key_id=fresh.access_key_id, secret_access_key=fresh.secret_access_key)
 
     @property
     def endpoint_url(self) -> str:

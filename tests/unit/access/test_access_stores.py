@@ -64,6 +64,23 @@ def test_puts_a_new_secret_in_place_of_the_old(store: AccessStore) -> None:
     assert store.list(KEY.account) == [newer]
 
 
+def test_what_was_switched_off_or_removed_is_not_put_back(store: AccessStore) -> None:
+    assert store.put(KEY)
+    store.set_active(KEY.access_key_id, False)
+    assert not store.put(KEY)
+    found = store.get(KEY.access_key_id)
+    assert found is not None
+    assert not found.active
+    store.remove(KEY.access_key_id)
+    assert not store.put(KEY)
+    assert store.get(KEY.access_key_id) is None
+    assert store.list(KEY.account) == []
+    with pytest.raises(AccessKeyNotFound):
+        store.set_active(KEY.access_key_id, True)
+    with pytest.raises(AccessKeyExists):
+        store.add(KEY)
+
+
 def test_removes(store: AccessStore) -> None:
     store.add(KEY)
     store.remove(KEY.access_key_id)

@@ -79,3 +79,21 @@ def test_patterns_made_to_backtrack_are_answered() -> None:
     pattern, text = "*a" * 2_000 + "b", "a" * 5_000
     assert not text_glob(pattern, variables=False).matches(text, nothing)
     assert not arn_glob(f"arn:aws:glue:x:1:{pattern}", variables=False).matches(f"arn:aws:glue:x:1:{text}", nothing)
+
+
+@pytest.mark.parametrize("name", ["database/sales", "table/sales/orders", "userDefinedFunction/sales/f"])
+def test_names_of_the_catalog_match_in_any_spelling(name: str) -> None:
+    value = f"arn:aws:glue:us-east-1:111122223333:{name}"
+    for pattern in (name, name.upper(), name[:-1].title() + "*"):
+        glob = arn_glob(f"arn:aws:glue:*:111122223333:{pattern}", variables=True)
+        assert glob.matches(value, lambda _: None), pattern
+        assert glob.matches(value.upper().replace("ARN:AWS:GLUE", "arn:aws:glue"), lambda _: None), pattern
+    mine = arn_glob("arn:aws:glue:*:*:database/${aws:username}", variables=True)
+    assert mine.matches("arn:aws:glue:us-east-1:111122223333:database/ana", lambda _: "Ana")
+    assert not mine.matches("arn:aws:glue:us-east-1:111122223333:database/other", lambda _: "Ana")
+
+
+def test_all_other_names_match_as_they_are_written() -> None:
+    glob = arn_glob("arn:aws:glue:*:*:schema/r/S", variables=True)
+    assert glob.matches("arn:aws:glue:us-east-1:111122223333:schema/r/S", lambda _: None)
+    assert not glob.matches("arn:aws:glue:us-east-1:111122223333:schema/r/s", lambda _: None)

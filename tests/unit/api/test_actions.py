@@ -95,7 +95,7 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
         ("ListSchemas", {"RegistryId": {"RegistryName": "r"}}, glue("registry/r")),
         ("GetResourcePolicy", {}, glue("catalog")),
         ("GetTable", {"DatabaseName": "Sales", "Name": "Orders"}, glue("catalog", "database/sales", "table/sales/orders")),
-        ("GetTables", {"DatabaseName": "sales"}, glue("catalog", "database/sales", "table/sales/*")),
+        ("GetTables", {"DatabaseName": "sales"}, glue("catalog", "database/sales")),
         (
             "BatchDeleteTable",
             {"DatabaseName": "d", "TablesToDelete": ["a", "b"]},
@@ -183,14 +183,14 @@ def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
     ("operation", "request_", "action", "resources"),
     [
         ("GetDatabase", {"DatabaseName": "D"}, "glue:GetDatabase", glue("catalog", "database/d")),
-        ("ListDatabases", {}, "glue:GetDatabases", glue("catalog", "database/*")),
+        ("ListDatabases", {}, "glue:GetDatabases", glue("catalog")),
         (
             "GetTableMetadata",
             {"DatabaseName": "d", "TableName": "T"},
             "glue:GetTable",
             glue("catalog", "database/d", "table/d/t"),
         ),
-        ("ListTableMetadata", {"DatabaseName": "d"}, "glue:GetTables", glue("catalog", "database/d", "table/d/*")),
+        ("ListTableMetadata", {"DatabaseName": "d"}, "glue:GetTables", glue("catalog", "database/d")),
     ],
 )
 def test_athenas_metadata_is_glues(operation: str, request_: dict[str, str], action: str, resources: list[str]) -> None:

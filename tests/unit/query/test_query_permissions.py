@@ -27,6 +27,9 @@ class Judge:
         if operation in self.refused:
             raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
 
+    def shows(self, operation: str, item: Mapping[str, Any], /) -> bool:
+        return item["Name"] not in self.refused
+
 
 @pytest.mark.parametrize(
     ("sql", "expected"),
@@ -61,3 +64,11 @@ def test_who_may_not_see_a_database_is_not_told_whether_it_exists(ask: Ask) -> N
     assert said == {"PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetDatabase"}
     assert "Schema 'nowhere' does not exist" in str(ask("SELECT 1 FROM nowhere.t", permit=Judge()).reason)
     assert "'awsdatacatalog.empty_db.t' does not exist" in str(ask("SELECT 1 FROM empty_db.t", permit=Judge()).reason)
+
+
+def test_lists_leave_out_what_the_caller_is_not_shown(rows: Rows) -> None:
+    assert ["airlines"] in rows("SHOW TABLES", permit=Judge())
+    shown = rows("SHOW TABLES", permit=Judge("airlines"))
+    assert shown
+    assert ["airlines"] not in shown
+    assert ["flights_db"] not in rows("SHOW DATABASES", permit=Judge("flights_db"))

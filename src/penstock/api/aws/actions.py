@@ -2,7 +2,8 @@
 
 Source: the service authorization reference, and "Overview of managing access permissions" in Glue's developer guide: an
 action on a schema is judged on its registry, too, and one on a table on its database and the catalog. Lists are judged on
-``registry/*``, ``table/DATABASE/*`` and their like, so that who may read one thing does not see the names of all.
+``registry/*``, ``crawler/*`` and their like, so that who may read one thing does not see the names of all; those of
+databases and tables on their container, and then each of their members (:mod:`.containers`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,15 @@ class Lookup(Protocol):
 
     def boundary_of(self, kind: str, name: str) -> str | None:
         """The permissions boundary of a ``user`` or ``role``; None where it has none."""
+
+    def tables_of(self, database: str) -> Sequence[str]:
+        """Names of a database's tables; none where there is no such database."""
+
+    def schemas_of(self, registry: str) -> Sequence[str]:
+        """Names of a registry's schemas, soft-deleted ones included."""
+
+    def crawled_database(self, crawler: str) -> str | None:
+        """The database that a crawler writes to; None where there is no such crawler."""
 
 
 class Place:
@@ -149,7 +159,13 @@ def _version(request: Request, place: Place) -> Sequence[str]:
 
 def _named_resource(request: Request, place: Place) -> Sequence[str]:
     text = request.get("ResourceArn")
-    return (canonical(text) if text else place.glue("catalog"),)
+    if not text:
+        return (place.glue("catalog"),)
+    text = canonical(text)
+    head, _, resource = text.rpartition(":")
+    parts = resource.split("/")
+    # A schema is judged on its registry, too, however it is named.
+    return (f"{head}:{registry_resource(parts[1])}", text) if parts[0] == "schema" and len(parts) == 3 else (text,)
 
 
 def _catalog(_request: Request, place: Place) -> Sequence[str]:
@@ -167,10 +183,6 @@ def _database_and_all_in_it(request: Request, place: Place) -> Sequence[str]:
     return (*_database(request, place), place.glue(f"table/{name}/*"), place.glue(f"userDefinedFunction/{name}/*"))
 
 
-def _databases(_request: Request, place: Place) -> Sequence[str]:
-    return (place.glue("catalog"), place.glue("database/*"))
-
-
 def _table(request: Request, place: Place) -> Sequence[str]:
     names = {request.get("TableName"), request.get("Name"), request.get("TableInput", {}).get("Name")} - {None}
     return _tables_of(request, place, sorted(map(str, names)) or ["*"])
@@ -180,14 +192,14 @@ def _tables(request: Request, place: Place) -> Sequence[str]:
     return _tables_of(request, place, request.get("TablesToDelete") or ["*"])
 
 
+def _tables_container(request: Request, place: Place) -> Sequence[str]:
+    return _tables_of(request, place, ())
+
+
 def _tables_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
     database = request["DatabaseName"]
     tables = (place.glue(f"table/{database}/{name}".lower()) for name in names)
     return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *tables)
-
-
-def _all_tables(_request: Request, place: Place) -> Sequence[str]:
-    return (place.glue("catalog"), place.glue("database/*"), place.glue("table/*"))
 
 
 def _crawler(request: Request, place: Place) -> Sequence[str]:
@@ -293,13 +305,13 @@ _GLUE: dict[str, Builder] = {
     "GetResourcePolicies": _catalog,
     **_each(_database, "CreateDatabase", "GetDatabase", "UpdateDatabase"),
     "DeleteDatabase": _database_and_all_in_it,
-    "GetDatabases": _databases,
+    **_each(_catalog, "GetDatabases", "SearchTables"),
     **_each(_table, "CreateTable", "DeleteTable", "GetTable", "UpdateTable"),
     **_each(_table, "BatchDeleteTableVersion", "DeleteTableVersion", "GetTableVersion", "GetTableVersions"),
     **_each(_table, "BatchCreatePartition", "BatchDeletePartition", "BatchGetPartition", "BatchUpdatePartition"),
     **_each(_table, "CreatePartition", "DeletePartition", "GetPartition", "GetPartitions", "UpdatePartition"),
-    **_each(_tables, "BatchDeleteTable", "GetTables"),
-    "SearchTables": _all_tables,
+    "BatchDeleteTable": _tables,
+    "GetTables": _tables_container,
     **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
     **_each(_connections, "BatchDeleteConnection", "GetConnections"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),

@@ -1,46 +1,32 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from penstock.access.authorize import Authorizer, denial
-from penstock.access.entities import EntityKind, Identity
 from penstock.access.errors import UnrecognizedClient
+from penstock.access.evaluate import Decision
 from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
 from penstock.access.policies import Policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.aws.actions import Place, Request, named_account, resources_of
+from penstock.api.aws.containers import DELETED, SHOWN, Shown
+from penstock.api.aws.lookup import Realm, StoredNames
 from penstock.api.aws.needs import PASS_ROLE, also_needed, iam_keys, passed_to
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.api.aws.sts import origin_of
-from penstock.errors import NotFound
 from penstock.names import arn
-from penstock.query.ports import Permit
-from penstock.registry.model import SchemaKey
-from penstock.registry.service import RegistryService
-from penstock.secrets.service import SecretsService
 
 __all__ = ["PolicyGate", "Realm", "Realms", "Warden"]
 
 # Their operations work on the caller's own account, out of one store.
 _SHARED = frozenset({"iam", "organizations", "sts"})
-_KEPT_SECONDS = 5.0
-_MAX_KEPT = 10_000
-
-
-class Realm(Protocol):
-    """What decisions read of an account's services."""
-
-    @property
-    def account(self) -> str: ...
-    @property
-    def schemas(self) -> RegistryService: ...
-    @property
-    def secrets(self) -> SecretsService: ...
+# What a crawler does on behalf of whoever sets it up or starts it, and to which tables.
+_CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
+_CRAWLERS_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
 
 
 class Realms(Protocol):
@@ -94,6 +80,32 @@ class Warden:
             if not decision.allowed:
                 raise denial(caller, action, resource, decision.why)
 
+    def holds_back(
+        self,
+        caller: Caller,
+        actions: Sequence[str],
+        resources: Sequence[str],
+        origin: Origin,
+        *,
+        owner: str,
+        realm: Realm | None,
+        allowed: str | None = None,
+    ) -> Decision | None:
+        """Why a member of a container is not for the caller; None where it is.
+
+        That is where one of ``actions`` is denied explicitly with one of its ``resources``, or where nothing allows
+        the action ``allowed`` with each of them.
+        """
+        if caller.is_root and caller.account == owner:
+            return None
+        for resource in resources:
+            policy = None if realm is None else self._policy_of(resource, realm)
+            for action in actions:
+                decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy)
+                if decision.explicit or (action == allowed and not decision.allowed):
+                    return decision
+        return None
+
     def _policy_of(self, resource: str, realm: Realm) -> Policy | None:
         prefix = arn("glue", self._region, realm.account, "")
         if not resource.startswith(prefix):
@@ -110,7 +122,7 @@ class PolicyGate:
         self._store = store
         self._region = region
         self._first = realms.first.account
-        self._places: dict[str, _Lookup] = {}
+        self._places: dict[str, StoredNames] = {}
 
     def admit(
         self, endpoint: Endpointed, request: Mapping[str, Any], context: RequestContext
@@ -129,15 +141,59 @@ class PolicyGate:
         realm = None if shared else self._realm(owner, context)
         if not own_root:
             self._check(caller, request, context, owner=owner, realm=realm)
-        if shared:
-            return endpoint.handler, context
         if service == "athena" and not own_root:
-            context = replace(context, permit=self._permit(caller, context, owner=owner, realm=realm))
-        if owner != context.account:
+            context = replace(context, permit=_CatalogPermit(self, caller, context, owner, realm))
+        at_home = shared or owner == self._first
+        handler = endpoint.handler if at_home else self._realms.handler(owner, service, context.operation)
+        if not own_root:
+            handler = self._showing(handler, caller, context, owner=owner, realm=realm)
+        if owner != context.account and not shared:
             context = context.for_account(owner)
-        if owner == self._first:
-            return endpoint.handler, context
-        return self._realms.handler(owner, service, context.operation), context
+        return handler, context
+
+    def shows(self, shown: Shown, item: Any, request: Request, asking: "_Asking") -> bool:
+        """Whether the caller is shown ``item`` in an answer."""
+        held_back = self._warden.holds_back(
+            asking.caller,
+            (shown.action, shown.single),
+            shown.resources(item, request, asking.place),
+            asking.origin,
+            owner=asking.owner,
+            realm=asking.realm,
+            allowed=shown.action if shown.allowed else None,
+        )
+        return held_back is None
+
+    def asking(self, caller: Caller, context: RequestContext, owner: str, realm: Realm | None) -> "_Asking":
+        """What its decisions are made for."""
+        return _Asking(caller, owner, realm, origin_of(context), self._place(caller, owner, realm))
+
+    def judge(self, operation: str, request: Request, asking: "_Asking") -> None:
+        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may call Glue's ``operation``."""
+        resources = resources_of("glue", operation, request, asking.place)
+        self._warden.check(
+            asking.caller, f"glue:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
+        )
+
+    def _showing(
+        self, handler: Handler, caller: Caller, context: RequestContext, *, owner: str, realm: Realm | None
+    ) -> Handler:
+        """``handler``, whose answers leave out the members that the caller may not know of."""
+        lists = SHOWN.get((context.service, context.operation))
+        if lists is None:
+            return handler
+        asking = self.asking(caller, context, owner, realm)
+
+        def showing(request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
+            answer = dict(handler(request, context))
+            for shown in lists:
+                if shown.member in answer:
+                    answer[shown.member] = [
+                        item for item in answer[shown.member] if self.shows(shown, item, request, asking)
+                    ]
+            return answer
+
+        return showing
 
     def _realm(self, owner: str, context: RequestContext) -> Realm | None:
         realm = self._realms.running(owner)
@@ -164,64 +220,81 @@ class PolicyGate:
         for action, needed in also_needed(service, operation, request, place):
             extra = {"iam:passedtoservice": passed_to(service)} if action == PASS_ROLE else None
             self._warden.check(caller, action, needed, origin, owner=owner, realm=realm, extra=extra)
+        asking = self.asking(caller, context, owner, realm)
+        self._check_members(f"{service}:{operation}", request, context, asking)
+        self._check_crawled(request, context, asking)
 
-    def _permit(self, caller: Caller, context: RequestContext, *, owner: str, realm: Realm | None) -> Permit:
-        """What judges Glue's operations on behalf of the caller, also when its request has been answered."""
-        place, origin = self._place(caller, owner, realm), origin_of(context)
+    def _check_members(self, action: str, request: Request, context: RequestContext, asking: "_Asking") -> None:
+        """What is deleted with a container is asked for, too; the refusal names no member."""
+        deleted = DELETED.get((context.service, context.operation))
+        if deleted is None:
+            return
+        for resource in deleted.resources(request, asking.place):
+            held_back = self._warden.holds_back(
+                asking.caller,
+                (action, deleted.single),
+                (resource,),
+                asking.origin,
+                owner=asking.owner,
+                realm=asking.realm,
+                allowed=action if deleted.allowed else None,
+            )
+            if held_back is not None:
+                container = resources_of(context.service, context.operation, request, asking.place)
+                raise denial(asking.caller, action, container[min(1, len(container) - 1)], held_back.why)
 
-        def permit(operation: str, request: Request, /) -> None:
-            resources = resources_of("glue", operation, request, place)
-            self._warden.check(caller, f"glue:{operation}", resources, origin, owner=owner, realm=realm)
-
-        return permit
+    def _check_crawled(self, request: Request, context: RequestContext, asking: "_Asking") -> None:
+        """A crawler changes tables for whoever sets it up or starts it: not those that the caller is denied to change."""
+        if context.service != "glue" or context.operation not in _CRAWLING:
+            return
+        lookup = asking.place.lookup
+        databases = {request.get("DatabaseName"), lookup.crawled_database(request["Name"])} - {None, ""}
+        for database in sorted(str(name).lower() for name in databases):
+            tables = [asking.place.glue(f"table/{database}/{name}") for name in lookup.tables_of(database)]
+            for resource in (asking.place.glue(f"database/{database}"), *tables):
+                held_back = self._warden.holds_back(
+                    asking.caller,
+                    _CRAWLERS_ACTIONS,
+                    (resource,),
+                    asking.origin,
+                    owner=asking.owner,
+                    realm=asking.realm,
+                )
+                if held_back is not None:
+                    where = asking.place.glue(f"database/{database}")
+                    raise denial(asking.caller, f"glue:{context.operation}", where, held_back.why)
 
     def _place(self, caller: Caller, owner: str, realm: Realm | None) -> Place:
         return Place(self._region, owner, self._lookup(owner, realm), user=caller.user_name)
 
-    def _lookup(self, account: str, realm: Realm | None) -> "_Lookup":
+    def _lookup(self, account: str, realm: Realm | None) -> "StoredNames":
         known = self._places.get(account)
         if known is None or known.realm is not realm:
-            known = _Lookup(account, realm, self._store)
+            known = StoredNames(account, realm, self._store)
             if realm is not None:
                 self._places[account] = known
         return known
 
 
-class _Lookup:
-    """What is stored in one account, for the ARNs of requests; which schema a version is of is kept for 5 seconds."""
+class _Asking(NamedTuple):
+    """Who asks for what is decided, and where."""
 
-    def __init__(self, account: str, realm: Realm | None, store: AccessStore) -> None:
-        self._account = account
-        self.realm = realm
-        self._store = store
-        self._schemas: dict[str, SchemaKey] = {}
-        self._until = 0.0
+    caller: Caller
+    owner: str
+    realm: Realm | None
+    origin: Origin
+    place: Place
 
-    def schema_of_version(self, version_id: str) -> SchemaKey | None:
-        now = time.monotonic()
-        if now >= self._until or len(self._schemas) > _MAX_KEPT:
-            self._schemas, self._until = {}, now + _KEPT_SECONDS
-        known = self._schemas.get(version_id)
-        if known is not None or self.realm is None:
-            return known
-        try:
-            known = self._schemas[version_id] = self.realm.schemas.versions.get(version_id).key
-        except NotFound:
-            return None
-        return known
 
-    def secret_arn(self, secret_id: str) -> str | None:
-        if self.realm is None:
-            return None
-        try:
-            return self.realm.secrets.describe(self._account, secret_id).arn
-        except NotFound:
-            return None
+class _CatalogPermit:
+    """Judges Glue's operations on behalf of a caller, also when its request has been answered."""
 
-    def entity_arn(self, kind: str, name: str) -> str | None:
-        found = self._store.get_entity(EntityKind(kind), self._account, name)
-        return None if found is None else found.arn
+    def __init__(self, gate: PolicyGate, caller: Caller, context: RequestContext, owner: str, realm: Realm | None) -> None:
+        self._gate = gate
+        self._asking = gate.asking(caller, context, owner, realm)
 
-    def boundary_of(self, kind: str, name: str) -> str | None:
-        found = self._store.get_entity(EntityKind(kind), self._account, name)
-        return found.boundary if isinstance(found, Identity) else None
+    def __call__(self, operation: str, request: Request, /) -> None:
+        self._gate.judge(operation, request, self._asking)
+
+    def shows(self, operation: str, item: Request, /) -> bool:
+        return all(self._gate.shows(shown, item, item, self._asking) for shown in SHOWN["glue", operation])

@@ -239,6 +239,8 @@ def _work(match: Match, request: Request, permissions: Permissions | None, calle
         permissions.check(caller, match.route.name, request, origin)
     with acting(Actor(principal=caller.principal, client=origin.client)):
         answer = match.route.handler(request)
+    if permissions is not None:
+        answer = permissions.shown(caller, match.route.name, answer, origin)
     return answer.text.encode() if isinstance(answer, RawText) else orjson.dumps(answer)
 
 

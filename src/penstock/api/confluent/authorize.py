@@ -16,11 +16,11 @@ from penstock.api.confluent.configs import config_members
 from penstock.api.confluent.requests import Request, read_references
 from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
-from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 from penstock.registry.subject_errors import SchemaTextNotFound
 from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subject_names import SubjectName, parse_subject, subject_of
+from penstock.registry.subject_names import SubjectName, parse_subject
 from penstock.registry.subject_policies import SubjectPolicies
 from penstock.registry.subjects import Listing, Subjects
 
@@ -61,6 +61,23 @@ class Permissions:
             return
         for action, resources in _NEEDS[route](self, request):
             self._judge(caller, action, resources, origin)
+
+    def shown(self, caller: Caller, route: str, answer: Any, origin: Origin) -> Any:
+        """``answer``, where it is a list without what the caller is denied to see."""
+        resources = _NAMED.get(route)
+        if resources is None or (caller.is_root and caller.account == self._realm.account):
+            return answer
+        actions, name, allowed = resources
+        origin = replace(origin, region=self._realm.schemas.identity.region)
+        owner = self._realm.account
+        return [
+            each
+            for each in answer
+            if self._warden.holds_back(
+                caller, actions, name(self, each), origin, owner=owner, realm=self._realm, allowed=allowed
+            )
+            is None
+        ]
 
     def _judge(self, caller: Caller, action: str, resources: Sequence[str], origin: Origin) -> None:
         owner = self._realm.account
@@ -134,13 +151,9 @@ class Permissions:
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
 
     def listing_texts(self, request: Request) -> Needs:
-        """Reading all schemas, and each one: what is denied of one of them, the ARN of all does not say."""
-        prefix = request.prefix
-        registry = prefix.registry or "*"
-        found = self._subjects.keys(prefix, Listing(deleted=True))
-        keys = [key for key in found if prefix.matches(subject_of(key))]
-        everything = [*self.registry(registry), self.glue(f"schema/{registry}/*")]
-        return [("GetSchemaVersion", resources) for resources in (everything, *map(self.schema, keys))]
+        """Reading all schemas; those of the list that the caller may not read are left out of it (:meth:`shown`)."""
+        registry = request.prefix.registry or "*"
+        return [("GetSchemaVersion", [*self.registry(registry), self.glue(f"schema/{registry}/*")])]
 
     def configuring(self, request: Request) -> Needs:
         """Changing the settings; and reading what an alias would stand for."""
@@ -191,6 +204,26 @@ def _read_settings(permissions: Permissions, request: Request) -> Needs:
 def _written_settings(permissions: Permissions, request: Request) -> Needs:
     return permissions.on_scope(request, "UpdateSchema", "UpdateRegistry")
 
+
+def _subject_named(permissions: Permissions, text: str) -> Sequence[str]:
+    return permissions.schema(parse_subject(text, context=".").key)
+
+
+def _context_named(permissions: Permissions, text: str) -> Sequence[str]:
+    return permissions.registry(parse_subject("", context=text).registry or DEFAULT_REGISTRY)
+
+
+def _schema_listed(permissions: Permissions, item: Mapping[str, Any]) -> Sequence[str]:
+    return _subject_named(permissions, item["subject"])
+
+
+_READS = "glue:GetSchemaVersion"
+_NAMED: Mapping[str, tuple[Sequence[str], Callable[[Permissions, Any], Sequence[str]], str | None]] = {
+    "list_subjects": (("glue:ListSchemas", "glue:GetSchema"), _subject_named, None),
+    "list_contexts": (("glue:ListRegistries", "glue:GetRegistry"), _context_named, None),
+    "list_schemas": ((_READS,), _schema_listed, _READS),
+}
+"""Routes that answer lists: the actions that show an item, its ARNs, and the action that has to be allowed on it."""
 
 _READING_ONE = frozenset({"get_by_id", "get_text_by_id"})
 _NAMING_ALL = frozenset({"list_subjects_of_id", "list_versions_of_id"})

@@ -19,6 +19,7 @@ class MemoryAccessStore:
 
     def __init__(self) -> None:
         self._keys: dict[str, AccessKey] = {}
+        self._removed: set[str] = set()
         self._entities: dict[_Place, Entity] = {}
         self._accounts: dict[str, Account] = {}
         # Whoever changes an entity looks at others meanwhile.
@@ -29,18 +30,24 @@ class MemoryAccessStore:
 
     def add(self, key: AccessKey) -> None:
         with self._lock:
-            if key.access_key_id in self._keys:
+            if key.access_key_id in self._keys or key.access_key_id in self._removed:
                 raise AccessKeyExists(f"Access key {key.access_key_id} already exists.")
             self._keys[key.access_key_id] = key
 
-    def put(self, key: AccessKey) -> None:
+    def put(self, key: AccessKey) -> bool:
         with self._lock:
-            self._keys[key.access_key_id] = key
+            if key.access_key_id in self._removed:
+                return False
+            known = self._keys.get(key.access_key_id)
+            active = key.active if known is None else known.active
+            self._keys[key.access_key_id] = replace(key, active=active)
+            return active
 
     def remove(self, access_key_id: str) -> None:
         with self._lock:
             if self._keys.pop(access_key_id, None) is None:
                 raise AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
+            self._removed.add(access_key_id)
 
     def set_active(self, access_key_id: str, active: bool) -> None:
         with self._lock:

@@ -42,6 +42,7 @@ access_keys = Table(
     Column("account", String(12), nullable=False, index=True),
     Column("principal", String(2048), nullable=False),
     Column("created", DateTime(timezone=False), nullable=False),
+    # 1 for an active key, 0 for an inactive one; _REMOVED keeps the id of one that is gone.
     Column("active", Integer, nullable=False, server_default="1"),
     Column("owner_id", String(128), nullable=False, server_default=""),
 )
@@ -74,6 +75,9 @@ def _context(access_key_id: str) -> str:
 
 sealed_column(access_keys, "secret_sealed", lambda row: _context(row.access_key_id))
 
+_REMOVED = -1
+_IS_THERE = access_keys.c.active != _REMOVED
+
 
 class SqlAccessStore:
     """An :class:`~penstock.access.keys.AccessStore` over SQL. Times are kept in UTC."""
@@ -83,7 +87,7 @@ class SqlAccessStore:
         self._sealer = sealer
 
     def get(self, access_key_id: str) -> AccessKey | None:
-        query = select(access_keys).where(access_keys.c.access_key_id == access_key_id)
+        query = select(access_keys).where(access_keys.c.access_key_id == access_key_id, _IS_THERE)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else self._key(row)
@@ -96,27 +100,35 @@ class SqlAccessStore:
         except IntegrityError:
             raise AccessKeyExists(f"Access key {key.access_key_id} already exists.") from None
 
-    def put(self, key: AccessKey) -> None:
+    def put(self, key: AccessKey) -> bool:
         values = self._values(key)
+        mine = access_keys.c.access_key_id == key.access_key_id
         with self._database.write() as connection:
-            changed = connection.execute(
-                update(access_keys).where(access_keys.c.access_key_id == key.access_key_id).values(values)
-            )
-            if not changed.rowcount:
+            active = connection.execute(select(access_keys.c.active).where(mine)).scalar_one_or_none()
+            if active is None:
                 connection.execute(insert(access_keys).values(values))
+                return key.active
+            if active != _REMOVED:
+                connection.execute(update(access_keys).where(mine).values(values | {"active": active}))
+            return bool(active == 1)
 
     @retried
     def remove(self, access_key_id: str) -> None:
-        gone = delete(access_keys).where(access_keys.c.access_key_id == access_key_id).returning(access_keys.c.principal)
+        # The row stays, without the secret: the server's start is not to store a removed key again.
+        nothing = self._sealer.seal(b"", _context(access_key_id))
+        mine = and_(access_keys.c.access_key_id == access_key_id, _IS_THERE)
+        gone = (
+            update(access_keys).where(mine).values(active=_REMOVED, secret_sealed=nothing).returning(access_keys.c.principal)
+        )
         with self._database.write() as connection:
-            principal = connection.execute(gone).scalar_one_or_none()
+            principal = connection.execute(gone.returning(access_keys.c.principal)).scalar_one_or_none()
             if principal is None:
                 raise _no_key(access_key_id)
             record(connection, "DeleteAccessKey", principal, access_key_id)
 
     @retried
     def set_active(self, access_key_id: str, active: bool) -> None:
-        mine = access_keys.c.access_key_id == access_key_id
+        mine = and_(access_keys.c.access_key_id == access_key_id, _IS_THERE)
         change = update(access_keys).where(mine).values(active=int(active)).returning(access_keys.c.principal)
         with self._database.write() as connection:
             principal = connection.execute(change).scalar_one_or_none()
@@ -125,7 +137,8 @@ class SqlAccessStore:
             record(connection, "UpdateAccessKey", principal, f"{access_key_id} {'Active' if active else 'Inactive'}")
 
     def list(self, account: str) -> list[AccessKey]:
-        query = select(access_keys).where(access_keys.c.account == account).order_by(access_keys.c.access_key_id)
+        mine = and_(access_keys.c.account == account, _IS_THERE)
+        query = select(access_keys).where(mine).order_by(access_keys.c.access_key_id)
         with self._database.read() as connection:
             return [self._key(row) for row in connection.execute(query)]
 

@@ -1,0 +1,142 @@
+"""What operations on a container show or delete of its members: each member is judged, too.
+
+What AWS documents decides where it documents it. Glue's developer guide, "Filter tables by GetTables permission": GetTables
+answers the tables that the caller has the permission for, and leaves the others out. "Specifying AWS Glue resource ARNs":
+deleting a database requires the permission on all tables in it. Elsewhere a member is left out, or the deletion refused,
+where a policy denies the operation, or the one on a single member, explicitly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.aws.actions import Place, Request
+from penstock.names import arn
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import SchemaKey
+
+__all__ = ["DELETED", "SHOWN", "Deleted", "Shown"]
+
+Item = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The members in one list of an answer. ``resources`` gives the ARNs that one is judged on."""
+
+    member: str
+    resources: Callable[[Item, Request, Place], Sequence[str]]
+    action: str
+    """The listing's own action."""
+    single: str
+    """The action that reads one member: whoever is denied it is not shown the member either."""
+    allowed: bool = False
+    """Whether a policy has to allow ``action`` on each member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """The members that go with a container; the fields are as in :class:`Shown`."""
+
+    resources: Callable[[Request, Place], Sequence[str]]
+    single: str
+    allowed: bool = False
+
+
+def _database(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(f"database/{item['Name']}".lower()),)
+
+
+def _table(item: Item, request: Request, place: Place) -> Sequence[str]:
+    # Athena's shape of a table does not say its database, which the request names.
+    database = item.get("DatabaseName") or request["DatabaseName"]
+    return (place.glue(f"database/{database}".lower()), place.glue(f"table/{database}/{item['Name']}".lower()))
+
+
+def _of_kind(kind: str, key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, place: (place.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
+
+
+def _schema(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    key = SchemaKey(item["RegistryName"], item["SchemaName"])
+    return (place.glue(registry_resource(key.registry)), place.glue(schema_resource(key)))
+
+
+def _by(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, _place: (item[key],)
+
+
+def _holder(kind: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    def resources(item: Item, _request: Request, place: Place) -> Sequence[str]:
+        name = item[f"{kind.capitalize()}Name"]
+        return (place.lookup.entity_arn(kind, name) or arn("iam", "", place.account, f"{kind}/{name}"),)
+
+    return resources
+
+
+def _tables_in(request: Request, place: Place) -> Sequence[str]:
+    database = request["Name"].lower()
+    return [place.glue(f"table/{database}/{name}") for name in place.lookup.tables_of(database)]
+
+
+def _schemas_in(request: Request, place: Place) -> Sequence[str]:
+    registry_id = request.get("RegistryId") or {}
+    name = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
+    return [place.glue(schema_resource(SchemaKey(name, each))) for each in place.lookup.schemas_of(name)]
+
+
+def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> Shown:
+    action = f"glue:{operation}"
+    return Shown(member=member, resources=resources, action=action, single=f"glue:{single}", allowed=allowed)
+
+
+def _iam(operation: str, member: str, resources: Any, single: str) -> Shown:
+    return Shown(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
+
+
+SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
+    ("glue", "GetTables"): [_glue("GetTables", "TableList", _table, "GetTable", allowed=True)],
+    ("glue", "SearchTables"): [_glue("SearchTables", "TableList", _table, "GetTable", allowed=True)],
+    ("glue", "GetDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
+    ("glue", "GetConnections"): [_glue("GetConnections", "ConnectionList", _of_kind("connection", "Name"), "GetConnection")],
+    ("glue", "GetCrawlers"): [_glue("GetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "BatchGetCrawlers"): [_glue("BatchGetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "ListCrawlers"): [_glue("ListCrawlers", "CrawlerNames", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "GetCrawlerMetrics"): [
+        _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
+    ],
+    ("glue", "ListRegistries"): [
+        _glue("ListRegistries", "Registries", _of_kind("registry", "RegistryName"), "GetRegistry"),
+    ],
+    ("glue", "ListSchemas"): [_glue("ListSchemas", "Schemas", _schema, "GetSchema")],
+    ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
+    ("athena", "ListTableMetadata"): [_glue("GetTables", "TableMetadataList", _table, "GetTable", allowed=True)],
+    ("secretsmanager", "ListSecrets"): [
+        Shown(
+            member="SecretList",
+            resources=_by("ARN"),
+            action="secretsmanager:ListSecrets",
+            single="secretsmanager:DescribeSecret",
+        )
+    ],
+    ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
+    ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
+    ("iam", "ListPolicies"): [_iam("ListPolicies", "Policies", _by("Arn"), "GetPolicy")],
+    ("iam", "ListAttachedUserPolicies"): [
+        _iam("ListAttachedUserPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListAttachedRolePolicies"): [
+        _iam("ListAttachedRolePolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListEntitiesForPolicy"): [
+        _iam("ListEntitiesForPolicy", "PolicyUsers", _holder("user"), "GetUser"),
+        _iam("ListEntitiesForPolicy", "PolicyRoles", _holder("role"), "GetRole"),
+    ],
+}
+"""By service and operation."""
+
+DELETED: Mapping[tuple[str, str], Deleted] = {
+    ("glue", "DeleteDatabase"): Deleted(resources=_tables_in, single="glue:DeleteTable", allowed=True),
+    ("glue", "DeleteRegistry"): Deleted(resources=_schemas_in, single="glue:DeleteSchema"),
+}
+"""By service and operation."""

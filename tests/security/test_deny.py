@@ -1,0 +1,429 @@
+"""A Deny on one thing holds however that thing is reached: by name, in another spelling, by its container, in a list.
+
+The operations are those that the server serves: one that is added has to be put into one of the groups below, or fails.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from penstock.server.wiring import offline_coverage
+
+HIDDEN = "hushed"
+SHOWN = "plain"
+VALUE = {"Column": "x"}
+SERVICES = ("athena", "glue", "secretsmanager")
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """A user who may do everything but with what has ``hushed`` in its name."""
+
+    target: Any
+    key: Mapping[str, str]
+    database: str
+    registry: str
+    version_id: str
+    secret: str
+
+    def client(self, service: str) -> Any:
+        return self.target.client(
+            service, access_key_id=self.key["AccessKeyId"], secret_access_key=self.key["SecretAccessKey"]
+        )
+
+    def call(self, service: str, operation: str, arguments: Arguments) -> Mapping[str, Any]:
+        snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
+        answer: Mapping[str, Any] = getattr(self.client(service), snake)(**arguments)
+        return answer
+
+
+_MADE: dict[str, World] = {}
+
+
+@pytest.fixture
+def world(target: Any) -> World:
+    """Made once a deployment: its tests delete nothing of it, which is what they are about."""
+    if target.url not in _MADE:
+        _MADE[target.url] = _make(target)
+    return _MADE[target.url]
+
+
+def _make(target: Any) -> World:
+    glue, iam, secrets = (target.client(service) for service in ("glue", "iam", "secretsmanager"))
+    mark = uuid.uuid4().hex[:8]
+    database, registry = f"deny_{mark}", f"deny-{mark}"
+    glue.create_database(DatabaseInput={"Name": database})
+    glue.create_database(DatabaseInput={"Name": f"{HIDDEN}_{mark}"})
+    for name in (SHOWN, HIDDEN):
+        glue.create_table(
+            DatabaseName=database,
+            TableInput={"Name": name, "PartitionKeys": [{"Name": "p", "Type": "string"}], "StorageDescriptor": {}},
+        )
+    glue.create_registry(RegistryName=registry)
+    glue.create_registry(RegistryName=f"{HIDDEN}-{mark}")
+    for name in (SHOWN, HIDDEN):
+        made = glue.create_schema(
+            RegistryId={"RegistryName": registry}, SchemaName=name, DataFormat="AVRO", SchemaDefinition='"int"'
+        )
+    for name in (SHOWN, HIDDEN):
+        glue.create_crawler(
+            Name=f"{name}-{mark}",
+            Role="crawler",
+            DatabaseName=database,
+            Targets={"S3Targets": [{"Path": f"s3://lake/{database}/"}]},
+        )
+        glue.create_connection(ConnectionInput=_connection(f"{name}-{mark}"))
+        secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
+    user = f"deny-{mark}"
+    iam.create_user(UserName=user)
+    statements = [
+        {"Effect": "Allow", "Action": "*", "Resource": "*"},
+        # In capitals, which names of Glue's catalog have not.
+        {
+            "Effect": "Deny",
+            "Action": "*",
+            "Resource": [
+                f"arn:aws:glue:*:*:table/{database.upper()}/{HIDDEN.upper()}",
+                f"arn:aws:glue:*:*:database/{HIDDEN.upper()}*",
+                f"arn:aws:glue:*:*:schema/{registry}/{HIDDEN}",
+                f"arn:aws:glue:*:*:registry/{HIDDEN}*",
+                f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
+                f"arn:aws:glue:*:*:connection/{HIDDEN}*",
+                f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
+                f"arn:aws:iam::*:user/{HIDDEN}*",
+            ],
+        },
+    ]
+    iam.put_user_policy(
+        UserName=user, PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements})
+    )
+    iam.create_user(UserName=f"{HIDDEN}-{mark}")
+    key = iam.create_access_key(UserName=user)["AccessKey"]
+    return World(
+        target=target,
+        key=key,
+        database=database,
+        registry=registry,
+        version_id=made["SchemaVersionId"],
+        secret=f"{HIDDEN}-{mark}",
+    )
+
+
+def _connection(name: str) -> dict[str, Any]:
+    return {
+        "Name": name,
+        "ConnectionType": "KAFKA",
+        "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "KAFKA_SSL_ENABLED": "false"},
+    }
+
+
+def _table(world: World) -> Arguments:
+    # The very spelling that the Deny does not have.
+    return {"DatabaseName": world.database, "Name": "Hushed"}
+
+
+def _of_table(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"DatabaseName": world.database, "TableName": HIDDEN, **more}
+
+
+def _table_input(world: World) -> Arguments:
+    return {"DatabaseName": world.database, "TableInput": {"Name": "HUSHED"}}
+
+
+def _database(world: World) -> Arguments:
+    return {"Name": world.secret.replace("-", "_").capitalize()}
+
+
+def _database_input(world: World) -> Arguments:
+    return {"DatabaseInput": _database(world)}
+
+
+def _schema(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"SchemaId": {"RegistryName": world.registry, "SchemaName": HIDDEN}, **more}
+
+
+def _arn(world: World, resource: str) -> str:
+    return f"arn:aws:glue:{world.target.region}:{world.target.account}:{resource}"
+
+
+def _schema_arn(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"ResourceArn": _arn(world, f"schema/{world.registry}/{HIDDEN}"), **more}
+
+
+def _registry(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"RegistryId": {"RegistryName": world.secret}, **more}
+
+
+def _version(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"SchemaVersionId": world.version_id, **more}
+
+
+def _named(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"Name": world.secret, **more}
+
+
+def _secret(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"SecretId": world.secret, **more}
+
+
+_PARTITION = {"Values": ["1"], "StorageDescriptor": {}}
+_NUMBER = {"LatestVersion": True}
+_PAIR = {"MetadataKey": "k", "MetadataValue": "v"}
+
+DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
+    ("glue", "BatchCreatePartition"): _of_table(PartitionInputList=[_PARTITION]),
+    ("glue", "BatchDeletePartition"): _of_table(PartitionsToDelete=[{"Values": ["1"]}]),
+    ("glue", "BatchDeleteTableVersion"): _of_table(VersionIds=["1"]),
+    ("glue", "BatchGetPartition"): _of_table(PartitionsToGet=[{"Values": ["1"]}]),
+    ("glue", "BatchUpdatePartition"): _of_table(Entries=[{"PartitionValueList": ["1"], "PartitionInput": _PARTITION}]),
+    ("glue", "CreatePartition"): _of_table(PartitionInput=_PARTITION),
+    ("glue", "DeletePartition"): _of_table(PartitionValues=["1"]),
+    ("glue", "GetPartition"): _of_table(PartitionValues=["1"]),
+    ("glue", "GetPartitions"): _of_table(),
+    ("glue", "UpdatePartition"): _of_table(PartitionValueList=["1"], PartitionInput=_PARTITION),
+    ("glue", "DeleteTableVersion"): _of_table(VersionId="1"),
+    ("glue", "GetTableVersion"): _of_table(),
+    ("glue", "GetTableVersions"): _of_table(),
+    ("glue", "GetTable"): _table,
+    ("glue", "DeleteTable"): _table,
+    ("glue", "CreateTable"): _table_input,
+    ("glue", "UpdateTable"): _table_input,
+    ("glue", "BatchDeleteTable"): lambda world: {
+        "DatabaseName": world.database.upper(),
+        "TablesToDelete": [SHOWN, "Hushed"],
+    },
+    ("glue", "GetDatabase"): _database,
+    ("glue", "DeleteDatabase"): _database,
+    ("glue", "CreateDatabase"): _database_input,
+    ("glue", "UpdateDatabase"): lambda world: {**_database(world), **_database_input(world)},
+    ("glue", "CreateRegistry"): lambda world: {"RegistryName": world.secret},
+    ("glue", "DeleteRegistry"): _registry(),
+    ("glue", "GetRegistry"): _registry(),
+    ("glue", "UpdateRegistry"): _registry(Description="x"),
+    ("glue", "CreateSchema"): lambda world: {
+        "RegistryId": {"RegistryName": world.registry},
+        "SchemaName": HIDDEN,
+        "DataFormat": "AVRO",
+        "SchemaDefinition": '"int"',
+    },
+    ("glue", "DeleteSchema"): _schema(),
+    ("glue", "DeleteSchemaVersions"): _schema(Versions="1"),
+    ("glue", "GetSchema"): _schema(),
+    ("glue", "GetSchemaByDefinition"): _schema(SchemaDefinition='"int"'),
+    ("glue", "GetSchemaVersionsDiff"): _schema(
+        FirstSchemaVersionNumber=_NUMBER, SecondSchemaVersionNumber=_NUMBER, SchemaDiffType="SYNTAX_DIFF"
+    ),
+    ("glue", "ListSchemaVersions"): _schema(),
+    ("glue", "RegisterSchemaVersion"): _schema(SchemaDefinition='"int"'),
+    ("glue", "UpdateSchema"): _schema(Compatibility="NONE"),
+    ("glue", "GetSchemaVersion"): _version(),
+    ("glue", "PutSchemaVersionMetadata"): _version(MetadataKeyValue=_PAIR),
+    ("glue", "QuerySchemaVersionMetadata"): _version(),
+    ("glue", "RemoveSchemaVersionMetadata"): _version(MetadataKeyValue=_PAIR),
+    ("glue", "GetTags"): _schema_arn(),
+    ("glue", "TagResource"): _schema_arn(TagsToAdd={"a": "b"}),
+    ("glue", "UntagResource"): _schema_arn(TagsToRemove=["a"]),
+    ("glue", "DeleteResourcePolicy"): _schema_arn(),
+    ("glue", "GetResourcePolicy"): _schema_arn(),
+    ("glue", "PutResourcePolicy"): _schema_arn(PolicyInJson="{}"),
+    ("glue", "CreateConnection"): lambda world: {"ConnectionInput": _connection(world.secret)},
+    ("glue", "UpdateConnection"): lambda world: {**_named()(world), "ConnectionInput": _connection(world.secret)},
+    ("glue", "DeleteConnection"): lambda world: {"ConnectionName": world.secret},
+    ("glue", "BatchDeleteConnection"): lambda world: {"ConnectionNameList": [world.secret]},
+    ("glue", "GetConnection"): _named(),
+    ("glue", "CreateCrawler"): _named(Role="crawler", DatabaseName="d", Targets={"S3Targets": [{"Path": "s3://lake/x/"}]}),
+    ("glue", "UpdateCrawler"): _named(Description="x"),
+    ("glue", "DeleteCrawler"): _named(),
+    ("glue", "GetCrawler"): _named(),
+    ("glue", "StartCrawler"): _named(),
+    ("glue", "StopCrawler"): _named(),
+    ("glue", "BatchGetCrawlers"): lambda world: {"CrawlerNames": [world.secret]},
+    ("athena", "GetDatabase"): lambda world: {
+        "CatalogName": "AwsDataCatalog",
+        "DatabaseName": world.secret.replace("-", "_").upper(),
+    },
+    ("athena", "GetTableMetadata"): lambda world: {
+        "CatalogName": "AwsDataCatalog",
+        "DatabaseName": world.database,
+        "TableName": "Hushed",
+    },
+    ("secretsmanager", "CreateSecret"): _named(SecretString="x"),
+    ("secretsmanager", "DeleteSecret"): _secret(),
+    ("secretsmanager", "DescribeSecret"): _secret(),
+    ("secretsmanager", "GetSecretValue"): _secret(),
+    ("secretsmanager", "ListSecretVersionIds"): _secret(),
+    ("secretsmanager", "PutSecretValue"): _secret(SecretString="y"),
+    ("secretsmanager", "RestoreSecret"): _secret(),
+    ("secretsmanager", "TagResource"): _secret(Tags=[{"Key": "a", "Value": "b"}]),
+    ("secretsmanager", "UntagResource"): _secret(TagKeys=["a"]),
+    ("secretsmanager", "UpdateSecret"): _secret(SecretString="y"),
+}
+"""Operations that name the thing itself."""
+
+LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
+    ("glue", "GetTables"): lambda world: {"DatabaseName": world.database},
+    ("glue", "SearchTables"): lambda _: {"SearchText": HIDDEN},
+    ("glue", "GetDatabases"): lambda _: {},
+    ("glue", "GetConnections"): lambda _: {},
+    ("glue", "GetCrawlers"): lambda _: {},
+    ("glue", "ListCrawlers"): lambda _: {},
+    ("glue", "GetCrawlerMetrics"): lambda _: {},
+    ("glue", "ListRegistries"): lambda _: {},
+    ("glue", "ListSchemas"): lambda world: {"RegistryId": {"RegistryName": world.registry}},
+    ("athena", "ListDatabases"): lambda _: {"CatalogName": "AwsDataCatalog"},
+    ("athena", "ListTableMetadata"): lambda world: {"CatalogName": "AwsDataCatalog", "DatabaseName": world.database},
+    ("secretsmanager", "ListSecrets"): lambda _: {},
+    ("iam", "ListUsers"): lambda _: {},
+}
+"""Operations that show what stands in a container."""
+
+NEITHER = {
+    # Has no resource, or one that there is once.
+    ("glue", "CheckSchemaVersionValidity"),
+    ("glue", "GetResourcePolicies"),
+    ("athena", "BatchGetQueryExecution"),
+    ("athena", "GetDataCatalog"),
+    ("athena", "GetQueryExecution"),
+    ("athena", "GetQueryResults"),
+    ("athena", "GetQueryRuntimeStatistics"),
+    ("athena", "GetWorkGroup"),
+    ("athena", "ListDataCatalogs"),
+    ("athena", "ListQueryExecutions"),
+    ("athena", "ListWorkGroups"),
+    ("athena", "StartQueryExecution"),
+    ("athena", "StopQueryExecution"),
+}
+
+
+def test_every_operation_that_is_served_is_attacked():
+    served = {
+        (service, name)
+        for service, known in offline_coverage().items()
+        for name, is_served in known.items()
+        if is_served and service in SERVICES
+    }
+    attacked = set(DENIED) | {each for each in LISTED if each[0] in SERVICES} | NEITHER
+    assert served - attacked == set(), "put it into DENIED, LISTED or NEITHER"
+    assert attacked - served == set()
+
+
+@pytest.mark.parametrize(("service", "operation"), sorted(DENIED))
+def test_what_is_denied_cannot_be_named(world, service, operation):
+    with pytest.raises(ClientError) as refused:
+        world.call(service, operation, DENIED[service, operation](world))
+    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
+    assert "explicit deny" in refused.value.response["Error"]["Message"]
+
+
+@pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
+def test_what_is_denied_is_in_no_list(world, service, operation):
+    arguments = LISTED[service, operation](world)
+    as_root = _all_pages(world.target.client(service), operation, arguments)
+    assert HIDDEN in as_root
+    as_user = _all_pages(world.client(service), operation, arguments)
+    assert HIDDEN not in as_user
+
+
+def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
+    answers: list[Any] = []
+    more: dict[str, Any] = {}
+    while True:
+        answer = getattr(client, snake)(**arguments, **more)
+        answer.pop("ResponseMetadata")
+        answers.append(answer)
+        token = answer.get("NextToken") or answer.get("Marker")
+        if not token:
+            return json.dumps(answers, default=str)
+        more = {"Marker" if "Marker" in answer else "NextToken": token}
+
+
+@pytest.mark.parametrize("operation", ["DeleteDatabase", "DeleteRegistry"])
+def test_a_container_is_not_deleted_with_what_is_denied_in_it(world, operation):
+    arguments = (
+        {"Name": world.database} if operation == "DeleteDatabase" else {"RegistryId": {"RegistryName": world.registry}}
+    )
+    with pytest.raises(ClientError) as refused:
+        world.call("glue", operation, arguments)
+    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
+    assert HIDDEN not in refused.value.response["Error"]["Message"]
+    glue = world.target.client("glue")
+    assert glue.get_table(DatabaseName=world.database, Name=HIDDEN)["Table"]["Name"] == HIDDEN
+    assert glue.get_schema(SchemaId={"RegistryName": world.registry, "SchemaName": HIDDEN})["SchemaName"] == HIDDEN
+
+
+def test_a_crawler_does_not_change_what_its_starter_is_denied(world):
+    with pytest.raises(ClientError) as refused:
+        world.call("glue", "StartCrawler", {"Name": world.secret.replace(HIDDEN, SHOWN)})
+    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
+
+
+@pytest.mark.parametrize(
+    "sql", ["SHOW TABLES IN {}", "SELECT table_name FROM information_schema.tables WHERE table_schema = '{}'"]
+)
+def test_sql_shows_nothing_of_what_is_denied(world, sql):
+    athena = world.client("athena")
+    started = athena.start_query_execution(QueryString=sql.format(world.database))["QueryExecutionId"]
+    while True:
+        status = athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]["Status"]
+        if status["State"] not in {"QUEUED", "RUNNING"}:
+            break
+    if status["State"] == "SUCCEEDED":
+        answer = json.dumps(athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"])
+        assert HIDDEN not in answer
+        assert "information_schema" in sql or SHOWN in answer
+    else:
+        assert HIDDEN not in status["StateChangeReason"]
+
+
+def test_subjects_and_contexts_that_are_denied_are_in_no_list(world):
+    http = _Confluent(world)
+    assert f":.{world.registry}:{SHOWN}" in http.get("/subjects?subjectPrefix=:*:")
+    assert HIDDEN not in json.dumps(http.get("/subjects?subjectPrefix=:*:"))
+    assert HIDDEN not in json.dumps(http.get("/contexts"))
+    assert HIDDEN not in json.dumps(http.get("/schemas?subjectPrefix=:*:"))
+    for path in (f"/subjects/:.{world.registry}:{HIDDEN}/versions", f"/subjects/:.{world.registry}:{HIDDEN}/versions/1"):
+        assert http.get(path)["error_code"] == 403
+
+
+class _Confluent:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get(self, path: str) -> Any:
+        import requests
+
+        world = self._world
+        return requests.get(
+            f"{world.target.url}{path}", auth=(world.key["AccessKeyId"], world.key["SecretAccessKey"]), timeout=30
+        ).json()
+
+
+def test_a_deactivated_key_stays_so_after_a_restart(tmp_path):
+    from penstock.testing.server import start_server
+
+    for change in ("deactivate", "delete"):
+        home = tmp_path / change
+        server = start_server(home)
+        key = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+        iam = server.client("iam")
+        if change == "delete":
+            iam.delete_access_key(AccessKeyId=server.access_key_id)
+        else:
+            iam.update_access_key(AccessKeyId=server.access_key_id, Status="Inactive")
+        server.stop()
+        server = start_server(home, **key)
+        try:
+            with pytest.raises(ClientError) as refused:
+                server.client("sts").get_caller_identity()
+            assert refused.value.response["Error"]["Code"] == "InvalidClientTokenId"
+            assert "stays so" in server.log
+        finally:
+            server.stop()
