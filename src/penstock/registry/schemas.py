@@ -195,7 +195,8 @@ class Schemas:
         references = wanted.references
         if references is None:
             references = declared_references(wanted.tags or {}, key.registry)
-        parsed = self._definitions.parse(wanted.data_format, wanted.definition, references)
+        legacy = wanted.serial is not None
+        parsed = self._definitions.parse(wanted.data_format, wanted.definition, references, legacy=legacy)
         return Version(
             id=new_version_id(),
             key=key,

@@ -210,7 +210,8 @@ class Versions:
         standing = self._standing(key)
         schema = standing.schema
         references = _declared(standing) if wanted.references is None else tuple(wanted.references)
-        parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
+        legacy = wanted.serial is not None
+        parsed = self._definitions.parse(schema.data_format, wanted.definition, references, legacy=legacy)
         known, contract = self._known(
             schema, parsed, wanted.contract, inherits=wanted.checked, terms=wanted.terms if wanted.checked else NO_TERMS
         )
@@ -408,7 +409,8 @@ class Versions:
         """
         standing = self._standing(key)
         references = _declared(standing) if references is None else references
-        parsed = self._definitions.parse(standing.schema.data_format, definition, references, usable=not deleted)
+        data_format = standing.schema.data_format
+        parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=True)
         version, _ = self._known(standing.schema, parsed, contract)
         if version is None and terms.set_metadata:
             version, _ = self._known(standing.schema, parsed, contract, terms=terms)

@@ -57,11 +57,12 @@ class SchemaFormat(Protocol):
     def name(self) -> str:
         """Glue's DataFormat: AVRO, JSON or PROTOBUF."""
 
-    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+    def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
         ``references`` holds all that ``text`` builds on, directly or not, each behind what it builds on itself. Nothing else
-        is ever looked up: no file, no URL.
+        is ever looked up: no file, no URL. ``legacy`` takes what registries once took and no longer do, where the format has
+        such: definitions that come with the id under which records were written.
         """
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:

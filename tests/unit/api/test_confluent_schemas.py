@@ -180,6 +180,67 @@ def test_import_mode_keeps_ids_and_versions(face):
     assert (after["version"], after["id"]) == (4, 101)
 
 
+LEGACY = {
+    "a field's name": '{"type":"record","name":"R","fields":[{"name":"bad-name","type":"int"}]}',
+    "a type's name": '{"type":"record","name":"my-record","namespace":"com.my-team","fields":[]}',
+    "digits in front": '{"type":"record","name":"R","fields":[{"name":"1a","type":{"type":"fixed","name":"2","size":1}}]}',
+    "a symbol": '{"type":"enum","name":"E","symbols":["a b","ü"]}',
+    "an alias": '{"type":"record","name":"R","aliases":["old-name"],"fields":[]}',
+    "a default": '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"zero"}]}',
+    "a default of a union": '{"type":"record","name":"R","fields":[{"name":"a","type":["string","null"],"default":null}]}',
+}
+
+
+@pytest.mark.parametrize("text", LEGACY.values(), ids=LEGACY)
+def test_an_import_takes_legacy_avro(face, text):
+    """canonicalizeSchema: what comes with an id is not new, so that AvroSchema checks neither names nor defaults."""
+    face.put("/mode/:.old:", mode="IMPORT")
+    made = face.register(":.old:s", text, id=7, version=1)
+    assert (made["id"], made["version"]) == (7, 1)
+    face.register(":.old:s", V1, id=8, version=2)
+    assert face.get("/subjects/:.old:s/versions/1")[1]["schema"] == text
+    assert face.post("/subjects/:.old:s", schema=text)[1]["id"] == 7
+    assert face.get("/subjects/:.old:s/versions/1?format=resolved")[0] == 200
+    assert face.register(":.old:s", json.dumps(json.loads(text), indent=1), id=7, version=1)["guid"] == made["guid"]
+    face.put("/mode/:.old:", mode="READWRITE")
+    # What is new is checked, and compared with what is old.
+    assert face.refused("POST", "/subjects/:.old:t/versions", {"schema": text}) == (422, 42201)
+    assert face.refused("POST", "/compatibility/subjects/:.old:s/versions/1", {"schema": text}) == (422, 42201)
+    assert face.post("/compatibility/subjects/:.old:s/versions/1", schema=V1)[0] == 200
+
+
+def test_what_builds_on_legacy_avro_can_be_imported_and_registered(face):
+    face.put("/mode/:.old:", mode="IMPORT")
+    inner = '{"type":"record","name":"my-inner","fields":[{"name":"1","type":"int","default":"x"}]}'
+    face.register(":.old:inner", inner, id=7, version=1)
+    face.put("/mode/:.old:", mode="READWRITE")
+    outer = '{"type":"record","name":"Outer","fields":[{"name":"in","type":"my-inner"}]}'
+    reference = {"name": "my-inner", "subject": "inner", "version": 1}
+    assert face.register(":.old:outer", outer, references=[reference])["version"] == 1
+    assert face.get("/subjects/:.old:outer/versions/1?format=resolved")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '"nothing"',
+        '{"type":"record","name":"","fields":[]}',
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"Unknown"}]}',
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]}',
+        '{"type":"enum","name":"E","symbols":["a","a"]}',
+        '{"type":"enum","name":"E","symbols":["a"],"default":"b"}',
+        '{"type":"fixed","name":"F","size":-1}',
+        '["null","null"]',
+        '{"type":"record","name":"R","fields":[{"name":"a\\u0000","type":"int"}]}',
+        '{"type":"record","name":"%s","fields":[]}' % ("x" * 1_001),
+    ],
+)
+def test_an_import_refuses_what_is_no_avro(face, text):
+    face.put("/mode/:.old:", mode="IMPORT")
+    assert face.refused("POST", "/subjects/:.old:s/versions", {"schema": text, "id": 7, "version": 1}) == (422, 42201)
+
+
 def test_import_mode_in_another_context_may_use_the_same_ids(face):
     face.register("s", V1)
     face.put("/mode/:.copy:", mode="IMPORT")

@@ -32,7 +32,9 @@ def test_migrations_make_the_registered_schema(tmp_path: Path) -> None:
 
 def test_every_module_with_tables_is_registered() -> None:
     sources = Path(migrations.__file__).parent.glob("*.py")
-    with_tables = {source.stem for source in sources if "metadata,\n" in source.read_text() and source.stem != "database"}
+    with_tables = {
+        source.stem for source in sources if "    metadata,\n" in source.read_text() and source.stem != "database"
+    }
     registered = (Path(migrations.__file__).parent / "tables.py").read_text()
     assert with_tables
     assert all(f"import penstock.store.sql.{name}" in registered for name in with_tables)

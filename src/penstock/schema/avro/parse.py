@@ -43,6 +43,8 @@ MAX_TYPE_DEPTH = 64
 # Bounded, because each finding of a comparison has names in it several times, and in its path.
 _NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*")
 _FULL_NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+# Of what was registered before names were checked: anything but nothing, control characters and lists of names.
+_LEGACY_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,1000}")
 _NAME_RULE = "A name starts with a letter or underscore, goes on with letters, digits and underscores, and has up to 1,000."
 _MAX_FIXED = 2**31 - 1  # Avro's sizes are Java ints
 
@@ -60,33 +62,40 @@ _PAIRS = {
 _ORDERS = ("ascending", "descending", "ignore")
 
 
-def parse_avro(text: str, references: Sequence[ReferencedText] = ()) -> AvroSchema:
+def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> AvroSchema:
     """The schema in ``text``; :class:`InvalidSchema` says what is wrong and where.
 
     The named types of ``references`` (each behind what it builds on) are known to ``text``, used or not. A type may be
-    defined in several of the texts if it is the same each time.
+    defined in several of the texts if it is the same each time. With ``legacy`` names and defaults are not checked, as of
+    the ``references``, which were taken when they were registered.
     """
-    parser = _Parser()
+    parser = _Parser(legacy=True)
     for reference in references:
         try:
             parser.read(reference.text)
         except InvalidSchema as error:
             raise InvalidSchema(f"The referenced schema '{reference.name[:200]}' cannot be used: {error}") from None
+    parser.legacy = legacy
     root = parser.read(text)
     return AvroSchema(root=root, names=parser.names)
 
 
-def parse_canonical(canonical: str) -> AvroSchema:
+def parse_canonical(canonical: str, *, legacy: bool = False) -> AvroSchema:
     """The schema in a canonical text, which may be longer than a definition from outside."""
-    parser = _Parser()
+    parser = _Parser(legacy=legacy)
     root = parser.read_node(json.loads(canonical))
     return AvroSchema(root=root, names=parser.names)
 
 
 class _Parser:
-    """One walk a text; ``names`` grows as named types are met, which is what orders definition and use."""
+    """One walk a text; ``names`` grows as named types are met, which is what orders definition and use.
 
-    def __init__(self) -> None:
+    ``legacy``: names and defaults are not checked, which fastavro would do.
+    """
+
+    def __init__(self, *, legacy: bool = False) -> None:
+        self.legacy = legacy
+        self.known_to_library = True  # whether fastavro has all the types of earlier texts
         self.names: dict[str, NamedType] = {}
         self.library: dict[str, Any] = {}  # the same types, as fastavro keeps them
         self.here: set[str] = set()  # names that this text defines
@@ -100,10 +109,14 @@ class _Parser:
 
     def read_node(self, node: Any) -> AvroType:
         """As :meth:`read`, of JSON values of bounded depth."""
-        refusal = library_refusal(node, self.library)
+        refusal = library_refusal(node, self.library) if self.known_to_library else None
+        if self.legacy:
+            self.known_to_library = self.known_to_library and refusal is None
+            refusal = None
         self.here, self.open, self.defaults, self.again = set(), set(), [], []
         root = self.type(node, namespace="", path="", depth=0)
-        self.check_defaults()
+        if not self.legacy:
+            self.check_defaults()
         self.check_repeated()
         if refusal is not None:
             raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
@@ -231,7 +244,7 @@ class _Parser:
             name=name,
             fields=tuple(fields),
             doc=_doc(node, path),
-            aliases=_aliases(node, inner, path),
+            aliases=self._aliases(node, inner, path),
             kind=node["type"],
             props=props,
         )
@@ -242,7 +255,7 @@ class _Parser:
         if not isinstance(node, dict):
             _refuse(path, f"a field is an object, not {_json_kind(node)}.")
         name = _need(node, "name", path)
-        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        if not self._is_name(name, _NAME):
             _refuse(f"{path}/name", f"{_quote(name)} cannot name a field.", _NAME_RULE)
         order = "ascending" if "order" not in node else _order(node["order"], path)
         kind = self._field_type(_need(node, "type", path), namespace, path, depth + 1)
@@ -252,7 +265,7 @@ class _Parser:
             doc=_doc(node, path) if "doc" in node else None,
             has_default="default" in node,
             default=node.get("default"),
-            aliases=_field_aliases(node, path) if "aliases" in node else (),
+            aliases=tuple(dict.fromkeys(self._alias_list(node, path))) if "aliases" in node else (),
             order=order,
             props=_others(node, _FIELD_ATTRIBUTES),
         )
@@ -271,7 +284,7 @@ class _Parser:
             _refuse(f"{path}/symbols", f"'symbols' is a list, not {_json_kind(symbols)}.")
         taken: set[str] = set()
         for index, symbol in enumerate(symbols):
-            if not isinstance(symbol, str) or _NAME.fullmatch(symbol) is None:
+            if not self._is_name(symbol, _NAME):
                 _refuse(f"{path}/symbols/{index}", f"{_quote(symbol)} cannot be a symbol.", _NAME_RULE)
             if symbol in taken:
                 _refuse(f"{path}/symbols/{index}", f"enum {name} has the symbol '{symbol}' twice.", "Keep one of them.")
@@ -286,7 +299,7 @@ class _Parser:
             symbols=tuple(symbols),
             default=default,
             doc=_doc(node, path),
-            aliases=_aliases(node, name.rpartition(".")[0], path),
+            aliases=self._aliases(node, name.rpartition(".")[0], path),
             props=props,
         )
         self._keep(enum, path)
@@ -299,7 +312,7 @@ class _Parser:
             _refuse(
                 f"{path}/size", f"{_quote(size)} is not a size.", f"It is a whole number of bytes from 0 to {_MAX_FIXED}."
             )
-        aliases = _aliases(node, name.rpartition(".")[0], path)
+        aliases = self._aliases(node, name.rpartition(".")[0], path)
         fixed = FixedType(name=name, size=size, doc=_doc(node, path), aliases=aliases, props=props)
         self._keep(fixed, path)
         return fixed
@@ -307,12 +320,12 @@ class _Parser:
     def _define(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
         """The full name that ``node`` defines, checked; see the specification's 'Names'."""
         name = _need(node, "name", path)
-        if not isinstance(name, str) or _FULL_NAME.fullmatch(name) is None:
+        if not self._is_name(name, _FULL_NAME):
             _refuse(f"{path}/name", f"{_quote(name)} cannot name a type.", _NAME_RULE)
         space = node.get("namespace", namespace)
         if space is None:
             space = namespace
-        if not isinstance(space, str) or (space and _FULL_NAME.fullmatch(space) is None):
+        if not isinstance(space, str) or (space and not self._is_name(space, _FULL_NAME)):
             _refuse(
                 f"{path}/namespace",
                 f"{_quote(space)} cannot be a namespace.",
@@ -327,6 +340,20 @@ class _Parser:
             _refuse(f"{path}/name", f"the type '{full}' is defined twice.", "Define it once and refer to it by name.")
         self.here.add(full)
         return full
+
+    def _is_name(self, name: Any, rule: re.Pattern[str]) -> bool:
+        return isinstance(name, str) and (_LEGACY_NAME if self.legacy else rule).fullmatch(name) is not None
+
+    def _alias_list(self, node: Mapping[str, Any], path: str) -> Sequence[str]:
+        if "aliases" not in node:
+            return ()
+        aliases = node["aliases"]
+        if not isinstance(aliases, list) or not all(self._is_name(alias, _FULL_NAME) for alias in aliases):
+            _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
+        return aliases
+
+    def _aliases(self, node: Mapping[str, Any], namespace: str, path: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_qualify(alias, namespace) for alias in self._alias_list(node, path)))
 
     def _keep(self, kind: NamedType, path: str) -> None:
         if kind.name in self.names:
@@ -380,23 +407,6 @@ def _others(node: Mapping[str, Any], attributes: frozenset[str]) -> Mapping[str,
     if node.keys() <= attributes:  # nearly always
         return {}
     return {key: value for key, value in node.items() if key not in attributes}
-
-
-def _alias_list(node: Mapping[str, Any], path: str) -> Sequence[str]:
-    if "aliases" not in node:
-        return ()
-    aliases = node["aliases"]
-    if not isinstance(aliases, list) or not all(isinstance(alias, str) and _FULL_NAME.fullmatch(alias) for alias in aliases):
-        _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
-    return aliases
-
-
-def _aliases(node: Mapping[str, Any], namespace: str, path: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_qualify(alias, namespace) for alias in _alias_list(node, path)))
-
-
-def _field_aliases(node: Mapping[str, Any], path: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_alias_list(node, path)))
 
 
 def _quote(value: Any) -> str:

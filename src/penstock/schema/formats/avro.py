@@ -26,12 +26,13 @@ class AvroFormat:
         """Glue's DataFormat."""
         return "AVRO"
 
-    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+    def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
-        ``references`` are definitions whose named types ``text`` may use; the canonical text has the used ones in it.
+        ``references`` are definitions whose named types ``text`` may use; the canonical text has the used ones in it. With
+        ``legacy`` names and defaults are not checked: Confluent's AvroSchema, where it is not new.
         """
-        tree = parse_avro(text, references)
+        tree = parse_avro(text, references, legacy=legacy)
         canonical = canonical_text(tree)
         if references:
             _check_alone(canonical)
@@ -73,7 +74,7 @@ class AvroFormat:
 def _check_alone(canonical: str) -> None:
     """Raise :class:`InvalidSchema` where a bare name means another type once all types stand in one text."""
     try:
-        again = canonical_text(parse_canonical(canonical))
+        again = canonical_text(parse_canonical(canonical, legacy=True))
     except InvalidSchema as error:
         again, why = "", f": {error}"
     else:

@@ -26,7 +26,13 @@ class JsonSchemaFormat:
         """Glue's DataFormat."""
         return "JSON"
 
-    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+    def parse(
+        self,
+        text: str,
+        references: Sequence[ReferencedText] = (),
+        *,
+        legacy: bool = False,  # noqa: ARG002 -- there is nothing that was taken once and is no longer
+    ) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
         :class:`~penstock.errors.EnvironmentProblem` where the extra ``json`` is not installed.

@@ -30,7 +30,13 @@ class ProtobufFormat:
         """Glue's DataFormat."""
         return "PROTOBUF"
 
-    def parse(self, text: str, references: Sequence[ReferencedText] = ()) -> ParsedSchema:
+    def parse(
+        self,
+        text: str,
+        references: Sequence[ReferencedText] = (),
+        *,
+        legacy: bool = False,  # noqa: ARG002 -- there is nothing that was taken once and is no longer
+    ) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
         ``text`` may also be a FileDescriptorProto in base64, as Confluent's clients that are not Java register it; the
