@@ -50,6 +50,10 @@ class PlatformState:
     parts: tuple[PartState, ...] = field(default=())
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def process_started(pid: int | None) -> float | None:
     """When the process began, in seconds since the epoch; None where there is none."""
     if pid is None:
@@ -88,7 +92,7 @@ class Instance:
     def acquire(self) -> None:
         """Take the lock; :class:`EnvironmentProblem` where a platform runs already."""
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = self._lock_file.open("a+")
+        handle = open(self._lock_file, "a+", opener=_private)  # noqa: SIM115 -- Path.open takes no opener
         deadline = time.monotonic() + _PROBE_PATIENCE
         while True:
             try:

@@ -20,7 +20,8 @@ class UploadProtocol(BoundedProtocol):
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         self._progress += len(body)
-        if self._progress >= MIN_PROGRESS and self in waiting.since:
+        # What comes after a refusal has the time that any request has.
+        if self._progress >= MIN_PROGRESS and self in waiting.since and not self.cycle.response_complete:
             self._progress = 0
             # Taken out first: the one that waits longest comes first there.
             waiting.end(self)

@@ -1,4 +1,4 @@
-"""A pipeline whose lake is S3 and no folder: what `penstock run` does against AWS, here against the gateway."""
+"""A pipeline whose lake is S3 and no folder: what `penstock run` does against AWS, here against the S3 endpoint."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from penstock.testing.server import RunningServer
 
 from .stream import Topic, declaration, frame, records, version
 
-KEYS = ("AKIATESTTESTTESTTEST", "s3a-tests")
+KEYS = ("AKIATESTTESTTESTTEST", "s3a-tests-secret-key")
 
 
 @pytest.mark.jvm
@@ -59,7 +59,7 @@ def test_rows_land_in_s3_without_a_lake_folder(broker: Broker, penstock_server: 
 def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path) -> "subprocess.CompletedProcess[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_LAKE"))}
     environment |= server.environment() | {"AWS_ENDPOINT_URL_S3": store.endpoint_url}
-    # The gateway has keys of its own here; on one platform they are the server's.
+    # The endpoint has keys of its own here; on one platform they are the server's.
     keys = ["--conf", f"spark.hadoop.fs.s3a.access.key={KEYS[0]}", "--conf", f"spark.hadoop.fs.s3a.secret.key={KEYS[1]}"]
     command = [sys.executable, "-m", "penstock", "run", str(pipeline), "--once", "--master", "local[2]"]
     return subprocess.run(

@@ -82,8 +82,10 @@ class S3App:
             await self._live(receive, send)
             return
         request_id = secrets.token_hex(8).upper()
+        incoming = _Incoming(scope, receive)
+        send = incoming.closing(send)
         try:
-            answer, operation = await self._answer(scope, receive)
+            answer, operation = await self._answer(scope, incoming.receive)
         except S3Error as error:
             await _send_error(scope, send, error, request_id)
             return
@@ -218,6 +220,33 @@ class S3App:
         await receive()
         self._work.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+class _Incoming:
+    """What the client sends, and whether any of it was asked for.
+
+    A client that waits to be asked for its body (``Expect: 100-continue``) and gets an answer instead keeps the body to
+    itself: the connection has to end, or its next request would be read as that body (RFC 9110 section 10.1.1).
+    """
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive = receive
+        self._waits = any(name == b"expect" for name, _ in scope["headers"])
+        self._asked = False
+
+    async def receive(self) -> Any:
+        self._asked = True
+        return await self._receive()
+
+    def closing(self, send: Send) -> Send:
+        """``send``, ending the connection where the body was never asked for."""
+
+        async def closing_send(message: Any) -> None:
+            if self._waits and not self._asked and message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            await send(message)
+
+        return closing_send if self._waits else send
 
 
 def _raw_path(scope: Scope) -> str:

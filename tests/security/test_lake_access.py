@@ -1,0 +1,342 @@
+"""The lake is read and written by those whose signature and policies say so, through S3 and on the machine."""
+
+import hashlib
+import http.client
+import os
+import stat
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+import requests
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
+
+from penstock.local.platform import Platform
+from penstock.testing.clients import boto3_client
+
+
+@pytest.fixture(scope="module")
+def s3(platform: Platform) -> Iterator[Any]:
+    client = client_of(platform)
+    client.put_object(Bucket="lake", Key="secret.txt", Body=b"secret")
+    yield client
+    client.close()
+
+
+def client_of(platform: Platform, service: str = "s3", **overrides: Any) -> Any:
+    config = platform.config
+    keys = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
+    url = config.s3_endpoint_url if service == "s3" else config.endpoint_url
+    return boto3_client(service, url, config.region, **(keys | overrides))
+
+
+def signed(platform: Platform, method: str, path: str, *, body: bytes = b"", headers: dict[str, str] | None = None) -> Any:
+    """A request as botocore signs it, ready to be tampered with."""
+    config = platform.config
+    request = AWSRequest(method=method, url=config.s3_endpoint_url + path, data=body, headers=headers or {})
+    request.headers["x-amz-content-sha256"] = hashlib.sha256(body).hexdigest()
+    S3SigV4Auth(Credentials(config.access_key_id, config.secret_access_key), "s3", config.region).add_auth(request)
+    return request.prepare()
+
+
+def send(prepared: Any, *, url: str | None = None, added: dict[str, str] | None = None, body: bytes | None = None) -> Any:
+    headers = {**prepared.headers, **(added or {})}
+    data = prepared.body if body is None else body
+    return requests.request(prepared.method, url or prepared.url, headers=headers, data=data, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/"),
+        ("GET", "/lake"),
+        ("GET", "/lake?list-type=2"),
+        ("GET", "/lake/secret.txt"),
+        ("HEAD", "/lake/secret.txt"),
+        ("HEAD", "/lake"),
+        ("PUT", "/lake/planted.txt"),
+        ("PUT", "/planted"),
+        ("POST", "/lake/planted.txt?uploads"),
+        ("POST", "/lake?delete"),
+        ("DELETE", "/lake/secret.txt"),
+    ],
+)
+def test_without_a_signature_nothing_is_answered(platform: Platform, s3: Any, method: str, path: str) -> None:
+    answer = requests.request(
+        method, platform.config.s3_endpoint_url + path, data=b"x" if method == "PUT" else b"", timeout=30
+    )
+    assert answer.status_code == 403
+    assert b"secret" not in answer.content.replace(b"/lake/secret.txt", b"")
+    assert s3.get_object(Bucket="lake", Key="secret.txt")["Body"].read() == b"secret"
+    assert not (platform.home.lake / "lake" / "planted.txt").exists()
+    assert not (platform.home.lake / "planted").exists()
+
+
+def test_what_every_writer_wrote_is_closed_to_anonymous_readers(platform: Platform, s3: Any) -> None:
+    for key in written_by_all(platform, s3):
+        assert requests.get(f"{platform.config.s3_endpoint_url}/lake/{key}", timeout=30).status_code == 403, key
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "169.254.169.254", "lake.attacker.example"])
+def test_a_foreign_host_is_not_answered(platform: Platform, s3: Any, host: str) -> None:
+    prepared = signed(platform, "GET", "/lake/secret.txt", headers={"host": host})
+    answer = send(prepared)
+    assert answer.status_code == 421
+    assert b"secret" not in answer.content.replace(b"secret.txt", b"")
+
+
+def test_signature_version_2_is_refused_by_name(platform: Platform, s3: Any) -> None:
+    client = client_of(platform, config=Config(signature_version="s3", retries={"total_max_attempts": 1}))
+    with pytest.raises(ClientError, match=r"Signature Version 2 is refused.*s3v4"):
+        client.get_object(Bucket="lake", Key="secret.txt")
+    presigned = client.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": "secret.txt"})
+    answer = requests.get(presigned, timeout=30)
+    assert (answer.status_code, "Signature Version 2 is refused" in answer.text) == (400, True)
+
+
+def test_an_unsigned_copy_source_is_refused(platform: Platform, s3: Any) -> None:
+    answer = send(signed(platform, "PUT", "/lake/copied"), added={"x-amz-copy-source": "/lake/secret.txt"})
+    assert answer.status_code == 403
+    assert "<HeadersNotSigned>x-amz-copy-source</HeadersNotSigned>" in answer.text
+    presigned = presign(platform, "put_object", "copied")
+    answer = requests.put(presigned, headers={"x-amz-copy-source": "/lake/secret.txt"}, timeout=30)
+    assert answer.status_code == 403
+    assert not (platform.home.lake / "lake" / "copied").exists()
+
+
+@pytest.mark.parametrize("header", ["x-amz-acl", "x-amz-tagging", "x-amz-meta-a", "x-amz-security-token"])
+def test_no_header_of_amazons_goes_unsigned(platform: Platform, s3: Any, header: str) -> None:
+    answer = send(signed(platform, "PUT", "/lake/unsigned-header"), added={header: "private"})
+    assert answer.status_code == 403
+    assert header in answer.text
+
+
+def presign(platform: Platform, operation: str, key: str, seconds: int = 60) -> str:
+    client = client_of(platform, config=Config(signature_version="s3v4"))
+    url: str = client.generate_presigned_url(operation, Params={"Bucket": "lake", "Key": key}, ExpiresIn=seconds)
+    client.close()
+    return url
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("secret.txt", "other.txt"),
+        ("X-Amz-Expires=60", "X-Amz-Expires=6000"),
+        ("&X-Amz-SignedHeaders", "&response-content-type=text%2Fhtml&X-Amz-SignedHeaders"),
+        ("us-east-1", "eu-west-1"),
+        ("%2Fs3%2F", "%2Fglue%2F"),
+    ],
+)
+def test_a_tampered_presigned_url_is_refused(platform: Platform, s3: Any, old: str, new: str) -> None:
+    url = presign(platform, "get_object", "secret.txt")
+    assert requests.get(url, timeout=30).content == b"secret"
+    answer = requests.get(url.replace(old, new), timeout=30)
+    assert answer.status_code in {400, 403}
+    assert requests.delete(url, timeout=30).status_code == 403
+
+
+def test_a_presigned_url_ends(platform: Platform, s3: Any) -> None:
+    url = presign(platform, "get_object", "secret.txt", 1)
+    deadline = time.monotonic() + 30
+    while (answer := requests.get(url, timeout=30)).status_code == 200 and time.monotonic() < deadline:
+        pass
+    assert answer.status_code == 403
+    assert "Request has expired" in answer.text
+
+
+def test_a_body_that_was_not_signed_is_refused_and_leaves_nothing(platform: Platform, s3: Any) -> None:
+    answer = send(signed(platform, "PUT", "/lake/changed-body", body=b"signed"), body=b"SIGNED")
+    assert "XAmzContentSHA256Mismatch" in answer.text
+    assert not (platform.home.lake / "lake" / "changed-body").exists()
+    assert list((platform.home.lake / ".penstock-s3" / "drafts").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/lake/../secret",
+        "/lake/a/../../../../platform.json",
+        "/lake/%2e%2e/%2e%2e/platform.json",
+        "/lake/..%2fplatform.json",
+        "/../platform.json",
+        "/.penstock-s3/drafts",
+        "/.penstock-s3/uploads/x",
+        "/lake//etc/passwd",
+        "/lake/a%00b",
+        "/lake/" + "n" * 300,
+        "/lake/" + "d/" * 600 + "x",
+        "/lake/%ff%fe",
+    ],
+)
+def test_no_name_leads_out_of_a_bucket(platform: Platform, s3: Any, path: str) -> None:
+    parts = urlsplit(platform.config.s3_endpoint_url)
+    for method in ("GET", "PUT", "DELETE"):
+        prepared = signed(platform, method, path)
+        connection = http.client.HTTPConnection(str(parts.hostname), parts.port or 0, timeout=30)
+        connection.request(method, path, headers=dict(prepared.headers), body=b"")
+        answer = connection.getresponse()
+        text = answer.read()
+        assert 400 <= answer.status < 500 or (method == "DELETE" and answer.status == 204), (method, text)
+        assert platform.config.secret_access_key.encode() not in text
+        connection.close()
+    assert platform.home.load() == platform.config
+
+
+def test_a_link_in_a_bucket_leads_nowhere(platform: Platform, s3: Any) -> None:
+    bucket = platform.home.lake / "lake"
+    (bucket / "link").symlink_to(platform.home.config_file)
+    (bucket / "folder").symlink_to(platform.home.root)
+    try:
+        for key in ("link", "folder/platform.json"):
+            with pytest.raises(ClientError, match="NoSuchKey"):
+                s3.get_object(Bucket="lake", Key=key)
+        keys = [each["Key"] for each in s3.list_objects_v2(Bucket="lake")["Contents"]]
+        assert not [key for key in keys if key.startswith(("link", "folder"))]
+        with pytest.raises(ClientError):
+            s3.put_object(Bucket="lake", Key="folder/planted", Body=b"x")
+        assert not (platform.home.root / "planted").exists()
+    finally:
+        (bucket / "link").unlink()
+        (bucket / "folder").unlink()
+
+
+def test_wrong_secrets_and_large_uploads_do_not_end_the_endpoint(platform: Platform, s3: Any) -> None:
+    """Issue 9's flood: uploads of 16 x 31 MB at once, signed rightly and wrongly, and none of them costs a restart."""
+    body = os.urandom(1024) * 31 * 1024
+    wrong = client_of(platform, secret_access_key="not-the-secret-of-this-key")
+
+    def put(number: int) -> str:
+        try:
+            (s3 if number < 16 else wrong).put_object(Bucket="lake", Key=f"flood/{number}", Body=body)
+        except ClientError as error:
+            return str(error.response["Error"]["Code"])
+        return "stored"
+
+    before = {part.name: (part.pid, part.restarts) for part in platform.state.parts}
+    with ThreadPoolExecutor(16) as pool:
+        outcomes = list(pool.map(put, range(32)))
+    wrong.close()
+    assert outcomes == ["stored"] * 16 + ["SignatureDoesNotMatch"] * 16
+    assert {part.name: (part.pid, part.restarts) for part in platform.state.parts} == before
+    expected = hashlib.md5(body).hexdigest()
+    for number in range(16):
+        file = platform.home.lake / "lake" / "flood" / str(number)
+        with file.open("rb") as stored:
+            assert hashlib.file_digest(stored, "md5").hexdigest() == expected
+        s3.delete_object(Bucket="lake", Key=f"flood/{number}")
+
+
+def written_by_all(platform: Platform, s3: Any) -> list[str]:
+    """Keys of files that S3, SQL and a crawler's table wrote into the lake."""
+    s3.put_object(Bucket="lake", Key="modes/s3/put.txt", Body=b"x")
+    upload = s3.create_multipart_upload(Bucket="lake", Key="modes/s3/multipart")["UploadId"]
+    part = s3.upload_part(Bucket="lake", Key="modes/s3/multipart", UploadId=upload, PartNumber=1, Body=b"x")["ETag"]
+    parts = {"Parts": [{"PartNumber": 1, "ETag": part}]}
+    s3.complete_multipart_upload(Bucket="lake", Key="modes/s3/multipart", UploadId=upload, MultipartUpload=parts)
+    s3.copy_object(Bucket="lake", Key="modes/s3/copy.txt", CopySource="lake/modes/s3/put.txt")
+    athena = client_of(platform, "athena")
+    location = {"OutputLocation": "s3://lake/modes/sql/"}
+    begun = athena.start_query_execution(QueryString="SELECT 1", ResultConfiguration=location)["QueryExecutionId"]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        execution = athena.get_query_execution(QueryExecutionId=begun)["QueryExecution"]
+        if execution["Status"]["State"] not in {"QUEUED", "RUNNING"}:
+            break
+    assert execution["Status"]["State"] == "SUCCEEDED"
+    athena.close()
+    listed = s3.list_objects_v2(Bucket="lake", Prefix="modes/")["Contents"]
+    assert len(listed) >= 4
+    return [each["Key"] for each in listed]
+
+
+def test_nothing_in_the_home_is_open_to_other_users(platform: Platform, s3: Any) -> None:
+    written_by_all(platform, s3)
+    client_of(platform, "organizations").create_account(AccountName="modes", Email="modes@example.com")
+    opened = []
+    for folder, folders, files in os.walk(platform.home.root):
+        for name in (".", *folders, *files):
+            path = Path(folder) / name
+            mode = path.lstat().st_mode
+            if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
+                opened.append((str(path.relative_to(platform.home.root)), oct(stat.S_IMODE(mode))))
+    assert opened == []
+
+
+def test_an_iam_user_does_what_its_policy_says(platform: Platform, s3: Any) -> None:
+    iam = client_of(platform, "iam")
+    iam.create_user(UserName="reader")
+    key = iam.create_access_key(UserName="reader")["AccessKey"]
+    allowed = (
+        '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::lake/open/*"},'
+        '{"Effect":"Allow","Action":"s3:ListBucket","Resource":"arn:aws:s3:::lake",'
+        '"Condition":{"StringLike":{"s3:prefix":"open/*"}}}]}'
+    )
+    iam.put_user_policy(UserName="reader", PolicyName="read", PolicyDocument=allowed)
+    iam.close()
+    s3.put_object(Bucket="lake", Key="open/a", Body=b"a")
+    reader = client_of(platform, access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
+    assert reader.get_object(Bucket="lake", Key="open/a")["Body"].read() == b"a"
+    assert [each["Key"] for each in reader.list_objects_v2(Bucket="lake", Prefix="open/")["Contents"]] == ["open/a"]
+    refused = [
+        lambda: reader.get_object(Bucket="lake", Key="secret.txt"),
+        lambda: reader.get_object(Bucket="lake", Key="missing"),
+        lambda: reader.list_objects_v2(Bucket="lake"),
+        lambda: reader.put_object(Bucket="lake", Key="open/b", Body=b"b"),
+        lambda: reader.delete_object(Bucket="lake", Key="open/a"),
+        lambda: reader.copy_object(Bucket="lake", Key="open/b", CopySource="lake/open/a"),
+        lambda: reader.create_multipart_upload(Bucket="lake", Key="open/b"),
+        lambda: reader.put_object_tagging(Bucket="lake", Key="open/a", Tagging={"TagSet": []}),
+        lambda: reader.create_bucket(Bucket="mine"),
+        reader.list_buckets,
+    ]
+    for call in refused:
+        with pytest.raises(ClientError, match="AccessDenied"):
+            call()
+    answer = reader.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": "open/a"}]})
+    assert [each["Code"] for each in answer["Errors"]] == ["AccessDenied"]
+    assert s3.get_object(Bucket="lake", Key="open/a")["Body"].read() == b"a"
+    reader.close()
+
+
+def test_an_account_reaches_its_own_lake_alone(platform: Platform, s3: Any) -> None:
+    status = client_of(platform, "organizations").create_account(AccountName="other", Email="other@example.com")
+    account = status["CreateAccountStatus"]["AccountId"]
+    role = f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole"
+    keys = client_of(platform, "sts").assume_role(RoleArn=role, RoleSessionName="s3")["Credentials"]
+    config = platform.config
+    other = boto3.client(
+        "s3",
+        endpoint_url=config.s3_endpoint_url,
+        region_name=config.region,
+        aws_access_key_id=keys["AccessKeyId"],
+        aws_secret_access_key=keys["SecretAccessKey"],
+        aws_session_token=keys["SessionToken"],
+    )
+    assert "Contents" not in other.list_objects_v2(Bucket="lake")
+    other.put_object(Bucket="lake", Key="secret.txt", Body=b"theirs", ExpectedBucketOwner=account)
+    assert (platform.home.account_lakes / account / "lake" / "secret.txt").read_bytes() == b"theirs"
+    assert s3.get_object(Bucket="lake", Key="secret.txt")["Body"].read() == b"secret"
+    with pytest.raises(ClientError, match="AccessDenied"):
+        other.get_object(Bucket="lake", Key="secret.txt", ExpectedBucketOwner=config.account)
+    wrong = boto3.client(
+        "s3",
+        endpoint_url=config.s3_endpoint_url,
+        region_name=config.region,
+        aws_access_key_id=keys["AccessKeyId"],
+        aws_secret_access_key=keys["SecretAccessKey"],
+        aws_session_token=keys["SessionToken"][:-4] + "AAAA",
+    )
+    with pytest.raises(ClientError, match="InvalidToken"):
+        wrong.list_buckets()
+    other.close()
+    wrong.close()
