@@ -20,6 +20,17 @@ _MAX_DEPTH = 100
 _MAX_SUBJECTS = 1_000_000
 _READERS = 8
 _AHEAD = 100  # versions read before they are written
+_LEVEL = "compatibilityLevel"
+_SETTINGS = (
+    _LEVEL,
+    "normalize",
+    "validateFields",
+    "compatibilityPolicy",
+    "compatibilityGroup",
+    "defaultMetadata",
+    "overrideMetadata",
+)
+_LOST = ("defaultRuleSet", "overrideRuleSet")
 _KEPT = ("schema", "schemaType", "references", "metadata")
 
 T = TypeVar("T", int, str)
@@ -213,23 +224,30 @@ class ConfluentImport:
         return everything, [number for number in everything if number not in live]
 
     def _level(self, subject: str, report: ImportReport) -> None:
+        """Copy what the source has set for a subject, its level above all."""
         try:
             answer = self._source.request("GET", f"/config/{_quoted(subject)}")
         except NotFound:
             return
-        level = answer.get("compatibilityLevel") if isinstance(answer, dict) else None
+        said = answer if isinstance(answer, dict) else {}
         path = f"/config/{_quoted(self._renamed(subject))}"
         try:
-            there = self._target.request("GET", path).get("compatibilityLevel")
+            there = self._target.request("GET", path)
         except NotFound:
-            there = None
-        if isinstance(level, str) and level != there:
+            there = {}
+        wanted = {name: said[name] for name in _SETTINGS if said.get(name) not in (None, there.get(name))}
+        if wanted:
+            named = {"compatibility" if name == _LEVEL else name: value for name, value in wanted.items()}
             try:
-                self._target.request("PUT", path, dumps({"compatibility": level}).encode())
+                self._target.request("PUT", path, dumps(named).encode())
                 report.levels += 1
             except InvalidInput as error:
-                what = f"its compatibility level {level} is refused: {error.message}"
+                what = ", ".join(f"{name} {value}" for name, value in named.items())
+                what = f"its configuration ({what[:500]}) is refused: {error.message}"
                 report.differences.append(Difference(subject=subject, version=0, what=what))
+        for name in _LOST:
+            if said.get(name):
+                report.differences.append(Difference(subject=subject, version=0, what=f"its {name} cannot be copied."))
 
     def _delete(self, places: Sequence[Place], report: ImportReport) -> None:
         """Referring versions go before those that they refer to: what is refused is tried again while others go."""

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import Metadata, MetadataProperties, Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry.schema_registry_client import ServerConfig
 
 from penstock.testing.server import RunningServer, running_server
 
@@ -77,6 +78,8 @@ def fill(source: RunningServer) -> dict[str, int]:
         registry.delete_version("used", 2)
         ids["team"] = registry.register_schema(":.team:used", Schema(V2, "AVRO"))
         registry.set_compatibility("used", "FULL_TRANSITIVE")
+        owned = Metadata(tags=None, properties=MetadataProperties({"owner": "ana"}), sensitive=None)
+        registry.set_config("used", ServerConfig(default_metadata=owned))
     return ids
 
 
@@ -93,6 +96,7 @@ def test_everything_keeps_its_ids(servers: Servers) -> None:
         assert registry.get_subjects() == ["a-user", "used", ":.team:used"]
         assert registry.get_referenced_by("used", 1) == [ids["uses"]]
         assert registry.get_compatibility("used") == "FULL_TRANSITIVE"
+        assert registry.get_config("used").default_metadata.properties.properties == {"owner": "ana"}
         assert registry.get_global_mode() == "READWRITE"
         assert registry.register_schema("new", Schema('"long"', "AVRO")) > max(ids.values())
     with client(target, "/contexts/.team") as registry:
@@ -121,7 +125,7 @@ def test_what_cannot_be_copied_is_told(servers: Servers) -> None:
     status, report, said = run(source, target, "--prefix", "used", "--context", "busy")
     assert status == 4
     assert [(each["subject"], each["version"]) for each in report["differences"]] == [("used", 1)]
-    assert "another schema's" in report["differences"][0]["what"]
+    assert "Overwrite new schema with id" in report["differences"][0]["what"]
     assert "differ" in said
 
 
