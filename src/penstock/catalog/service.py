@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 
 from penstock.catalog.errors import PartitionExists, PartitionNotFound
 from penstock.catalog.expressions import PartitionExpression
+from penstock.catalog.functions import Functions
+from penstock.catalog.indexes import PartitionIndexes
 from penstock.catalog.inputs import PartitionInput
 from penstock.catalog.model import Partition, Table
+from penstock.catalog.statistics import ColumnStatistics
 from penstock.catalog.store import Accept, PartitionValues, partition_key
 from penstock.catalog.tables import Tables
 from penstock.errors import InvalidInput, PenstockError
@@ -38,6 +41,21 @@ class Segment:
 
 class CatalogService(Tables):
     """The whole catalog. The readers' face is ``databases``, ``tables``, ``table`` and ``partitions``."""
+
+    @property
+    def functions(self) -> Functions:
+        """The user-defined functions of databases."""
+        return Functions(self._store, now=self._now)
+
+    @property
+    def indexes(self) -> PartitionIndexes:
+        """The partition indexes of tables."""
+        return PartitionIndexes(self._store)
+
+    @property
+    def statistics(self) -> ColumnStatistics:
+        """The column statistics of tables and partitions."""
+        return ColumnStatistics(self._store)
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         """All partitions that ``expression`` (Glue's grammar) takes, by values. :class:`NotFound`, :class:`InvalidInput`."""

@@ -5,10 +5,11 @@ is decided above it. Lists are by key, ascending unless said otherwise, and star
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
 
@@ -66,7 +67,7 @@ class CatalogStore(Protocol):
         """
 
     def delete_database(self, name: str) -> None:
-        """Remove it with its tables; raise DatabaseNotFound."""
+        """Remove it with its tables and details; raise DatabaseNotFound."""
 
     def database(self, name: str) -> Database | None:
         """The database, or None."""
@@ -74,8 +75,11 @@ class CatalogStore(Protocol):
     def list_databases(self, *, after: str | None, limit: int) -> Sequence[Database]:
         """Up to ``limit`` databases by name."""
 
-    def create_table(self, table: Table, *, limit: int) -> None:
-        """Add as version 0; raise DatabaseNotFound, TableExists, or CatalogFull at ``limit`` tables of the database."""
+    def create_table(self, table: Table, *, limit: int, indexes: Mapping[str, Body] | None = None) -> None:
+        """Add as version 0, with its partition indexes by name.
+
+        Raises DatabaseNotFound, TableExists, or CatalogFull at ``limit`` tables of the database.
+        """
 
     def replace_table(self, table: Table, *, expected: str | None, archive: bool, limit: int) -> Table:
         """Make ``table`` the next version and return it numbered; ``create_time`` stays the first version's.
@@ -116,3 +120,17 @@ class CatalogStore(Protocol):
         self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
     ) -> Sequence[Partition]:
         """Up to ``limit`` (None: all) partitions that ``accept`` takes, by :func:`partition_key`."""
+
+    def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
+        """What belongs to ``home``, by name in order; raise DatabaseNotFound, TableNotFound, PartitionNotFound."""
+
+    def change_details(self, home: Home, kind: DetailKind, change: Change) -> None:
+        """Put what ``change`` makes of them in place of the details; raise as :meth:`details` does."""
+
+    def list_details(
+        self, kind: DetailKind, *, database: str | None, after: Sequence[str] | None, limit: int
+    ) -> Sequence[tuple[str, str, Body]]:
+        """Up to ``limit`` details of ``database``, or of all databases: database, name and body, by the two names.
+
+        ``after`` is the pair of names that they are behind.
+        """

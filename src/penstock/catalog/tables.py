@@ -3,17 +3,19 @@
 import operator
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from penstock.catalog.errors import DatabaseNotFound, SchemaMissing, TableNotFound, VersionNotFound
+from penstock.catalog.indexes import PartitionIndex, PartitionIndexes, index_bodies
 from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, Database, SchemaReference, Table
 from penstock.catalog.search import name_matcher
 from penstock.catalog.store import CatalogLimits, CatalogStore
 from penstock.catalog.table_search import TableSearch
-from penstock.errors import InvalidInput, PenstockError
+from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.paging import Page, decode_token, encode_token, page
 from penstock.tags import changed_tags, check_tags
 
@@ -104,14 +106,18 @@ class Tables:
 
         return page("databases", token, limit, read, lambda each: each.name, kind=str)
 
-    def create_table(self, database: str, wanted: TableInput) -> Table:
-        """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`."""
+    def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
+        """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`.
+
+        ``indexes`` are refused as :meth:`PartitionIndexes.create` refuses them.
+        """
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
         if self._store.database(table.database) is None:
             raise DatabaseNotFound(table.database)
         filled = self._filled(table)
-        self._store.create_table(table, limit=self._limits.tables_per_database)
+        bodies = index_bodies(table, indexes)
+        self._store.create_table(table, limit=self._limits.tables_per_database, indexes=bodies)
         return filled
 
     def update_table(
@@ -124,10 +130,16 @@ class Tables:
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
         filled = self._filled(table)
+        self._check_indexes(table)
         stored = self._store.replace_table(
             table, expected=version, archive=not skip_archive, limit=self._limits.versions_per_table
         )
         return replace(stored, storage=filled.storage)
+
+    def _check_indexes(self, table: Table) -> None:
+        """:class:`InvalidInput` where the table, which may not be there, is to lose a key that an index is over."""
+        with suppress(NotFound):
+            PartitionIndexes(self._store).check_keys(table)
 
     def delete_table(self, database: str, name: str) -> None:
         """Remove a table with its versions and partitions; :class:`NotFound`."""

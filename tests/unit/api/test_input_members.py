@@ -98,6 +98,7 @@ VALUES: Mapping[str, Any] = {
     "GroupName": "readers",
     "InstanceProfileName": "machine",
     "ValidateCredentials": False,
+    "PartitionsToDelete": [{"Values": ["nobody"]}],
     "PartitionValues": ["2013"],
     "PartitionValueList": ["2013"],
     "PartitionValueList.Values": ["2013"],
@@ -134,8 +135,11 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
 }
 
 # Kept as they come and given back: test_structures_that_are_kept_come_back_whole has each of them.
+STATISTICS = ("Binary", "Boolean", "Date", "Decimal", "Double", "Long", "String")
 KEPT = {
     "glue": {
+        "ColumnStatistics", "ColumnStatisticsData", "DecimalNumber", "ResourceUri", "UserDefinedFunctionInput",
+        *(f"{each}ColumnStatisticsData" for each in STATISTICS),
         "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
         "PhysicalConnectionRequirements", "PrincipalPermissions", "S3Target", "SkewedInfo", "StorageDescriptor",
         "SchemaReference", "TableIdentifier", "TableInput",
@@ -302,10 +306,10 @@ def requests(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
 ORDER = ("Create", "Put", "Get", "List", "Batch", "Search", "Update", "Attach", "Tag", "Start", "Stop", "Remove", "Delete")
 
 
-def position(endpoint: Endpoint) -> tuple[int, str]:
-    """Deletions at the end, so that there is something to ask about."""
+def position(endpoint: Endpoint) -> tuple[int, bool, str]:
+    """Deletions at the end, those of databases behind the others, so that there is something to ask about."""
     found = [index for index, verb in enumerate(ORDER) if endpoint.operation.startswith(verb)]
-    return found[0] if found else ORDER.index("Update"), endpoint.operation
+    return found[0] if found else ORDER.index("Update"), "Database" in endpoint.operation, endpoint.operation
 
 
 def structures(model: ServiceModel, shape: str, seen: set[str]) -> set[str]:
@@ -477,6 +481,23 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
         world.call("glue", "CreateTable", DatabaseName="whole", TableInput={"Name": name, "StorageDescriptor": storage})
         found = world.call("glue", "GetTable", DatabaseName="whole", Name=name)["Table"]
         assert found["StorageDescriptor"]["SchemaReference"] == each
+
+    for kind in STATISTICS:
+        member = f"{kind}ColumnStatisticsData"
+        data = {"Type": kind.upper(), member: made(member)}
+        given = made("ColumnStatistics", ColumnName=table["StorageDescriptor"]["Columns"][0]["Name"], StatisticsData=data)
+        home = {"DatabaseName": "whole", "TableName": "whole"}
+        for suffix, place in (("ForTable", home), ("ForPartition", {**home, "PartitionValues": ["a"]})):
+            answer = world.call("glue", f"UpdateColumnStatistics{suffix}", **place, ColumnStatisticsList=[given])
+            assert answer["Errors"] == []
+            found = world.call("glue", f"GetColumnStatistics{suffix}", **place, ColumnNames=[given["ColumnName"]])
+            assert found["ColumnStatisticsList"] == [given]
+
+    function = made("UserDefinedFunctionInput")
+    world.call("glue", "CreateUserDefinedFunction", DatabaseName="whole", FunctionInput=function)
+    wanted = {"DatabaseName": "whole", "FunctionName": function["FunctionName"]}
+    found = world.call("glue", "GetUserDefinedFunction", **wanted)["UserDefinedFunction"]
+    assert function.items() <= found.items()
 
     assert KEPT["glue"] <= seen
 

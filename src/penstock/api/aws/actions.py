@@ -202,6 +202,21 @@ def _tables_of(request: Request, place: Place, names: Sequence[str]) -> Sequence
     return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *tables)
 
 
+def _function(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("FunctionName"), request.get("FunctionInput", {}).get("FunctionName")} - {None}
+    return _functions_of(request, place, sorted(map(str, names)))
+
+
+def _functions(request: Request, place: Place) -> Sequence[str]:
+    return _functions_of(request, place, ["*"])
+
+
+def _functions_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+    database = request.get("DatabaseName") or "*"
+    functions = (place.glue(f"userDefinedFunction/{f'{database}/{name}'.lower()}") for name in names)
+    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *functions)
+
+
 def _crawler(request: Request, place: Place) -> Sequence[str]:
     return (place.glue(f"crawler/{request['Name']}"),)
 
@@ -312,6 +327,11 @@ _GLUE: dict[str, Builder] = {
     **_each(_table, "CreatePartition", "DeletePartition", "GetPartition", "GetPartitions", "UpdatePartition"),
     "BatchDeleteTable": _tables,
     "GetTables": _tables_container,
+    **_each(_table, "CreatePartitionIndex", "DeletePartitionIndex", "GetPartitionIndexes"),
+    **_each(_table, *(f"{verb}ColumnStatisticsForTable" for verb in ("Delete", "Get", "Update"))),
+    **_each(_table, *(f"{verb}ColumnStatisticsForPartition" for verb in ("Delete", "Get", "Update"))),
+    **_each(_function, *(f"{verb}UserDefinedFunction" for verb in ("Create", "Delete", "Get", "Update"))),
+    "GetUserDefinedFunctions": _functions,
     **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
     **_each(_connections, "BatchDeleteConnection", "GetConnections"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.api.aws.catalog_details import detail_handlers, partition_index
 from penstock.api.aws.catalog_partitions import partition_handlers
 from penstock.api.aws.catalog_shapes import database_input, database_shape, error_detail, table_input, table_shape
 from penstock.api.aws.operations import Handler, OperationSet, RequestContext
@@ -24,7 +25,7 @@ Response = Mapping[str, Any]
 def operations(service: CatalogService) -> OperationSet:
     """Every operation of Glue on the catalog that ``service`` answers."""
     handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service)}
-    handlers |= {**_version_handlers(service), **partition_handlers(service)}
+    handlers |= {**_version_handlers(service), **partition_handlers(service), **detail_handlers(service)}
     return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
 
 
@@ -107,7 +108,8 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
 
 def _table_writers(service: CatalogService) -> dict[str, Handler]:
     def create(request: Request, _context: RequestContext) -> Response:
-        service.create_table(request["DatabaseName"], table_input(_given_table(request)))
+        indexes = [partition_index(each) for each in request.get("PartitionIndexes") or ()]
+        service.create_table(request["DatabaseName"], table_input(_given_table(request)), indexes=indexes)
         return {}
 
     def update(request: Request, _context: RequestContext) -> Response:

@@ -53,6 +53,11 @@ def _table(item: Item, request: Request, place: Place) -> Sequence[str]:
     return (place.glue(f"database/{database}".lower()), place.glue(f"table/{database}/{item['Name']}".lower()))
 
 
+def _function(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    database = f"database/{item['DatabaseName']}"
+    return (place.glue(database), place.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
+
+
 def _of_kind(kind: str, key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
     return lambda item, _request, place: (place.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
 
@@ -104,6 +109,9 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
     ("glue", "ListCrawlers"): [_glue("ListCrawlers", "CrawlerNames", _of_kind("crawler", "Name"), "GetCrawler")],
     ("glue", "GetCrawlerMetrics"): [
         _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
+    ],
+    ("glue", "GetUserDefinedFunctions"): [
+        _glue("GetUserDefinedFunctions", "UserDefinedFunctions", _function, "GetUserDefinedFunction")
     ],
     ("glue", "ListRegistries"): [
         _glue("ListRegistries", "Registries", _of_kind("registry", "RegistryName"), "GetRegistry"),

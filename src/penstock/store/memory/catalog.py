@@ -1,13 +1,16 @@
 """The catalog in memory, for tests and trials: what it holds ends with the process."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.errors import (
     CatalogFull,
     DatabaseExists,
     DatabaseNotFound,
+    PartitionNotFound,
     StaleTable,
     TableExists,
     TableNotFound,
@@ -18,11 +21,16 @@ from penstock.catalog.store import Accept, PartitionValues, keys_changed, partit
 __all__ = ["MemoryCatalogStore"]
 
 
+_Details: TypeAlias = dict[DetailKind, Mapping[str, Body]]
+
+
 @dataclass(slots=True)
 class _Entry:
     table: Table
     archive: dict[int, Table] = field(default_factory=dict)
     partitions: dict[PartitionValues, Partition] = field(default_factory=dict)
+    details: _Details = field(default_factory=dict)
+    partition_details: dict[PartitionValues, _Details] = field(default_factory=dict)
 
 
 class MemoryCatalogStore:
@@ -32,6 +40,7 @@ class MemoryCatalogStore:
         self._lock = threading.RLock()
         self._databases: dict[str, Database] = {}
         self._tables: dict[str, dict[str, _Entry]] = {}
+        self._details: dict[str, _Details] = {}
 
     def create_database(self, database: Database, *, limit: int) -> None:
         with self._lock:
@@ -41,6 +50,7 @@ class MemoryCatalogStore:
                 raise CatalogFull("databases", limit)
             self._databases[database.name] = database
             self._tables[database.name] = {}
+            self._details[database.name] = {}
 
     def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
         with self._lock:
@@ -53,7 +63,7 @@ class MemoryCatalogStore:
         with self._lock:
             if self._databases.pop(name, None) is None:
                 raise DatabaseNotFound(name)
-            del self._tables[name]
+            del self._tables[name], self._details[name]
 
     def database(self, name: str) -> Database | None:
         with self._lock:
@@ -64,7 +74,7 @@ class MemoryCatalogStore:
             names = sorted(name for name in self._databases if after is None or name > after)
             return [self._databases[name] for name in names[:limit]]
 
-    def create_table(self, table: Table, *, limit: int) -> None:
+    def create_table(self, table: Table, *, limit: int, indexes: Mapping[str, Body] | None = None) -> None:
         with self._lock:
             tables = self._tables.get(table.database)
             if tables is None:
@@ -73,7 +83,8 @@ class MemoryCatalogStore:
                 raise TableExists(table.database, table.name)
             if len(tables) >= limit:
                 raise CatalogFull(f"tables in database {table.database}", limit)
-            tables[table.name] = _Entry(replace(table, version_id="0"))
+            details: _Details = {DetailKind.INDEX: dict(indexes or {})}
+            tables[table.name] = _Entry(replace(table, version_id="0"), details=details)
 
     def replace_table(self, table: Table, *, expected: str | None, archive: bool, limit: int) -> Table:
         with self._lock:
@@ -130,8 +141,10 @@ class MemoryCatalogStore:
 
     def delete_partitions(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[PartitionValues]:
         with self._lock:
-            partitions = self._entry(database, table).partitions
-            return [each for each in values if partitions.pop(each, None) is None]
+            entry = self._entry(database, table)
+            for each in values:
+                entry.partition_details.pop(each, None)
+            return [each for each in values if entry.partitions.pop(each, None) is None]
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
         with self._lock:
@@ -151,6 +164,38 @@ class MemoryCatalogStore:
                 if entry and (after is None or key > after) and (accept is None or accept(values)):
                     found.append(entry.partitions[values])
             return found
+
+    def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
+        with self._lock:
+            return dict(sorted(self._of(home).get(kind, {}).items()))
+
+    def change_details(self, home: Home, kind: DetailKind, change: Change) -> None:
+        with self._lock:
+            self._of(home)[kind] = dict(change(self.details(home, kind)))
+
+    def list_details(
+        self, kind: DetailKind, *, database: str | None, after: Sequence[str] | None, limit: int
+    ) -> Sequence[tuple[str, str, Body]]:
+        with self._lock:
+            found = [
+                (owner, name, body)
+                for owner, details in self._details.items()
+                for name, body in details.get(kind, {}).items()
+                if database in (None, owner) and (after is None or (owner, name) > tuple(after))
+            ]
+            return sorted(found, key=lambda each: each[:2])[:limit]
+
+    def _of(self, home: Home) -> _Details:
+        if home.table is None:
+            if home.database not in self._details:
+                raise DatabaseNotFound(home.database)
+            return self._details[home.database]
+        entry = self._entry(home.database, home.table)
+        if home.values is None:
+            return entry.details
+        if home.values not in entry.partitions:
+            raise PartitionNotFound(home.database, home.table, home.values)
+        return entry.partition_details.setdefault(home.values, {})
 
     def _put(self, partitions: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
         refused: list[PartitionValues] = []

@@ -22,15 +22,18 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import IntegrityError
 
+from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.errors import (
     CatalogFull,
     DatabaseExists,
     DatabaseNotFound,
+    PartitionNotFound,
     StaleTable,
     TableExists,
     TableNotFound,
@@ -46,6 +49,14 @@ from penstock.store.sql.catalog_codec import (
     load_database,
     load_partition,
     load_table,
+)
+from penstock.store.sql.catalog_details import (
+    change_details,
+    database_details,
+    load_body,
+    partition_details,
+    read_details,
+    table_details,
 )
 from penstock.store.sql.database import Database as SqlDatabase
 from penstock.store.sql.database import metadata
@@ -130,7 +141,7 @@ class SqlCatalogStore:
         with self._sql.read() as connection:
             return [load_database(row.body) for row in connection.execute(query)]
 
-    def create_table(self, table: Table, *, limit: int) -> None:
+    def create_table(self, table: Table, *, limit: int, indexes: Mapping[str, Body] | None = None) -> None:
         row = {"database": table.database, "name": table.name, "version": 0, "body": dump_table(table)}
         with self._sql.write() as connection:
             if not self._has_database(connection, table.database):
@@ -141,6 +152,9 @@ class SqlCatalogStore:
                 connection.execute(insert(tables).values(row))
             except IntegrityError:
                 raise TableExists(table.database, table.name) from None
+            if indexes:
+                owner = self._row(connection, table.database, table.name).id
+                change_details(connection, table_details, owner, DetailKind.INDEX, lambda _none: indexes)
 
     def replace_table(self, table: Table, *, expected: str | None, archive: bool, limit: int) -> Table:
         with self._sql.write() as connection:
@@ -246,6 +260,40 @@ class SqlCatalogStore:
                 rows = _rows_of(connection, found.id, _accepted(keys.scalars(), accept, limit))
             shared = SharedStorage()
             return [load_partition(database, table, row, shared) for row in rows]
+
+    def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
+        with self._sql.read() as connection:
+            return read_details(connection, *self._owner(connection, home), kind)
+
+    def change_details(self, home: Home, kind: DetailKind, change: Change) -> None:
+        with self._sql.write() as connection:
+            change_details(connection, *self._owner(connection, home), kind, change)
+
+    def list_details(
+        self, kind: DetailKind, *, database: str | None, after: Sequence[str] | None, limit: int
+    ) -> Sequence[tuple[str, str, Body]]:
+        rows = database_details.c
+        query = select(database_details).where(rows.kind == kind).order_by(rows.owner, rows.name).limit(limit)
+        if database is not None:
+            query = query.where(rows.owner == database)
+        if after is not None:
+            query = query.where(tuple_(rows.owner, rows.name) > tuple_(*after))
+        with self._sql.read() as connection:
+            return [(row.owner, row.name, load_body(row.body)) for row in connection.execute(query)]
+
+    def _owner(self, connection: Connection, home: Home) -> tuple[SqlTable, object]:
+        """The rows that a home's details are in, and its key there."""
+        if home.table is None:
+            if not self._has_database(connection, home.database):
+                raise DatabaseNotFound(home.database)
+            return database_details, home.database
+        table_id = self._row(connection, home.database, home.table).id
+        if home.values is None:
+            return table_details, table_id
+        found = next(_rows_of(connection, table_id, [partition_key(home.values)]), None)
+        if found is None:
+            raise PartitionNotFound(home.database, home.table, home.values)
+        return partition_details, found.id
 
     def _put(self, wanted: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
         if not wanted:

@@ -2,6 +2,7 @@
 
 import penstock.store.sql.access
 import penstock.store.sql.catalog
+import penstock.store.sql.catalog_details
 import penstock.store.sql.connections
 import penstock.store.sql.crawl
 import penstock.store.sql.registry_tables

@@ -1,0 +1,122 @@
+"""User-defined functions of databases: what engines load, kept under a name. Nothing here runs them.
+
+Source: Glue API reference, "User-defined function API"; General Reference, "AWS Glue endpoints and quotas".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from penstock.catalog.details import Body, DetailKind, Home
+from penstock.catalog.errors import CatalogFull
+from penstock.catalog.search import name_matcher
+from penstock.catalog.store import CatalogStore
+from penstock.errors import AlreadyExists, InvalidInput, NotFound
+from penstock.paging import Page, page
+
+__all__ = ["FunctionNotFound", "Functions"]
+
+_MOST = 100  # of a database
+_SCAN = 500
+_BEHIND = "\x00"  # between a database's name and a function's in tokens: it sorts before all that names have
+
+
+class FunctionNotFound(NotFound):
+    """The database has no function of this name."""
+
+    def __init__(self, database: str, name: str) -> None:
+        super().__init__(
+            f"Function {name} not found in database {database}.", remedy="GetUserDefinedFunctions lists the ones there are."
+        )
+
+
+class Functions:
+    """Create, read, change and delete functions. A function is the members of its input, with ``CreateTime``."""
+
+    def __init__(self, store: CatalogStore, *, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+
+    def create(self, database: str, wanted: Body) -> None:
+        """Add a function; :class:`NotFound` for the database, :class:`AlreadyExists`, :class:`LimitExceeded`."""
+        name = _name(wanted)
+        if not name:
+            raise InvalidInput("FunctionName is missing.", remedy="Name the function in FunctionInput.")
+
+        def add(known: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name in known:
+                raise AlreadyExists(f"Function {name} already exists in database {database.lower()}.")
+            if len(known) >= _MOST:
+                raise CatalogFull(f"functions in database {database.lower()}", _MOST)
+            return {**known, name: {**wanted, "FunctionName": name, "CreateTime": self._now()}}
+
+        self._store.change_details(_home(database), DetailKind.FUNCTION, add)
+
+    def get(self, database: str, name: str) -> Body:
+        """One function; :class:`NotFound`."""
+        found = self._store.details(_home(database), DetailKind.FUNCTION).get(name.lower())
+        if found is None:
+            raise FunctionNotFound(database.lower(), name.lower())
+        return found
+
+    def update(self, database: str, name: str, wanted: Body) -> None:
+        """Replace all but name and creation time; :class:`NotFound`, :class:`InvalidInput` for another name."""
+        name = name.lower()
+        if _name(wanted) not in ("", name):
+            raise InvalidInput(f"Function {name} cannot be renamed.", remedy="Create the other one and delete this one.")
+
+        def change(known: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name not in known:
+                raise FunctionNotFound(database.lower(), name)
+            return {**known, name: {**wanted, "FunctionName": name, "CreateTime": known[name]["CreateTime"]}}
+
+        self._store.change_details(_home(database), DetailKind.FUNCTION, change)
+
+    def delete(self, database: str, name: str) -> None:
+        """Remove a function; :class:`NotFound`."""
+
+        def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name.lower() not in known:
+                raise FunctionNotFound(database.lower(), name.lower())
+            return {each: body for each, body in known.items() if each != name.lower()}
+
+        self._store.change_details(_home(database), DetailKind.FUNCTION, remove)
+
+    def page(
+        self, pattern: str, *, limit: int, database: str | None = None, kind: str | None = None, token: str | None = None
+    ) -> Page[tuple[str, Body]]:
+        """Up to ``limit`` functions whose names match ``pattern`` (:func:`name_matcher`), each with its database's name.
+
+        They are those of ``database``, or of all, by database and name. ``kind`` is the FunctionType that they have.
+        :class:`NotFound` for the database, :class:`InvalidInput` for the pattern.
+        """
+        matches = name_matcher(pattern)
+        home = None if database is None else database.lower()
+        if home is not None:
+            self._store.details(_home(home), DetailKind.FUNCTION)
+
+        def read(after: str | None, count: int) -> Sequence[tuple[str, Body]]:
+            found: list[tuple[str, Body]] = []
+            behind = None if after is None else tuple(after.split(_BEHIND, 1))
+            while len(found) < count:
+                batch = self._store.list_details(DetailKind.FUNCTION, database=home, after=behind, limit=_SCAN)
+                taken = matches([name for _, name, _ in batch]) if batch else ()
+                found += [
+                    (of, body)
+                    for (of, _, body), wanted in zip(batch, taken, strict=True)
+                    if wanted and kind in (None, body.get("FunctionType"))
+                ]
+                if len(batch) < _SCAN:
+                    break
+                behind = batch[-1][:2]
+            return found[:count]
+
+        listing = f"functions:{home}:{kind}:{pattern}"
+        return page(listing, token, limit, read, lambda each: f"{each[0]}{_BEHIND}{each[1]['FunctionName']}", kind=str)
+
+
+def _home(database: str) -> Home:
+    return Home(database.lower())
+
+
+def _name(wanted: Body) -> str:
+    return str(wanted.get("FunctionName") or "").lower()

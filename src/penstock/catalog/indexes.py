@@ -1,0 +1,101 @@
+"""Partition indexes of tables. Penstock answers GetPartitions from an index over all keys: these are kept for clients.
+
+Source: Glue developer guide, "Working with partition indexes": up to three a table, over partition keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.catalog.details import Body, DetailKind, Home
+from penstock.catalog.errors import CatalogFull
+from penstock.catalog.model import Column, Table
+from penstock.catalog.store import CatalogStore
+from penstock.errors import AlreadyExists, InvalidInput, NotFound
+
+__all__ = ["PartitionIndex", "PartitionIndexes", "index_bodies"]
+
+_MOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionIndex:
+    """An index over partition keys, by their names."""
+
+    name: str
+    keys: Sequence[str]
+
+
+class PartitionIndexes:
+    """Create, read and delete the indexes of tables that exist."""
+
+    def __init__(self, store: CatalogStore) -> None:
+        self._store = store
+
+    def create(self, table: Table, wanted: PartitionIndex) -> None:
+        """Add an index; :class:`InvalidInput` for its keys, :class:`AlreadyExists`, :class:`LimitExceeded` for a fourth."""
+
+        def add(known: Mapping[str, Body]) -> Mapping[str, Body]:
+            return index_bodies(table, [wanted], known)
+
+        self._store.change_details(_home(table), DetailKind.INDEX, add)
+
+    def list(self, table: Table) -> Sequence[tuple[str, Sequence[Column]]]:
+        """The table's indexes by name, each with its keys."""
+        keys = {key.name.lower(): key for key in table.partition_keys}
+        found = self._store.details(_home(table), DetailKind.INDEX)
+        return [(name, [keys.get(str(key), Column(name=str(key))) for key in _keys(body)]) for name, body in found.items()]
+
+    def delete(self, table: Table, name: str) -> None:
+        """Remove an index; :class:`NotFound`."""
+
+        def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
+            if name not in known:
+                raise NotFound(
+                    f"Index {name} not found on table {table.database}.{table.name}.",
+                    remedy="GetPartitionIndexes lists the ones there are.",
+                )
+            return {each: body for each, body in known.items() if each != name}
+
+        self._store.change_details(_home(table), DetailKind.INDEX, remove)
+
+    def check_keys(self, table: Table) -> None:
+        """:class:`InvalidInput` where ``table``, as it is to be, lacks a key that one of its indexes has."""
+        kept = {key.name.lower() for key in table.partition_keys}
+        for name, body in self._store.details(_home(table), DetailKind.INDEX).items():
+            if not kept.issuperset(map(str, _keys(body))):
+                raise InvalidInput(
+                    f"Index {name} of table {table.database}.{table.name} is over partition keys that the table would lack.",
+                    remedy="Delete the index first (DeletePartitionIndex).",
+                )
+
+
+def index_bodies(
+    table: Table, wanted: Sequence[PartitionIndex], known: Mapping[str, Body] | None = None
+) -> Mapping[str, Body]:
+    """The indexes that ``table`` has and those of ``wanted``, as a store keeps them; raises as ``create`` does."""
+    bodies = dict(known or {})
+    keys = {key.name.lower() for key in table.partition_keys}
+    for index in wanted:
+        names = [key.lower() for key in index.keys]
+        unknown = [name for name in names if name not in keys]
+        if unknown or len(set(names)) != len(names) or not names:
+            raise InvalidInput(
+                f"Index {index.name} cannot be over the keys {list(index.keys)}: the partition keys of table "
+                f"{table.database}.{table.name} are {sorted(keys)}.",
+                remedy="Name one or more of them, each once.",
+            )
+        if index.name in bodies:
+            raise AlreadyExists(f"Index {index.name} already exists on table {table.database}.{table.name}.")
+        if len(bodies) >= _MOST:
+            raise CatalogFull(f"partition indexes of table {table.database}.{table.name}", _MOST)
+        bodies[index.name] = {"Keys": names}
+    return bodies
+
+
+def _home(table: Table) -> Home:
+    return Home(table.database, table.name)
+
+
+def _keys(body: Body) -> Sequence[object]:
+    keys = body["Keys"]
+    return keys if isinstance(keys, list) else ()
