@@ -1,5 +1,6 @@
 """What the attacks run against: the embedded platform, and two servers over one PostgreSQL, each started once a session."""
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.clients import boto3_client
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, start_server
+from penstock.testing.web_tokens import TokenIssuer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +48,24 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RunningServer]]:
-    """Two servers on one PostgreSQL, with one master key and one root."""
+def issuer() -> TokenIssuer:
+    """The issuer of web identity tokens whose keys :func:`servers` have."""
+    return TokenIssuer("https://oidc.example.com/id/cluster")
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory, issuer: TokenIssuer) -> Iterator[list[RunningServer]]:
+    """Two servers on one PostgreSQL, with one master key, one root and the keys of one issuer."""
     folder = tmp_path_factory.mktemp("servers")
+    keys = folder / "issuer.json"
+    keys.write_text(json.dumps(issuer.key_set()))
     with running_postgres() as postgres:
         environment = {"PENSTOCK_STORE_URL": postgres.new_database()}
 
         def start(name: str) -> RunningServer:
             return start_server(
                 folder / name,
-                arguments=("--master-key-file", str(folder / "master.key")),
+                arguments=("--master-key-file", str(folder / "master.key"), "--oidc-keys", f"{issuer.url}={keys}"),
                 environment=environment,
                 access_key_id="AKIASECURITYTESTS",
                 secret_access_key="one-secret-for-both",

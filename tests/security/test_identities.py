@@ -1,10 +1,18 @@
 """Nobody gets more than its policies give: by groups, by boundaries, by passing roles on, by tokens of others."""
 
+import base64
+import hashlib
+import hmac
 import json
 import secrets
+import time
 
 import pytest
+from botocore import UNSIGNED
+from botocore.config import Config
 from botocore.exceptions import ClientError
+
+from penstock.testing.web_tokens import TokenIssuer
 
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 
@@ -110,3 +118,167 @@ def test_nobody_joins_a_group_by_itself(target):
     denied(own.add_user_to_group, GroupName=group, UserName=user)
     denied(own.attach_group_policy, GroupName=group, PolicyArn=ADMINISTRATOR)
     denied(own.put_group_policy, GroupName=group, PolicyName="p", PolicyDocument=policy(allow("*")))
+
+
+SUBJECT = "system:serviceaccount:data:reader"
+AUDIENCE = "sts.amazonaws.com"
+
+
+@pytest.fixture(scope="module")
+def trusting(servers, issuer):
+    """A role of an account whose provider is the issuer, and a call to assume it by a token on either server."""
+    root = servers[0]
+    iam = root.client("iam")
+    provider = iam.create_open_id_connect_provider(Url=issuer.url, ClientIDList=[AUDIENCE])["OpenIDConnectProviderArn"]
+    condition = {"StringEquals": {f"{issuer.url.removeprefix('https://')}:sub": SUBJECT}}
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Federated": provider},
+        "Action": "sts:AssumeRoleWithWebIdentity",
+        "Condition": condition,
+    }
+    role = iam.create_role(RoleName=name("pod"), AssumeRolePolicyDocument=policy(trust))["Role"]["Arn"]
+    return role, provider
+
+
+def assume(server, role, token):
+    config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+    sts = server.client("sts", config=config)
+    return sts.assume_role_with_web_identity(RoleArn=role, RoleSessionName="job", WebIdentityToken=token)
+
+
+def refused_token(server, role, token):
+    with pytest.raises(ClientError) as caught:
+        assume(server, role, token)
+    assert "Credentials" not in caught.value.response
+    return caught.value.response["Error"]["Code"]
+
+
+def unsigned_token(issuer, header, secret=None):
+    """A token with another algorithm: none at all, or a MAC with ``secret`` as its key."""
+
+    def encoded(value):
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    text = ".".join(encoded(json.dumps(part).encode()) for part in (header, issuer.claims(SUBJECT)))
+    mac = b"" if secret is None else hmac.new(secret, text.encode(), hashlib.sha256).digest()
+    return f"{text}.{encoded(mac)}"
+
+
+def test_the_issuers_own_token_is_taken_by_every_server(servers, issuer, trusting):
+    for server in servers:
+        assert assume(server, trusting[0], issuer.token(SUBJECT))["Provider"] == trusting[1]
+
+
+def test_tokens_that_are_not_for_us_are_refused(servers, issuer, trusting):
+    now, role = int(time.time()), trusting[0]
+    wrong = {
+        "another audience": issuer.token(SUBJECT, aud="kubernetes"),
+        "no audience": issuer.token(SUBJECT, aud=None),
+        "an authorized party besides": issuer.token(SUBJECT, azp="another"),
+        "another issuer": issuer.token(SUBJECT, iss="https://evil.example.com"),
+        "the issuer in capitals": issuer.token(SUBJECT, iss=issuer.url.replace("cluster", "CLUSTER")),
+        "the issuer over http": issuer.token(SUBJECT, iss=issuer.url.replace("https", "http")),
+        "expired": issuer.token(SUBJECT, exp=now - 120),
+        "without an end": issuer.token(SUBJECT, exp=None),
+        "an end that is not a number": issuer.token(SUBJECT, exp=float("nan")),
+        "not valid yet": issuer.token(SUBJECT, nbf=now + 600),
+        "issued later": issuer.token(SUBJECT, iat=now + 600),
+    }
+    codes = {why: refused_token(servers[0], role, token) for why, token in wrong.items()}
+    assert codes == dict.fromkeys(wrong, "InvalidIdentityToken") | {"expired": "ExpiredTokenException"}
+    # Of the issuer, and of another subject than the role's trust policy says.
+    for subject in ("system:serviceaccount:data:writer", SUBJECT.upper(), f"{SUBJECT} "):
+        assert refused_token(servers[0], role, issuer.token(subject)) == "AccessDenied"
+
+
+def test_a_signature_is_the_issuers_and_of_a_public_key(servers, issuer, trusting):
+    role, good = trusting[0], issuer.token(SUBJECT)
+    head, claims, signature = good.split(".")
+    key_set = json.dumps(issuer.key_set()["keys"][0]).encode()
+    wrong = [
+        TokenIssuer(issuer.url, issuer.kid).token(SUBJECT),  # the key of somebody else under the same id
+        issuer.token(SUBJECT, header={"kid": "other"}),
+        issuer.token(SUBJECT, header={"alg": "RS384"}),
+        issuer.token(SUBJECT, header={"alg": ["RS256"]}),
+        issuer.token(SUBJECT, header={"crit": ["x"], "x": 1}),
+        unsigned_token(issuer, {"alg": "none"}),
+        unsigned_token(issuer, {"alg": "None", "kid": issuer.kid}),
+        unsigned_token(issuer, {"alg": "HS256", "kid": issuer.kid}, key_set),
+        f"{head}.{claims}.",
+        f"{head}.{claims}",
+        f"{head}.{claims}.{signature}.{signature}",
+        f"{head}.{base64.urlsafe_b64encode(json.dumps(issuer.claims('root')).encode()).decode()}.{signature}",
+        "." * 100,
+        "x" * 20_000,
+        base64.urlsafe_b64encode(b"[" * 9_000).decode() + ".e30.x",
+    ]
+    assert {refused_token(servers[0], role, token) for token in wrong} == {"InvalidIdentityToken"}
+    evil = TokenIssuer(issuer.url, issuer.kid)
+    assert assume(servers[0], role, issuer.token(SUBJECT, header={"jku": "https://evil.example.com/keys"}))
+    # Keys that a header names or brings are not looked at.
+    for header in ({"jku": "https://evil.example.com/keys"}, {"jwk": {"kty": "RSA", "n": "AQAB", "e": "AQAB"}}):
+        assert refused_token(servers[0], role, evil.token(SUBJECT, header=header)) == "InvalidIdentityToken"
+
+
+def test_a_token_opens_no_role_that_does_not_name_its_provider(servers, issuer, trusting):
+    root = servers[0]
+    iam, action = root.client("iam"), "sts:AssumeRoleWithWebIdentity"
+    elsewhere = f"arn:aws:iam::111122223333:oidc-provider/{issuer.url.removeprefix('https://')}"
+    for principal in ("*", {"AWS": "*"}, {"AWS": root.account}, {"Federated": elsewhere}, {"Federated": "*"}):
+        trust = {"Effect": "Allow", "Principal": principal, "Action": ["sts:*", action]}
+        role = iam.create_role(RoleName=name("role"), AssumeRolePolicyDocument=policy(trust))["Role"]["Arn"]
+        assert refused_token(root, role, issuer.token(SUBJECT)) == "AccessDenied"
+    assert refused_token(root, trusting[0] + "x", issuer.token(SUBJECT)) == "AccessDenied"
+    # A role of another account: its provider is asked, and it has none.
+    other = root.client("organizations").create_account(AccountName="other", Email="other@example.com")
+    role = f"arn:aws:iam::{other['CreateAccountStatus']['AccountId']}:role/OrganizationAccountAccessRole"
+    assert refused_token(root, role, issuer.token(SUBJECT)) == "InvalidIdentityToken"
+
+
+def test_a_deny_in_the_trust_policy_holds_for_tokens(servers, issuer, trusting):
+    iam = servers[0].client("iam")
+    named = {"Principal": {"Federated": trusting[1]}, "Action": "sts:AssumeRoleWithWebIdentity"}
+    trust = [{"Effect": "Allow", **named}, {"Effect": "Deny", "Principal": "*", "Action": "sts:*"}]
+    role = iam.create_role(RoleName=name("role"), AssumeRolePolicyDocument=policy(*trust))["Role"]["Arn"]
+    assert refused_token(servers[0], role, issuer.token(SUBJECT)) == "AccessDenied"
+
+
+def test_no_other_operation_goes_without_a_signature(target):
+    config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
+    for service, operation, more in (
+        ("sts", "get_caller_identity", {}),
+        ("sts", "assume_role", {"RoleArn": "arn:aws:iam::000000000000:role/x", "RoleSessionName": "job"}),
+        ("iam", "list_users", {}),
+        ("iam", "create_user", {"UserName": "x"}),
+        ("glue", "list_registries", {}),
+    ):
+        client = target.client(service, config=config)
+        with pytest.raises(ClientError) as caught:
+            getattr(client, operation)(**more)
+        assert caught.value.response["Error"]["Code"].startswith("MissingAuthenticationToken")
+
+
+def test_a_federated_user_administers_nothing_and_goes_no_further(target):
+    user, credentials = new_user(target, allow("*"))
+    given = target.client("sts", **credentials).get_federation_token(Name="guest", Policy=policy(allow("*")))["Credentials"]
+    guest = {
+        "access_key_id": given["AccessKeyId"],
+        "secret_access_key": given["SecretAccessKey"],
+        "aws_session_token": given["SessionToken"],
+    }
+    target.client("glue", **guest).list_registries()
+    iam, sts = target.client("iam", **guest), target.client("sts", **guest)
+    for call, more in (
+        (iam.list_users, {}),
+        (iam.create_access_key, {"UserName": user}),
+        (iam.attach_user_policy, {"UserName": user, "PolicyArn": ADMINISTRATOR}),
+    ):
+        with pytest.raises(ClientError) as caught:
+            call(**more)
+        assert caught.value.response["Error"]["Code"] == "InvalidClientTokenId"
+    trust = policy({"Effect": "Allow", "Principal": {"AWS": target.account}, "Action": "sts:AssumeRole"})
+    role = target.client("iam").create_role(RoleName=name("role"), AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    denied(sts.assume_role, RoleArn=role, RoleSessionName="job")
+    denied(sts.get_session_token)
+    denied(sts.get_federation_token, Name="another")

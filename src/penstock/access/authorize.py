@@ -11,7 +11,7 @@ from penstock.access.facts import Origin, RequestFacts
 from penstock.access.keys import AccessStore
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, Policy, parse_policy, parsed_policy
-from penstock.access.principals import Caller
+from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
 
 __all__ = ["Authorizer", "Grants", "denial"]
@@ -35,6 +35,7 @@ class Grants:
 
 
 _ROOT = Grants()
+_EVERYTHING = "arn:aws:iam::aws:policy/AdministratorAccess"
 
 
 class Authorizer:
@@ -120,22 +121,27 @@ class Authorizer:
         return decision
 
     def _load(self, caller: Caller) -> Grants:
-        session = caller.session
+        if caller.federated_by == root_arn(caller.account):
+            return Grants(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
         holder = self._holder(caller)
         texts = [*holder.inline.values(), *self._managed(holder.attached)]
         for group in self._groups(holder):
             texts += [*group.inline.values(), *self._managed(group.attached)]
         # A boundary that is not there allows nothing.
         boundary = None if holder.boundary is None else _parsed(self._managed([holder.boundary]))
-        bounds: Sequence[Policy] | None = None
-        if session is not None and session.narrowed:
-            # Not kept beyond the session's grants: each session may bring other texts.
-            own = [parse_policy(text, Kind.IDENTITY) for text in session.policies]
-            bounds = [*own, *_parsed(self._managed(session.policy_arns))]
+        bounds = self._session(caller)
         identity = _parsed(texts)
         constant = all(policy.constant for policy in (*identity, *(boundary or ()), *(bounds or ())))
         decided: dict[tuple[str, str, str], Decision] | None = {} if constant else None
         return Grants(identity=identity, boundary=boundary, session=bounds, tags=holder.tags, decided=decided)
+
+    def _session(self, caller: Caller) -> Sequence[Policy] | None:
+        session = caller.session
+        if session is None or not session.narrowed:
+            return None
+        # Not kept beyond the session's grants: each session may bring other texts.
+        own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
+        return [*own, *_parsed(self._managed(session.policy_arns))]
 
     def _groups(self, holder: Identity) -> Sequence[Group]:
         names = holder.groups if isinstance(holder, User) else ()
@@ -143,12 +149,14 @@ class Authorizer:
         return [group for group in found if isinstance(group, Group)]
 
     def _holder(self, caller: Caller) -> Identity:
-        kind, name = EntityKind.ROLE, caller.role_name
+        kind, name, unique_id = EntityKind.ROLE, caller.role_name, caller.user_id.partition(":")[0]
         if name is None:
             kind, name = EntityKind.USER, caller.user_name
+        if caller.session is not None and caller.federated_by is not None:
+            name, unique_id = caller.federated_by.rpartition("/")[2], caller.session.federated_by_id
         found = None if name is None else self._store.get_entity(kind, caller.account, name)
         # One made anew under the name of a deleted one is another: its id tells.
-        if not isinstance(found, Identity) or caller.user_id.partition(":")[0] != found.id:
+        if not isinstance(found, Identity) or unique_id != found.id:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} is not there any more.")
         return found
 

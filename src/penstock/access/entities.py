@@ -23,6 +23,7 @@ __all__ = [
     "InstanceProfile",
     "ManagedPolicy",
     "NoSuchEntity",
+    "OidcProvider",
     "PolicyVersion",
     "Role",
     "User",
@@ -67,6 +68,7 @@ class EntityKind(Enum):
     POLICY = "policy"
     GROUP = "group"
     PROFILE = "profile"
+    OIDC = "oidc"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,26 @@ class InstanceProfile(Entity):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OidcProvider(Entity):
+    """An issuer of web identity tokens that an account trusts; ``name`` is its URL without ``https://``.
+
+    ``client_ids`` are the audiences whose tokens are taken, ``thumbprints`` what clients said of its certificates.
+    """
+
+    client_ids: tuple[str, ...] = ()
+    thumbprints: tuple[str, ...] = ()
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.account}:oidc-provider/{self.name}"
+
+    @property
+    def issuer(self) -> str:
+        """The URL that its tokens have as ``iss``."""
+        return f"https://{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVersion:
     """One text of a managed policy; ``number`` counts from 1 and is never given twice."""
 
@@ -198,6 +220,8 @@ def missing(kind: EntityKind, name: str) -> NoSuchEntity:
     """The error for an entity that is not there, in IAM's words."""
     if kind is EntityKind.PROFILE:
         return NoSuchEntity(f"Instance Profile {name[:200]} cannot be found.")
+    if kind is EntityKind.OIDC:
+        return NoSuchEntity(f"OpenIDConnect Provider not found for https://{name[:200]}")
     return NoSuchEntity(f"The {kind.value} with name {name[:200]} cannot be found.")
 
 
@@ -205,6 +229,8 @@ def taken(kind: EntityKind, name: str) -> EntityExists:
     """The error for a name that is taken, in IAM's words."""
     if kind is EntityKind.PROFILE:
         return EntityExists(f"Instance Profile {name} already exists.")
+    if kind is EntityKind.OIDC:
+        return EntityExists(f"Provider with url https://{name} already exists.")
     return EntityExists(f"{kind.value.capitalize()} with name {name} already exists.")
 
 
@@ -214,4 +240,5 @@ _KINDS: Mapping[type[Entity], EntityKind] = {
     ManagedPolicy: EntityKind.POLICY,
     Group: EntityKind.GROUP,
     InstanceProfile: EntityKind.PROFILE,
+    OidcProvider: EntityKind.OIDC,
 }

@@ -48,6 +48,7 @@ def decide(
     resource: Policy | None = None,
     own_account: bool = True,
     must_grant: bool = False,
+    must_name: bool = False,
 ) -> Decision:
     """The decision on ``question``.
 
@@ -55,7 +56,7 @@ def decide(
     session; the latter two bound nothing where they are None. ``resource`` is the policy of the resource, or the trust
     policy of a role. ``own_account`` says whether the resource is of the caller's account; ``must_grant`` that the
     resource's policy has to allow it even then, as a role's trust policy has. A caller who is root needs no policy in its
-    own account.
+    own account. ``must_name`` says that the resource's policy has to allow the caller by name: everybody is not enough.
     """
     kinds = (
         ("an identity-based policy", identity),
@@ -75,6 +76,8 @@ def decide(
         own_account=own_account,
         must_grant=must_grant or not own_account,
     )
+    if must_name and granted < Match.PRINCIPAL:
+        missing = "resource-based policy"
     if missing is None:
         return _ALLOWED
     return Decision(allowed=False, why=f"because no {missing} allows the {question.action} action")

@@ -66,6 +66,8 @@ def _source_ip(_caller: Caller, origin: Origin) -> str | None:
 def _principal_type(caller: Caller, _origin: Origin) -> str:
     if caller.is_root:
         return "Account"
+    if caller.federated_by is not None:
+        return "FederatedUser"
     return "AssumedRole" if caller.role_name is not None else "User"
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "Match",
     "PrincipalElement",
     "SessionFacts",
+    "federated_arn",
     "parse_principal",
     "role_arn",
     "root_arn",
@@ -28,7 +29,7 @@ ANONYMOUS = "anonymous"
 
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 _ROOT = re.compile(r"arn:aws:iam::(\d{12}):root", re.ASCII)
-_ARN = re.compile(r"arn:aws:(?:iam|sts)::(\d{12}):(?:user|role|assumed-role)/[\x21-\x7e]{1,600}", re.ASCII)
+_ARN = re.compile(r"arn:aws:(?:iam|sts)::(\d{12}):(?:user|role|assumed-role|federated-user)/[\x21-\x7e]{1,600}", re.ASCII)
 _KINDS = {"AWS", "Service", "Federated", "CanonicalUser"}
 _MAX_ENTRIES = 1_000  # actions, resources or principals of one statement
 
@@ -53,6 +54,11 @@ def session_arn(account: str, role: str, session: str) -> str:
     return f"arn:aws:sts::{account}:assumed-role/{role}/{session}"
 
 
+def federated_arn(account: str, name: str) -> str:
+    """ARN of a federated user's session."""
+    return f"arn:aws:sts::{account}:federated-user/{name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
     """What a temporary credential knows beside who it is. Times are in seconds since 1970.
@@ -67,11 +73,15 @@ class SessionFacts:
     session_name: str | None = None
     policies: tuple[str, ...] = ()
     policy_arns: tuple[str, ...] = ()
+    federated_by: str | None = None
+    """ARN of the user, or of the root, who began a federated user's session (GetFederationToken)."""
+    federated_by_id: str = ""
+    """The unique id of that user."""
 
     @property
     def narrowed(self) -> bool:
-        """Whether session policies bound what it may do."""
-        return bool(self.policies or self.policy_arns)
+        """Whether session policies bound what it may do; a federated user without any may do nothing."""
+        return bool(self.policies or self.policy_arns) or self.federated_by is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +120,11 @@ class Caller:
         return None if role is None else role.rpartition("/")[2]
 
     @property
+    def federated_by(self) -> str | None:
+        """The ARN of who began a federated user's session; None for everyone else."""
+        return None if self.session is None else self.session.federated_by
+
+    @property
     def arn_for_policies(self) -> str:
         """What ``aws:PrincipalArn`` is: the role's ARN for its sessions."""
         role = self.session.role if self.session is not None else None
@@ -138,6 +153,8 @@ class PrincipalElement:
     accounts: frozenset[str]
     arns: frozenset[str]
     excluded: bool = False
+    federated: frozenset[str] = frozenset()
+    """Identity providers, as they are written."""
 
     def match(self, caller: Caller) -> Match:
         """How the element means ``caller``."""
@@ -149,9 +166,11 @@ class PrincipalElement:
         return Match.NONE if exempt >= Match.EVERYBODY else Match.EVERYBODY
 
     def _named(self, caller: Caller) -> Match:
-        if caller.session is not None and caller.session.role is not None and caller.principal in self.arns:
-            return Match.SESSION
-        if caller.arn_for_policies in self.arns or caller.principal in self.arns:
+        if caller.principal in self.arns:
+            session = caller.session
+            of_its_own = session is not None and (session.role is not None or session.federated_by is not None)
+            return Match.SESSION if of_its_own else Match.PRINCIPAL
+        if caller.arn_for_policies in self.arns or caller.federated_by in self.arns or caller.principal in self.federated:
             return Match.PRINCIPAL
         if self.everybody:
             return Match.EVERYBODY
@@ -159,22 +178,25 @@ class PrincipalElement:
 
 
 def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalElement:
-    """The element's value; :class:`MalformedPolicy`. Principals that are no AWS ones are kept as nobody."""
+    """The element's value; :class:`MalformedPolicy`. Services and canonical users are kept as nobody."""
     if value == "*":
         return PrincipalElement(everybody=True, accounts=frozenset(), arns=frozenset(), excluded=excluded)
     if not isinstance(value, dict) or not value:
         raise MalformedPolicy(place, 'has to be "*" or an object such as {"AWS": "111122223333"}')
     aws: list[str] = []
+    federated: list[str] = []
     for kind, entries in value.items():
         if kind not in _KINDS:
             raise MalformedPolicy(place, f"has the kind '{str(kind)[:60]}'; known are {', '.join(sorted(_KINDS))}")
         texts = texts_of(f"{place}.{kind}", entries)
         aws.extend(texts if kind == "AWS" else ())
+        federated.extend(texts if kind == "Federated" else ())
     return PrincipalElement(
         everybody="*" in aws,
         accounts=frozenset(account for text in aws if (account := _account(text)) is not None),
         arns=frozenset(_checked_arn(f"{place}.AWS", text) for text in aws if text != "*" and _account(text) is None),
         excluded=excluded,
+        federated=frozenset(federated),
     )
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "canonical_request",
     "check_claim",
     "check_signature",
+    "is_unsigned",
     "read_claim",
     "signing_key",
 ]
@@ -79,6 +80,11 @@ class Claim(NamedTuple):
     def scope(self) -> str:
         """The credential scope: ``20261121/us-east-1/glue/aws4_request``."""
         return f"{self.date}/{self.region}/{self.service}/{self.terminator}"
+
+
+def is_unsigned(request: SignedRequest) -> bool:
+    """Whether the request carries no signature at all."""
+    return "authorization" not in request.headers and "X-Amz-Signature=" not in request.query
 
 
 def read_claim(request: SignedRequest) -> Claim:

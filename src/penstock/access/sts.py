@@ -3,24 +3,26 @@
 Source: AWS STS API reference, and IAM user guide, "Methods to assume a role" for who may and for how long.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer, denial
 from penstock.access.entities import EntityKind, Role
 from penstock.access.errors import NotAuthorized
-from penstock.access.facts import Origin
+from penstock.access.evaluate import Question, decide
+from penstock.access.facts import Origin, RequestFacts
 from penstock.access.keys import AccessStore
 from penstock.access.managed import AWS_MANAGED
 from penstock.access.policies import Kind, parse_policy, parsed_policy
 from penstock.access.policy_errors import MalformedPolicy
-from penstock.access.principals import Caller, SessionFacts, session_arn
+from penstock.access.principals import Caller, SessionFacts, federated_arn, session_arn
 from penstock.access.sessions import Sessions, TemporaryKey
+from penstock.access.web_identity import WebIdentity
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 
-__all__ = ["AssumedRole", "BadDuration", "BadRole", "PackedPolicyTooLarge", "TokenService", "WantedRole"]
+__all__ = ["AssumedRole", "BadDuration", "BadRole", "PackedPolicyTooLarge", "TokenService", "WantedFederation", "WantedRole"]
 
 DEFAULT_SECONDS = 3600
 CHAINED_SECONDS = 3600  # a role assumed with a role's credentials
@@ -28,6 +30,7 @@ _TOKEN_SECONDS = 43_200
 _ROOT_TOKEN_SECONDS = 3600
 _MAX_SESSION_POLICY = 2048  # characters of the text and the ARNs together
 _ASSUME = "sts:AssumeRole"
+_ASSUME_WITH_IDENTITY = "sts:AssumeRoleWithWebIdentity"
 
 
 class BadDuration(InvalidInput):
@@ -56,6 +59,16 @@ class WantedRole:
     session_name: str
     seconds: int | None = None
     external_id: str | None = None
+    policy: str | None = None
+    policy_arns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedFederation:
+    """What GetFederationToken is asked for; ``seconds`` None is twelve hours."""
+
+    name: str
+    seconds: int | None = None
     policy: str | None = None
     policy_arns: tuple[str, ...] = ()
 
@@ -95,11 +108,60 @@ class TokenService:
         not allow it, and where there is no such role; :class:`BadDuration`, :class:`MalformedPolicy`,
         :class:`PackedPolicyTooLarge`, :class:`BadRole`.
         """
+        if caller.federated_by is not None:
+            raise denial(caller, _ASSUME, wanted.role_arn)
         role = self._role(wanted.role_arn)
         if role is None or not self._may_assume(caller, role, wanted, origin):
             # Which of the reasons it was, strangers are not told.
             raise denial(caller, _ASSUME, wanted.role_arn)
-        seconds = self._seconds(caller, wanted, role)
+        return self._begin(role, wanted, "AssumeRole", chained=caller.role_name is not None)
+
+    def assume_role_with_identity(self, identity: WebIdentity, wanted: WantedRole, origin: Origin) -> AssumedRole:
+        """Credentials of the role for who has a token of an identity provider; the errors are :meth:`assume_role`'s.
+
+        The role's trust policy has to name the provider, which is of the role's own account.
+        """
+        role = self._role(wanted.role_arn)
+        extra = {
+            "aws:federatedprovider": identity.provider.arn,
+            "sts:rolesessionname": wanted.session_name,
+            **identity.condition_keys,
+        }
+        if role is None or role.account != identity.provider.account or not _trusts(role, identity, origin, extra):
+            raise NotAuthorized(f"Not authorized to perform {_ASSUME_WITH_IDENTITY}")
+        begun_by = f" by {identity.subject[:255]} of {identity.provider.issuer}"
+        return self._begin(role, wanted, "AssumeRoleWithWebIdentity", note=begun_by)
+
+    def federation_token(self, caller: Caller, wanted: WantedFederation) -> AssumedRole:
+        """Credentials of a federated user, who may do what both the caller and the session policies allow.
+
+        :class:`NotAuthorized` for temporary credentials; :class:`MalformedPolicy`, :class:`PackedPolicyTooLarge`.
+        """
+        if caller.session is not None:
+            raise NotAuthorized("Cannot call GetFederationToken with session credentials")
+        texts = () if wanted.policy is None else (wanted.policy,)
+        percent = _check_session_policies(texts, wanted.policy_arns)
+        self._check_policies_exist(caller.account, wanted.policy_arns)
+        longest = _ROOT_TOKEN_SECONDS if caller.is_root else 3 * _TOKEN_SECONDS
+        granted = min(wanted.seconds or _TOKEN_SECONDS, longest)
+        now = int(self._now().timestamp())
+        facts = SessionFacts(
+            issued=now,
+            expires=now + granted,
+            policies=texts,
+            policy_arns=wanted.policy_arns,
+            federated_by=caller.principal,
+            federated_by_id=caller.user_id,
+        )
+        principal = federated_arn(caller.account, wanted.name)
+        key = self._sessions.issue(caller.account, principal, facts, user_id=f"{caller.account}:{wanted.name}")
+        self._store.note("GetFederationToken", caller.principal, f"{principal} as {key.access_key_id} for {granted} seconds")
+        return AssumedRole(key=key, packed_percent=percent)
+
+    def _begin(
+        self, role: Role, wanted: WantedRole, operation: str, *, chained: bool = False, note: str = ""
+    ) -> AssumedRole:
+        seconds = _seconds(wanted, role, chained=chained)
         texts = () if wanted.policy is None else (wanted.policy,)
         percent = _check_session_policies(texts, wanted.policy_arns)
         self._check_policies_exist(role.account, wanted.policy_arns)
@@ -114,7 +176,7 @@ class TokenService:
             policy_arns=wanted.policy_arns,
         )
         key = self._sessions.issue(role.account, principal, facts, user_id=f"{role.id}:{wanted.session_name}")
-        self._store.note("AssumeRole", role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds")
+        self._store.note(operation, role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds{note}")
         return AssumedRole(key=key, packed_percent=percent)
 
     def session_token(self, caller: Caller, seconds: int | None) -> TemporaryKey:
@@ -154,15 +216,27 @@ class TokenService:
                 if found is None or found.arn != arn:
                     raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is no policy of {account}")
 
-    def _seconds(self, caller: Caller, wanted: WantedRole, role: Role) -> int:
-        seconds = DEFAULT_SECONDS if wanted.seconds is None else wanted.seconds
-        if seconds > role.max_session:
-            raise BadDuration("The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
-        if caller.role_name is not None and seconds > CHAINED_SECONDS:
-            raise BadDuration(
-                "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining."
-            )
-        return seconds
+
+def _seconds(wanted: WantedRole, role: Role, *, chained: bool) -> int:
+    seconds = DEFAULT_SECONDS if wanted.seconds is None else wanted.seconds
+    if seconds > role.max_session:
+        raise BadDuration("The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
+    if chained and seconds > CHAINED_SECONDS:
+        raise BadDuration(
+            "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining."
+        )
+    return seconds
+
+
+def _trusts(role: Role, identity: WebIdentity, origin: Origin, extra: Mapping[str, str]) -> bool:
+    """Whether the role's trust policy names the provider, and its conditions hold for the token."""
+    provider = identity.provider
+    # Of no account: that a policy trusts an account does not mean the identities of its providers.
+    stranger = Caller(account="", principal=provider.arn, user_id=f"{provider.arn}:{identity.subject}")
+    facts = RequestFacts(stranger, origin, resource_account=role.account, extra=extra)
+    question = Question(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, facts=facts)
+    trust = parsed_policy(role.trust, Kind.TRUST)
+    return decide(question, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
 
 
 def _check_session_policies(texts: Sequence[str], arns: Sequence[str]) -> int | None:

@@ -32,6 +32,12 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
 @click.option("--requests-per-second", type=click.FloatRange(1), help="What one access key may send. [no bound]")
 @click.option("--min-free-mb", type=click.IntRange(0), default=64, show_default=True, help="Disk that /readyz asks for, MB.")
+@click.option(
+    "--oidc-keys",
+    multiple=True,
+    metavar="ISSUER=FILE",
+    help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
+)
 @click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
@@ -53,6 +59,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     auth: bool,
     requests_per_second: float | None,
     min_free_mb: int,
+    oidc_keys: tuple[str, ...],
     access_log: bool,
 ) -> None:
     """Run the server alone.
@@ -80,6 +87,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
         access_log=access_log,
         requests_per_second=requests_per_second,
         minimum_free=min_free_mb * 1_000_000,
+        oidc_keys=dict(map(_issuer_keys, oidc_keys)),
         bootstrap_key=BootstrapKey.from_environment(os.environ),
     )
     if not auth:
@@ -87,3 +95,10 @@ def command(  # noqa: PLR0917 -- click passes options by name
         if host not in _LOOPBACK:
             click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
     serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} ({region}, account {account})."))
+
+
+def _issuer_keys(text: str) -> tuple[str, Path]:
+    issuer, equals, file = text.rpartition("=")
+    if not equals or not issuer.startswith("https://") or not file:
+        raise click.BadParameter(f"'{text}' does not read https://HOST/PATH=FILE", param_hint="--oidc-keys")
+    return issuer, Path(file).absolute()

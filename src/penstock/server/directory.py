@@ -1,6 +1,6 @@
 """Who may do what, wired: keys, sessions, users, roles, policies and accounts, which all accounts share one store for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +13,14 @@ from penstock.access.holders import Holders
 from penstock.access.instance_profiles import InstanceProfiles
 from penstock.access.keys import AccessKey, AccessStore
 from penstock.access.managed_policies import ManagedPolicies
+from penstock.access.oidc_keys import IssuerKeys
+from penstock.access.oidc_providers import OidcProviders
 from penstock.access.principals import root_arn
 from penstock.access.roles import Roles
 from penstock.access.sessions import Seal, Sessions
 from penstock.access.sts import TokenService
 from penstock.access.users import Users
+from penstock.access.web_identity import WebIdentities
 from penstock.api.aws import iam, organizations, sts
 from penstock.api.aws.iam import Administration
 from penstock.api.aws.operations import OperationSet
@@ -49,8 +52,20 @@ class Directory:
     operations: Sequence[OperationSet]
 
     @classmethod
-    def over(cls, store: AccessStore, seal: Seal, *, account: str, make_lake: Callable[[str], Path]) -> "Directory":
-        """The directory over ``store``; ``account`` is the server's first one, ``make_lake`` gives an account its folder."""
+    def over(
+        cls,
+        store: AccessStore,
+        seal: Seal,
+        *,
+        account: str,
+        make_lake: Callable[[str], Path],
+        oidc_keys: Mapping[str, Path] | None = None,
+    ) -> "Directory":
+        """The directory over ``store``.
+
+        ``account`` is the server's first one, ``make_lake`` gives an account its folder, ``oidc_keys`` are the files of
+        issuers' public keys, by issuer.
+        """
         keys, sessions, authorizer = KeyCache(store), Sessions(seal), Authorizer(store)
         holders = Holders(store, authorizer)
         roles = Roles(store, holders)
@@ -63,6 +78,7 @@ class Directory:
             accounts=accounts,
             groups=Groups(store, holders),
             profiles=InstanceProfiles(store),
+            providers=OidcProviders(store),
         )
         return cls(
             store=store,
@@ -73,7 +89,7 @@ class Directory:
             operations=(
                 iam.operations(administration),
                 organizations.operations(accounts, first=account, make_lake=make_lake),
-                sts.operations(TokenService(store, authorizer, sessions)),
+                sts.operations(TokenService(store, authorizer, sessions), WebIdentities(store, IssuerKeys(oidc_keys or {}))),
             ),
         )
 

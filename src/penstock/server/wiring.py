@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from penstock.access.oidc_keys import IssuerKeys
 from penstock.api.aws import athena, catalog, cloudtrail, connections, crawlers, registry, secretsmanager
 from penstock.api.aws.catalog_tags import NamedTags, Tagged
 from penstock.api.aws.endpoints import EndpointTable
@@ -88,6 +89,7 @@ def prepare(settings: ServerSettings) -> None:
     """
     lakes = Lakes.under(settings)
     lakes.check_apart()
+    IssuerKeys(settings.oidc_keys).check()
     lakes.make(settings.account)
     services = wire(settings)
     try:
@@ -117,7 +119,13 @@ def offline_coverage() -> dict[str, dict[str, bool]]:
 
 def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
     lakes = Lakes.under(settings)
-    directory = Directory.over(SqlAccessStore(database, sealer), sealer, account=settings.account, make_lake=lakes.make)
+    directory = Directory.over(
+        SqlAccessStore(database, sealer),
+        sealer,
+        account=settings.account,
+        make_lake=lakes.make,
+        oidc_keys=settings.oidc_keys,
+    )
     children = ChildPool()
     first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account), children=children)
 

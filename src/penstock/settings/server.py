@@ -69,6 +69,8 @@ class ServerSettings:
     """Bytes that the disks of store and lake have to have left for the server to call itself ready."""
     requests_per_second: float | None = None
     """What one access key may send; None is no bound."""
+    oidc_keys: Mapping[str, Path] = field(default_factory=dict)
+    """Files of the public keys (JWKS) that web identity tokens are verified with, by issuer."""
     bootstrap_key: BootstrapKey | None = None
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; set by the parent when there are several."""

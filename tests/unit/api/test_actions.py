@@ -25,7 +25,7 @@ WITHOUT = {
         "ListTagsForResource",
     },
     "secretsmanager": {"ListSecrets"},
-    "sts": {"AssumeRole", "GetCallerIdentity", "GetSessionToken"},
+    "sts": {"AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity", "GetSessionToken"},
 }
 
 
@@ -39,6 +39,9 @@ class Nothing:
     def entity_arn(self, kind: str, name: str) -> str | None:
         return f"arn:aws:iam::{A}:{kind}/team/{name}" if name == "ana" else None
 
+    def boundary_of(self, kind: str, name: str) -> str | None:
+        return None
+
 
 PLACE = Place("us-east-1", A, Nothing())
 SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
@@ -50,6 +53,8 @@ SAMPLE = {
     "PolicyName": "p",
     "PolicyArn": "arn:p",
     "SecretId": "x",
+    "OpenIDConnectProviderArn": "arn:o",
+    "Url": "https://oidc.example.com",
 }
 
 

@@ -16,8 +16,10 @@ from botocore.credentials import Credentials
 from penstock.access.authenticate import Authenticator, KeyCache
 from penstock.access.authorize import Authorizer
 from penstock.access.keys import AccessKey
+from penstock.access.oidc_keys import IssuerKeys
 from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
+from penstock.access.web_identity import WebIdentities
 from penstock.api import workers
 from penstock.api.aws import body as bodies
 from penstock.api.aws import sts
@@ -381,4 +383,6 @@ def test_roles_are_assumed_at_a_bounded_rate() -> None:
     # Each one leaves a record, and gives a new access key with a bound of its own.
     store = MemoryAccessStore()
     tokens = TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))))
-    assert sts.operations(tokens).bounded == {"AssumeRole"}
+    operations = sts.operations(tokens, WebIdentities(store, IssuerKeys({})))
+    assert operations.bounded == {"AssumeRole", "AssumeRoleWithWebIdentity", "GetFederationToken"}
+    assert operations.unsigned == {"AssumeRoleWithWebIdentity"}

@@ -60,6 +60,9 @@ VALUES: Mapping[str, Any] = {
     "Expression": "",
     "Marker": None,
     "NextToken": None,
+    "OpenIDConnectProviderArn": f"arn:aws:iam::{ACCOUNT}:oidc-provider/oidc.example.org",
+    "Url": "https://new.example.org",
+    "ThumbprintList": ["0" * 40],
     "OutputLocation": "s3://lake/results/",
     "Path": "/",
     "PermissionsBoundary": POLICY,
@@ -256,6 +259,7 @@ def fill(world: World) -> None:
     world.call("iam", "CreatePolicy", PolicyName="read", PolicyDocument=DOCUMENT)
     world.call("iam", "CreateGroup", GroupName="readers")
     world.call("iam", "CreateInstanceProfile", InstanceProfileName="machine")
+    world.call("iam", "CreateOpenIDConnectProvider", Url="https://oidc.example.org")
 
 
 def input_shape(endpoint: Endpoint) -> str | None:

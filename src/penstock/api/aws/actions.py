@@ -285,6 +285,22 @@ def _profile(request: Request, place: Place) -> Sequence[str]:
     return (_entity("profile", request.get("InstanceProfileName"), request, place),)
 
 
+def _oidc(request: Request, _place: Place) -> Sequence[str]:
+    return (request["OpenIDConnectProviderArn"],)
+
+
+def _new_oidc(request: Request, place: Place) -> Sequence[str]:
+    return (arn("iam", "", place.account, f"oidc-provider/{request['Url'].removeprefix('https://')}"),)
+
+
+def _all_oidc(_request: Request, place: Place) -> Sequence[str]:
+    return (arn("iam", "", place.account, "oidc-provider/*"),)
+
+
+def _federated_user(request: Request, place: Place) -> Sequence[str]:
+    return (arn("sts", "", place.account, f"federated-user/{request['Name']}"),)
+
+
 def _new_policy(request: Request, place: Place) -> Sequence[str]:
     return (_entity("policy", request["PolicyName"], request, place),)
 
@@ -366,11 +382,18 @@ _IAM: dict[str, Builder] = {
     "CreatePolicy": _new_policy,
     **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
     **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),
+    **_each(_oidc, "GetOpenIDConnectProvider", "DeleteOpenIDConnectProvider", "UpdateOpenIDConnectProviderThumbprint"),
+    **_each(_oidc, "AddClientIDToOpenIDConnectProvider", "RemoveClientIDFromOpenIDConnectProvider"),
+    **_each(_oidc, "TagOpenIDConnectProvider", "UntagOpenIDConnectProvider", "ListOpenIDConnectProviderTags"),
+    "CreateOpenIDConnectProvider": _new_oidc,
+    "ListOpenIDConnectProviders": _all_oidc,
     **_each(_policy, "TagPolicy", "UntagPolicy", "ListPolicyTags"),
 }
+_STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,
     "glue": _GLUE,
     "iam": _IAM,
     "secretsmanager": _SECRETS,
+    "sts": _STS,
 }

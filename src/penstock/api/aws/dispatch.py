@@ -12,7 +12,8 @@ from random import getrandbits
 from typing import Any, NamedTuple, Protocol
 
 from penstock.access.authenticate import Authenticator, Caller
-from penstock.access.sigv4 import SignedRequest
+from penstock.access.errors import MissingAuthentication
+from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
@@ -21,8 +22,10 @@ from penstock.api.aws.login import Login, named_service
 from penstock.api.aws.models import QUERY
 from penstock.api.aws.operations import Gate, RequestContext, RunOnThread
 from penstock.api.aws.query import XML_TYPE, read_fields, write_error
+from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.workers import Gathering, Workers
+from penstock.errors import PenstockError
 from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp", "Observer", "Served"]
@@ -163,7 +166,14 @@ class AwsApp:
         self._find_service(exchange, head)
         login = self._login
         proof = None
-        if login is not None:
+        unsigned = login is not None and exchange.fields is not None and is_unsigned(head)
+        if unsigned:
+            # The form may be an operation's that needs no signature: so much of it is read as anybody may send.
+            self._limits.failures.admit(exchange.client, "")
+            if body_size(exchange.headers) > SMALL_BODY:
+                self._limits.failures.failed(exchange.client, "")
+                raise _no_signature()
+        elif login is not None:
             presented = exchange.service or exchange.presumed
             assert presented is not None
             proof = await login.present(head, presented.model, exchange.client, self._workers)
@@ -177,6 +187,8 @@ class AwsApp:
                 self._read_form(exchange, request)
             service = exchange.service
             assert service is not None
+            if unsigned:
+                return await self._call_unsigned(exchange, request, service, secure=scope.get("scheme") == "https")
             if login is None or proof is None:
                 self._limits.count("")
                 caller = self._anonymous
@@ -186,6 +198,17 @@ class AwsApp:
             return await self._call(exchange, request, caller, service, secure=scope.get("scheme") == "https")
         finally:
             self._limits.bodies.release(owner, size)
+
+    async def _call_unsigned(self, exchange: _Exchange, request: SignedRequest, service: Service, *, secure: bool) -> bytes:
+        """The answer of an operation that takes no signature; every failure counts as a failed login of the address."""
+        endpoint = self._endpoints.get(exchange.target)
+        try:
+            if endpoint is None or not endpoint.unsigned:
+                raise _no_signature()
+            return await self._call(exchange, request, Caller(account="", principal="anonymous"), service, secure=secure)
+        except PenstockError:
+            self._limits.failures.failed(exchange.client, "")
+            raise
 
     def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
         """Which service is asked, as far as the head says it: forms name it in their bodies."""
@@ -218,7 +241,8 @@ class AwsApp:
             raise self._endpoints.refuse(exchange.target)
         exchange.operation = endpoint.operation
         if endpoint.bounded and self._limits.account_throttle is not None:
-            self._limits.account_throttle.take(caller.account)
+            # Without a signature there is no account yet: an address is counted, and uses up nobody else's share.
+            self._limits.account_throttle.take(caller.account or exchange.client)
         raw: Any = exchange.fields
         if raw is None:
             raw = query_members(request.query) if request.query and not request.body else parse_json(request.body)
@@ -263,6 +287,10 @@ class AwsApp:
         if service is not None and service.model.query:
             return write_error(service.model, rendered, request_id=exchange.request_id)
         return rendered
+
+
+def _no_signature() -> MissingAuthentication:
+    return MissingAuthentication("Missing Authentication Token")
 
 
 def _new_id() -> str:

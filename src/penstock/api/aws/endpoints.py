@@ -36,7 +36,7 @@ class Service:
 class Endpoint:
     """One served operation: its handler and its shapes, compiled on first use."""
 
-    __slots__ = ("_checker", "_misplaced", "_renderer", "bounded", "handler", "inline", "operation", "service")
+    __slots__ = ("_checker", "_misplaced", "_renderer", "bounded", "handler", "inline", "operation", "service", "unsigned")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Endpoint:
         *,
         inline: bool,
         bounded: bool = False,
+        unsigned: bool = False,
         misplaced: Mapping[str, str] | None = None,
     ) -> None:
         self.service = service
@@ -53,6 +54,7 @@ class Endpoint:
         self.handler = handler
         self.inline = inline
         self.bounded = bounded
+        self.unsigned = unsigned
         self._misplaced = misplaced or {}
         self._checker: Checker | None = None
         self._renderer: Renderer | None = None
@@ -120,6 +122,7 @@ class EndpointTable:
                     handler,
                     inline=operation in served.inline,
                     bounded=operation in served.bounded,
+                    unsigned=operation in served.unsigned,
                     misplaced=served.misplaced.get(operation),
                 )
         for name in SERVICES:

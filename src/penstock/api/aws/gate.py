@@ -207,7 +207,7 @@ class PolicyGate:
         self, caller: Caller, request: Mapping[str, Any], context: RequestContext, *, owner: str, realm: Realm | None
     ) -> None:
         service, operation = context.service, context.operation
-        if service == "sts":
+        if service == "sts" and operation != "GetFederationToken":
             # Whoever has credentials may ask who it is, and AssumeRole asks the role.
             return
         if context.on_loop and not self._warden.ready(caller, realm):

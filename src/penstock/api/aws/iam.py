@@ -8,11 +8,13 @@ from penstock.access.groups import Groups
 from penstock.access.holders import Holders
 from penstock.access.instance_profiles import InstanceProfiles
 from penstock.access.managed_policies import ManagedPolicies
+from penstock.access.oidc_providers import OidcProviders
 from penstock.access.roles import Roles
 from penstock.access.users import Users
 from penstock.api.aws.iam_groups import group_handlers
 from penstock.api.aws.iam_holders import holder_handlers
 from penstock.api.aws.iam_instance_profiles import instance_profile_handlers
+from penstock.api.aws.iam_oidc import oidc_handlers
 from penstock.api.aws.iam_policies import policy_handlers
 from penstock.api.aws.iam_roles import role_handlers
 from penstock.api.aws.iam_users import user_handlers
@@ -32,6 +34,7 @@ class Administration:
     accounts: Accounts
     groups: Groups
     profiles: InstanceProfiles
+    providers: OidcProviders
 
 
 def operations(administration: Administration) -> OperationSet:
@@ -43,5 +46,6 @@ def operations(administration: Administration) -> OperationSet:
         **holder_handlers(administration.holders),
         **group_handlers(administration.groups),
         **instance_profile_handlers(administration.profiles),
+        **oidc_handlers(administration.providers),
     }
     return OperationSet(service="iam", handlers=handlers)

@@ -83,6 +83,8 @@ class OperationSet:
     inline: frozenset[str] = field(default_factory=frozenset)
     bounded: frozenset[str] = field(default_factory=frozenset)
     """Those that leave a record with each call and change nothing that would bound them: an account has so many a second."""
+    unsigned: frozenset[str] = field(default_factory=frozenset)
+    """Those that bring their own proof of who calls, as a token, and no signature; of the query protocol alone."""
     misplaced: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By operation, members that it does not have and examples in circulation send: ignored, they would mislead. The text
     says what is meant; all other unknown members are ignored, as AWS does."""

@@ -5,28 +5,43 @@ from typing import Any
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import TemporaryKey
-from penstock.access.sts import TokenService, WantedRole
+from penstock.access.sts import AssumedRole, TokenService, WantedFederation, WantedRole
+from penstock.access.web_identity import WebIdentities
+from penstock.api.aws.actions import account_of
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.api.aws.registry_shapes import Request, present
 
 __all__ = ["caller_in", "operations", "origin_of"]
 
 
-def operations(tokens: TokenService) -> OperationSet:
-    """AssumeRole, GetSessionToken, GetCallerIdentity and GetAccessKeyInfo."""
+def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
+    """AssumeRole, AssumeRoleWithWebIdentity, GetSessionToken, GetFederationToken and GetCallerIdentity."""
 
     def assume_role(request: Request, context: RequestContext) -> Request:
-        wanted = WantedRole(
-            role_arn=request["RoleArn"],
-            session_name=request["RoleSessionName"],
+        return _assumed(tokens.assume_role(caller_in(context), _wanted(request), origin_of(context)))
+
+    def assume_role_with_identity(request: Request, context: RequestContext) -> Request:
+        wanted = _wanted(request)
+        # The token says who it is, before anything is told of the role.
+        identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
+        made = tokens.assume_role_with_identity(identity, wanted, origin_of(context))
+        return {
+            **_assumed(made),
+            "SubjectFromWebIdentityToken": identity.subject,
+            "Provider": identity.provider.arn,
+            "Audience": identity.audience,
+        }
+
+    def federation_token(request: Request, context: RequestContext) -> Request:
+        wanted = WantedFederation(
+            name=request["Name"],
             seconds=request.get("DurationSeconds"),
-            external_id=request.get("ExternalId"),
             policy=request.get("Policy"),
-            policy_arns=tuple(each["arn"] for each in request.get("PolicyArns", ())),
+            policy_arns=_policy_arns(request),
         )
-        made = tokens.assume_role(caller_in(context), wanted, origin_of(context))
-        user = {"AssumedRoleId": made.key.caller.user_id, "Arn": made.key.caller.principal}
-        return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
+        made = tokens.federation_token(caller_in(context), wanted)
+        user = {"FederatedUserId": made.key.caller.user_id, "Arn": made.key.caller.principal}
+        return {"Credentials": _credentials(made.key), "FederatedUser": user, "PackedPolicySize": made.packed_percent or 0}
 
     def session_token(request: Request, context: RequestContext) -> Request:
         return {"Credentials": _credentials(tokens.session_token(caller_in(context), request.get("DurationSeconds")))}
@@ -35,8 +50,39 @@ def operations(tokens: TokenService) -> OperationSet:
         caller = caller_in(context)
         return {"UserId": caller.user_id or caller.account, "Account": caller.account, "Arn": caller.principal}
 
-    handlers = {"AssumeRole": assume_role, "GetSessionToken": session_token, "GetCallerIdentity": identity}
-    return OperationSet(service="sts", handlers=handlers, bounded=frozenset({"AssumeRole"}))
+    handlers = {
+        "AssumeRole": assume_role,
+        "AssumeRoleWithWebIdentity": assume_role_with_identity,
+        "GetSessionToken": session_token,
+        "GetFederationToken": federation_token,
+        "GetCallerIdentity": identity,
+    }
+    return OperationSet(
+        service="sts",
+        handlers=handlers,
+        bounded=frozenset({"AssumeRole", "AssumeRoleWithWebIdentity", "GetFederationToken"}),
+        unsigned=frozenset({"AssumeRoleWithWebIdentity"}),
+    )
+
+
+def _wanted(request: Request) -> WantedRole:
+    return WantedRole(
+        role_arn=request["RoleArn"],
+        session_name=request["RoleSessionName"],
+        seconds=request.get("DurationSeconds"),
+        external_id=request.get("ExternalId"),
+        policy=request.get("Policy"),
+        policy_arns=_policy_arns(request),
+    )
+
+
+def _policy_arns(request: Request) -> tuple[str, ...]:
+    return tuple(each["arn"] for each in request.get("PolicyArns", ()))
+
+
+def _assumed(made: AssumedRole) -> Request:
+    user = {"AssumedRoleId": made.key.caller.user_id, "Arn": made.key.caller.principal}
+    return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
 
 
 def caller_in(context: RequestContext) -> Caller:

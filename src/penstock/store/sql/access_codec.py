@@ -6,7 +6,17 @@ from typing import Any
 
 import orjson
 
-from penstock.access.entities import Entity, EntityKind, Group, InstanceProfile, ManagedPolicy, PolicyVersion, Role, User
+from penstock.access.entities import (
+    Entity,
+    EntityKind,
+    Group,
+    InstanceProfile,
+    ManagedPolicy,
+    OidcProvider,
+    PolicyVersion,
+    Role,
+    User,
+)
 
 __all__ = ["entity_from", "entity_json"]
 
@@ -17,6 +27,7 @@ _CLASSES: Mapping[EntityKind, type[Entity]] = {
     EntityKind.ROLE: Role,
     EntityKind.GROUP: Group,
     EntityKind.PROFILE: InstanceProfile,
+    EntityKind.OIDC: OidcProvider,
 }
 
 
@@ -38,7 +49,7 @@ def entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text:
             for each in members["versions"]
         )
         return ManagedPolicy(**members)
-    for listed in {"attached", "groups"} & set(members):
+    for listed in {"attached", "client_ids", "groups", "thumbprints"} & set(members):
         members[listed] = tuple(members[listed])
     return _CLASSES[kind](**members)
 

@@ -9,6 +9,8 @@ MEMBERS = Members(
     served={
         "AssumeRoleRequest": "RoleArn RoleSessionName PolicyArns Policy DurationSeconds ExternalId",
         "PolicyDescriptorType": "arn",
+        "AssumeRoleWithWebIdentityRequest": "RoleArn RoleSessionName WebIdentityToken PolicyArns Policy DurationSeconds",
+        "GetFederationTokenRequest": "Name Policy PolicyArns DurationSeconds",
         "GetSessionTokenRequest": "DurationSeconds",
     }
 )

@@ -1,0 +1,119 @@
+"""The public keys of identity providers, which the operator hands to the server as files: no URL is ever followed.
+
+A file is a JSON Web Key Set (RFC 7517), as ``kubectl get --raw /openid/v1/jwks`` prints it. It is read anew when it changes.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, RSAKey
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+
+__all__ = ["IssuerKeys", "JsonWebKey", "MissingIssuerKeys"]
+
+JsonWebKey = RSAKey | ECKey
+
+_MAX_BYTES = 262_144
+_MAX_KEYS = 100
+_LEAST_BITS = 2048
+_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+_LOOK_AGAIN = 5.0  # seconds
+
+
+class MissingIssuerKeys(EnvironmentProblem):
+    """The server has no keys that the issuer's tokens could be verified with."""
+
+    aws_code = "IDPCommunicationError"
+    http_status = 400
+    fault = "client"
+
+
+class IssuerKeys:
+    """Keys by issuer, out of ``files``; what a file has is kept for 5 seconds."""
+
+    def __init__(self, files: Mapping[str, Path], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._files = dict(files)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[float, tuple[int, int], Sequence[JsonWebKey]]] = {}
+
+    def check(self) -> None:
+        """Read every file; :class:`InvalidInput` names the one that is not a set of public keys."""
+        for issuer, file in self._files.items():
+            if not issuer.startswith("https://"):
+                raise InvalidInput(
+                    f"The issuer '{issuer[:200]}' is not an https URL.", remedy="Write https://HOST/PATH=FILE."
+                )
+            _read(file)
+
+    def of(self, issuer: str) -> Sequence[JsonWebKey]:
+        """The issuer's keys; :class:`MissingIssuerKeys` where the operator gave none, or its file cannot be read."""
+        file = self._files.get(issuer)
+        if file is None:
+            raise MissingIssuerKeys(
+                "Couldn't retrieve verification key from your identity provider",
+                remedy=f"The operator gives the server the keys of {issuer[:255]}: penstock serve --oidc-keys ISSUER=FILE.",
+            )
+        with self._lock:
+            kept = self._kept.get(issuer)
+            if kept is not None and kept[0] > self._clock():
+                return kept[2]
+            try:
+                stat = file.stat()
+                version = (stat.st_mtime_ns, stat.st_size)
+                keys = kept[2] if kept is not None and kept[1] == version else _read(file)
+            except (OSError, InvalidInput) as error:
+                self._kept.pop(issuer, None)
+                raise MissingIssuerKeys(
+                    "Couldn't retrieve verification key from your identity provider",
+                    remedy=f"The server's file of the keys of {issuer[:255]} cannot be read.",
+                ) from error
+            self._kept[issuer] = (self._clock() + _LOOK_AGAIN, version, keys)
+            return keys
+
+
+def _read(file: Path) -> Sequence[JsonWebKey]:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise InvalidInput(f"{file} has more than {_MAX_BYTES:,} bytes.", remedy="Give the issuer's public keys alone.")
+        listed = json.loads(content)["keys"]
+        if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
+            raise ValueError
+        found = [_key(file, each) for each in listed]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
+        raise InvalidInput(
+            f"{file} is not a JSON Web Key Set.",
+            remedy='It reads {"keys": [{"kty": "RSA", "kid": ..., "n": ..., "e": ...}]}.',
+        ) from error
+    keys = [key for key in found if key is not None]
+    if not keys:
+        raise InvalidInput(f"{file} has no RSA or EC key for signatures.", remedy="Export the issuer's keys again.")
+    return keys
+
+
+def _key(file: Path, members: Any) -> JsonWebKey | None:
+    """One key; None for one that signs no tokens of this kind. A private or weak key is refused."""
+    if not isinstance(members, dict):
+        raise ValueError
+    if members.get("kty") not in ("RSA", "EC") or members.get("use", "sig") != "sig":
+        return None
+    if _PRIVATE & set(members):
+        raise InvalidInput(
+            f"{file} holds a private key.", remedy="Give the issuer's public keys, and keep that one from others."
+        )
+    if members["kty"] == "EC":
+        return ECKey.import_key(members)
+    modulus = len(members["n"]) * 6  # bits, of base64
+    if modulus < _LEAST_BITS:
+        raise InvalidInput(
+            f"{file} has an RSA key of less than {_LEAST_BITS:,} bits.", remedy="Let the issuer use a longer one."
+        )
+    return RSAKey.import_key(members)
