@@ -184,8 +184,9 @@ def _canonical_query(query: str) -> str:
     # A plus is a space, as it is to who reads the request: a signed plus, %2B, is not to be taken for one.
     pairs = []
     for item in query.split("&"):
+        # One without a name is a parameter too, to whoever reads the request as to those who sign it (botocore, say).
         name, _, value = item.partition("=")
-        if name and name != "X-Amz-Signature":
+        if name != "X-Amz-Signature":
             pairs.append((quote(unquote_plus(name), safe="-_.~"), quote(unquote_plus(value), safe="-_.~")))
     return "&".join(f"{name}={value}" for name, value in sorted(pairs))
 
