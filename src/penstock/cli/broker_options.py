@@ -22,11 +22,17 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
         ),
         click.option(
             "--security-protocol",
+            envvar="PENSTOCK_SECURITY_PROTOCOL",
             type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
             help="Default: SASL_SSL with a secret (SASL_PLAINTEXT to this machine), else PLAINTEXT.",
         ),
         click.option("--sasl-mechanism", default="SCRAM-SHA-512", show_default=True),
-        click.option("--ca-file", type=click.Path(path_type=Path, dir_okay=False), help="CA certificates (PEM) to trust."),
+        click.option(
+            "--ca-file",
+            envvar="PENSTOCK_CA_FILE",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="CA certificates (PEM) to trust.",
+        ),
         click.option(
             "--timeout",
             type=click.FloatRange(min=1),

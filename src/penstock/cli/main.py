@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "down": ("penstock.cli.down", "local", "Stop a running platform."),
     "status": ("penstock.cli.status", "local", "What runs, where, and whether it is healthy."),
     "env": ("penstock.cli.env", "local", "Print the environment that points AWS clients at the platform."),
+    "certificate": ("penstock.cli.certificate", "server", "Issue a client certificate for the broker."),
     "serve": ("penstock.cli.serve", "server", "Run the server alone."),
     "serve-s3": ("penstock.cli.serve_s3", "server", "Run the S3 endpoint alone."),
     "backup": ("penstock.cli.backup", "server", "Copy the whole store into one file, while it serves."),

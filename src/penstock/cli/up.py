@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 from rich import box
@@ -20,18 +22,22 @@ from rich.table import Table
 
 from penstock.cli.fetch import fetch_shown
 from penstock.cli.homes import home_option
-from penstock.errors import EnvironmentProblem
+from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.interpreter import python_module
 from penstock.local.artefacts import cache_folder
 from penstock.local.java import find_java
 from penstock.local.platform import Platform, home_at
+from penstock.server.serving import Listening, check_listening
+from penstock.settings.addresses import is_wildcard
 from penstock.settings.home import Home, PlatformConfig
+from penstock.settings.tls import TlsFiles
 
 __all__ = ["command"]
 
 _DETACHED_TIMEOUT = 300  # seconds; each part has a timeout of its own that comes first
 # Tells a detached start that all was said.
 _LAST_LINE = "To stop it:"
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _PORT = click.IntRange(1, 65535)
 
 
@@ -47,6 +53,15 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--s3-port", type=_PORT, help="Port of the S3 endpoint. [default: 8751]")
 @click.option("--kafka-port", type=_PORT, help="Port of the Kafka broker. [default: 8752]")
 @click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, for the broker itself. [default: 8753]")
+@click.option("--host", help="Address or name to listen on, by which clients come. [default: 127.0.0.1]")
+@click.option("--tls/--no-tls", default=None, help="TLS for server, S3 endpoint and broker, by an authority of the home.")
+@click.option("--tls-certificate", type=_FILE, help="This PEM certificate and its chain instead.")
+@click.option("--tls-key", type=_FILE, help="Its private key, PEM without a password.")
+@click.option("--tls-authority", type=_FILE, help="Whom clients have to trust for it. [what they trust anyway]")
+@click.option("--mtls-port", type=_PORT, help="A listener of the broker where a client certificate is the login.")
+@click.option("--mtls-authority", type=_FILE, help="Who issues those. [the home's authority: see 'penstock certificate']")
+@click.option("--allowed-host", multiple=True, help="A further host to answer for; .example.com: all below it.")
+@click.option("--insecure-plain-http", is_flag=True, default=None, help="No TLS where others can read along.")
 @click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
 @click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
@@ -58,15 +73,15 @@ def command(  # noqa: PLR0917 - click passes options by name
     s3_port: int | None,
     kafka_port: int | None,
     controller_port: int | None,
-    region: str | None,
     workers: int,
     detach: bool,
     new_key: bool,
     no_auth: bool,
+    **listening: Any,
 ) -> None:
     """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
 
-    Ports and region given once are kept in the home. Ctrl-C or 'penstock down' ends it.
+    Addresses, TLS and region given once are kept in the home. Ctrl-C or 'penstock down' ends it.
     """
     place = home_at(home)
     given = {
@@ -74,23 +89,63 @@ def command(  # noqa: PLR0917 - click passes options by name
         "s3_port": s3_port,
         "kafka_port": kafka_port,
         "controller_port": controller_port,
-        "region": region,
+        **{name: _setting(value) for name, value in listening.items() if name != "allowed_host"},
+        "allowed_hosts": ",".join(listening["allowed_host"]) or None,
     }
+    if given["tls_certificate"] and given["tls"] is None:
+        given["tls"] = True
     config = _configuration(place, {name: value for name, value in given.items() if value is not None})
+    _check_listening(config)
     find_java(os.environ)
     fetch_shown(["kafka"], cache=cache_folder(os.environ))
     if detach:
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
-        _detach(
-            place,
-            [*options, f"--workers={workers}", *(["--no-auth"] if no_auth else []), *(["--new-key"] if new_key else [])],
-        )
+        flags = [*(["--no-auth"] if no_auth else []), *(["--new-key"] if new_key else [])]
+        _detach(place, [*_options(given), f"--workers={workers}", *flags])
     else:
         config = config.with_new_key() if new_key else config
         _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
 
 
-def _configuration(home: Home, given: dict[str, int | str]) -> PlatformConfig:
+def _setting(value: object) -> object:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _options(given: Mapping[str, object]) -> Iterator[str]:
+    """The options that give the same to another process."""
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if name == "allowed_hosts":
+            yield from (f"--allowed-host={host}" for host in str(value or "").split(",") if host)
+        elif isinstance(value, bool):
+            yield f"--{option}" if value else f"--no-{option}"
+        elif value is not None:
+            yield f"--{option}={value}"
+
+
+def _check_listening(config: PlatformConfig) -> None:
+    """Raise where it cannot listen so, before anything is fetched or started."""
+    if is_wildcard(config.host):
+        raise InvalidInput(
+            f"Clients cannot be told to go to '{config.host}'.", remedy="Give --host one address or name of this machine."
+        )
+    if not config.tls and (config.mtls_port or config.tls_certificate):
+        raise InvalidInput("--mtls-port and --tls-certificate need TLS.", remedy="Give --tls.")
+    if bool(config.tls_certificate) != bool(config.tls_key):
+        raise click.UsageError("--tls-certificate and --tls-key go together.")
+    own = TlsFiles(certificate=Path(config.tls_certificate), key=Path(config.tls_key)) if config.tls_certificate else None
+    check_listening(
+        Listening(
+            host=config.host,
+            port=0,
+            tls=own,
+            allowed_hosts=config.allowed_host_names,
+            # The certificates of the home's own authority are made when it starts.
+            insecure_plain_http=config.tls or config.insecure_plain_http,
+        )
+    )
+
+
+def _configuration(home: Home, given: dict[str, object]) -> PlatformConfig:
     if home.config_file.exists():
         return replace(home.load(), **given)  # type: ignore[arg-type]
     return PlatformConfig.generate(**given)
@@ -191,6 +246,8 @@ def _describe(platform: Platform, seconds: float) -> None:
     home = platform.home.root
     option = "" if Path(".penstock").absolute() == home else f" --home {home}"
     console.print(f"Ready after {seconds:.1f} s; state in {home}, logs in {platform.home.logs}.", markup=False)
+    if authority := platform.config.tls_authority:
+        console.print(f"Clients have to trust {authority}; 'penstock env' says so to those of a shell.", markup=False)
     console.print(f'For a shell:  eval "$(penstock env{option})"   then: aws glue list-registries', markup=False)
     console.print(f"{_LAST_LINE}   penstock down{option}", markup=False)
 

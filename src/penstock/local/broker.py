@@ -28,6 +28,8 @@ from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
 from penstock.local.ports import answers
 from penstock.local.probes import answers_kafka
+from penstock.local.tls import PlatformTls, unverified
+from penstock.settings.addresses import is_loopback
 
 __all__ = ["MECHANISM", "Broker", "client_settings"]
 
@@ -61,11 +63,14 @@ Configuration:
 """
 
 
-def client_settings(bootstrap: str, username: str, password: str) -> dict[str, Any]:
-    """librdkafka's settings for the SASL/SCRAM listener."""
+def client_settings(
+    bootstrap: str, username: str, password: str, *, tls: bool = False, authority: Path | None = None
+) -> dict[str, Any]:
+    """librdkafka's settings for the SASL/SCRAM listener; ``authority`` is whom to trust where it has TLS."""
     return {
         "bootstrap.servers": bootstrap,
-        "security.protocol": "SASL_PLAINTEXT",
+        "security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT",
+        **({"ssl.ca.location": str(authority)} if authority is not None else {}),
         "sasl.mechanism": MECHANISM,
         "sasl.username": username,
         "sasl.password": password,
@@ -88,6 +93,7 @@ class Broker:
     host: str = "127.0.0.1"
     auto_create_topics: bool = True
     settings: Mapping[str, str] = field(default_factory=dict)
+    tls: PlatformTls | None = None
     java: Java | None = None
     _child: Child | None = field(default=None, init=False, repr=False)
 
@@ -102,7 +108,7 @@ class Broker:
     @property
     def bootstrap(self) -> str:
         """Bootstrap servers of the client listener."""
-        return f"{self.host}:{self.port}"
+        return self._at(self.port)
 
     @property
     def log(self) -> Path:
@@ -112,7 +118,11 @@ class Broker:
     @property
     def client_settings(self) -> dict[str, Any]:
         """librdkafka's settings to reach this broker."""
-        return client_settings(self.bootstrap, self.username, self.password)
+        authority = None if self.tls is None else self.tls.authority
+        return client_settings(self.bootstrap, self.username, self.password, tls=self.tls is not None, authority=authority)
+
+    def _at(self, port: int) -> str:
+        return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 
     def start(self) -> float:
         """Format on first use, start, wait until a client is served; the seconds that took."""
@@ -147,7 +157,9 @@ class Broker:
             command=lambda: self._java_command("kafka.Kafka", str(self._properties_file), heap=_HEAP),
             prepare=self._prepare,
             is_ready=self.healthy,
-            is_alive=lambda seconds: answers_kafka(self.host, self.port, seconds),
+            is_alive=lambda seconds: answers_kafka(
+                self.host, self.port, seconds, tls=None if self.tls is None else unverified()
+            ),
             start_timeout=120,
             stop_grace=30,
         )
@@ -180,6 +192,46 @@ class Broker:
                     remedy=f"Restore the platform.json that belongs to {self.folder}, or remove that folder and its data.",
                 ) from None
             return False
+
+    def renew_certificate(self) -> None:
+        """Let the running broker read its certificate anew; connections that are open stay.
+
+        Raises :class:`EnvironmentProblem` where it does not, or where Kafka's client is not installed.
+        """
+        assert self.tls is not None
+        try:
+            from confluent_kafka import KafkaException  # noqa: PLC0415 - an extra
+            from confluent_kafka.admin import (  # type: ignore[attr-defined] # noqa: PLC0415
+                AdminClient,
+                AlterConfigOpType,
+                ConfigEntry,
+                ConfigResource,
+                ResourceType,
+            )
+        except ModuleNotFoundError as error:
+            raise EnvironmentProblem(
+                "The broker's certificate can be renewed in place only with Kafka's client.",
+                remedy="Restart the platform, or install it with: pip install 'penstock[kafka]'",
+            ) from error
+        client = AdminClient({**self.client_settings, "log_level": 0})
+        # Asked for the path that it has, a broker reads the file again where it has changed (KIP-226, KAFKA-14136); without
+        # the second step the path would be kept in its metadata, and win over that of a home that was moved.
+        for step in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
+            entries = [
+                ConfigEntry(
+                    f"listener.name.{name}.ssl.keystore.location", str(self.tls.keystore), incremental_operation=step
+                )
+                for name in self._tls_listeners()
+            ]
+            resource = ConfigResource(ResourceType.BROKER, str(_NODE), incremental_configs=entries)
+            try:
+                for asked in client.incremental_alter_configs([resource], request_timeout=20).values():
+                    asked.result()
+            except KafkaException as error:
+                raise EnvironmentProblem(
+                    f"The broker did not take its renewed certificate: {error.args[0].str()}.",
+                    remedy="The former one stays in use; restart the platform before it ends.",
+                ) from error
 
     @property
     def _properties_file(self) -> Path:
@@ -253,16 +305,20 @@ class Broker:
 
     def _properties(self) -> str:
         controller_password = secrets.token_urlsafe(24)
+        listeners = f"CLIENT://{self.bootstrap}"
+        if self._mutual_port is not None:
+            listeners += f",MUTUAL://{self._at(self._mutual_port)}"
         properties = {
             "process.roles": "broker,controller",
             "node.id": str(_NODE),
-            "listeners": f"CLIENT://{self.host}:{self.port},CONTROLLER://{self.host}:{self.controller_port}",
-            "advertised.listeners": f"CLIENT://{self.host}:{self.port}",
-            # A TLS listener takes its place here, with the same mechanism: CLIENT_TLS:SASL_SSL.
-            "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+            "listeners": f"{listeners},CONTROLLER://{self._controller}",
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": (
+                f"CLIENT:{'SASL_SSL' if self.tls else 'SASL_PLAINTEXT'},MUTUAL:SSL,CONTROLLER:SASL_PLAINTEXT"
+            ),
             "inter.broker.listener.name": "CLIENT",
             "controller.listener.names": "CONTROLLER",
-            "controller.quorum.bootstrap.servers": f"{self.host}:{self.controller_port}",
+            "controller.quorum.bootstrap.servers": self._controller,
             "sasl.enabled.mechanisms": MECHANISM,
             "sasl.mechanism.inter.broker.protocol": MECHANISM,
             "sasl.mechanism.controller.protocol": "PLAIN",
@@ -292,6 +348,46 @@ class Broker:
             # The controller refuses a killed broker's successor until the old session has run out: 9 s by default.
             "broker.session.timeout.ms": "5000",
             "broker.heartbeat.interval.ms": "1000",
+            **self._tls_properties(),
             **self.settings,
         }
         return properties_text(properties)
+
+    @property
+    def _controller(self) -> str:
+        # Nobody but the broker itself has to reach it.
+        host = self.host if is_loopback(self.host) else "127.0.0.1"
+        return f"[{host}]:{self.controller_port}" if ":" in host else f"{host}:{self.controller_port}"
+
+    @property
+    def _mutual_port(self) -> int | None:
+        return None if self.tls is None else self.tls.mutual_port
+
+    def _tls_listeners(self) -> list[str]:
+        return ["client", *(["mutual"] if self._mutual_port is not None else [])]
+
+    def _tls_properties(self) -> dict[str, str]:
+        """Kafka's documentation, "Encryption and authentication using SSL", and KIP-651 for PEM."""
+        if self.tls is None:
+            return {}
+        properties = {}
+        for name in self._tls_listeners():
+            properties[f"listener.name.{name}.ssl.keystore.type"] = "PEM"
+            properties[f"listener.name.{name}.ssl.keystore.location"] = str(self.tls.keystore)
+        if self.tls.authority is not None:
+            # The broker is a client of its own listener.
+            properties["listener.name.client.ssl.truststore.type"] = "PEM"
+            properties["listener.name.client.ssl.truststore.location"] = str(self.tls.authority)
+        if self._mutual_port is None:
+            return properties
+        return properties | {
+            "listener.name.mutual.ssl.truststore.type": "PEM",
+            "listener.name.mutual.ssl.truststore.location": str(self.tls.client_authority),
+            "listener.name.mutual.ssl.client.auth": "required",
+            # A certificate's common name is who its holder is; another subject is one as a whole.
+            "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([A-Za-z0-9._@-]+)(,.*)?$/$1/,DEFAULT",
+            # So that access control lists can tell the identities apart; without any, all may do everything, as before.
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": f"User:{self.username};User:controller",
+            "allow.everyone.if.no.acl.found": "true",
+        }

@@ -3,7 +3,6 @@
 A bucket is a folder under the lake and an object is a file in it.
 """
 
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from penstock.errors import EnvironmentProblem
+from penstock.interpreter import python_module
 from penstock.local.child import Child, Service
 from penstock.local.ports import answers
 from penstock.local.probes import answers_http
+from penstock.local.tls import PlatformTls, listen_arguments, unverified
 from penstock.names import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:
@@ -43,13 +44,17 @@ class ObjectStore:
     account: str = DEFAULT_ACCOUNT
     signed: bool = True
     home: Path | None = None
+    tls: PlatformTls | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    insecure_plain_http: bool = False
     _child: Child | None = field(default=None, init=False, repr=False)
     _client: "S3Client | None" = field(default=None, init=False, repr=False)
 
     @property
     def endpoint_url(self) -> str:
         """The endpoint's URL."""
-        return f"http://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
     @property
     def log(self) -> Path:
@@ -67,6 +72,7 @@ class ObjectStore:
             aws_access_key_id=self.access_key_id,
             aws_secret_access_key=self.secret_access_key,
             region_name=self.region,
+            verify=str(self.tls.authority) if self.tls is not None and self.tls.authority is not None else None,
             config=Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 1}),
         )
 
@@ -107,7 +113,9 @@ class ObjectStore:
                 "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": self.secret_access_key,
             },
             is_ready=self.healthy,
-            is_alive=lambda seconds: answers_http(self.host, self.port, "/", seconds),
+            is_alive=lambda seconds: answers_http(
+                self.host, self.port, "/", seconds, tls=None if self.tls is None else unverified()
+            ),
             stop_grace=25,
         )
 
@@ -133,7 +141,8 @@ class ObjectStore:
         return True
 
     def _command(self) -> list[str]:
-        command = [sys.executable, "-m", "penstock", "serve-s3", "--home", str(self.home or self.folder)]
+        command = python_module("penstock", "serve-s3", "--home", str(self.home or self.folder))
         command += ["--host", self.host, "--port", str(self.port), "--region", self.region, "--account", self.account]
         command += ["--lake", str(self.lake), "--bucket", self.bucket]
+        command += listen_arguments(self.tls, self.allowed_hosts, insecure_plain_http=self.insecure_plain_http)
         return command if self.signed else [*command, "--no-auth"]

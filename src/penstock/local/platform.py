@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,9 +20,12 @@ from penstock.local.objectstore import ObjectStore
 from penstock.local.ports import PortClaim, check_ports
 from penstock.local.server import ServerProcess
 from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
+from penstock.local.tls import PlatformTls
 from penstock.settings.home import Home, PlatformConfig
 
 __all__ = ["Part", "Platform", "home_at", "parts_of"]
+
+_RENEW_PAUSE = 5.0  # seconds between two looks at certificates, of our own and given ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +41,8 @@ def parts_of(
     home: Home, config: PlatformConfig, *, workers: int = 1, signed: bool = True, java: Java | None = None
 ) -> tuple[Part, ...]:
     """The parts of the platform in ``home``. ``java`` runs them; without it each start looks for one."""
-    broker = Broker(
-        folder=home.kafka,
-        host=config.host,
-        port=config.kafka_port,
-        controller_port=config.controller_port,
-        username=config.kafka_username,
-        password=config.kafka_password,
-        java=java,
-    )
+    tls = PlatformTls.of(home, config)
+    broker = _broker_of(home, config, java)
     store = ObjectStore(
         lake=home.lake,
         folder=home.run,
@@ -59,6 +55,9 @@ def parts_of(
         account=config.account,
         signed=signed,
         home=home.root,
+        tls=tls,
+        allowed_hosts=config.allowed_host_names,
+        insecure_plain_http=config.insecure_plain_http,
     )
     server = ServerProcess(
         home=home.root,
@@ -71,7 +70,11 @@ def parts_of(
         s3_endpoint_url=config.s3_endpoint_url,
         workers=workers,
         signed=signed,
+        tls=tls,
+        allowed_hosts=config.allowed_host_names,
+        insecure_plain_http=config.insecure_plain_http,
     )
+    mutual = PortClaim(port=config.mtls_port, part="Kafka broker's mutual TLS", option="--mtls-port")
     return (
         Part(
             service=server.service(),
@@ -89,8 +92,22 @@ def parts_of(
             ports=(
                 PortClaim(port=config.kafka_port, part="Kafka broker", option="--kafka-port"),
                 PortClaim(port=config.controller_port, part="Kafka controller", option="--controller-port"),
+                *([mutual] if tls is not None and tls.mutual_port is not None else []),
             ),
         ),
+    )
+
+
+def _broker_of(home: Home, config: PlatformConfig, java: Java | None = None) -> Broker:
+    return Broker(
+        folder=home.kafka,
+        host=config.host,
+        port=config.kafka_port,
+        controller_port=config.controller_port,
+        username=config.kafka_username,
+        password=config.kafka_password,
+        tls=PlatformTls.of(home, config),
+        java=java,
     )
 
 
@@ -113,7 +130,8 @@ class Platform:
         say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.home = home
-        self.config = config
+        # Clients trust the home's own authority, wherever the home is now.
+        self.config = replace(config, tls_authority=str(home.tls / "authority.crt")) if _own_authority(config) else config
         self._workers = workers
         self._signed = signed
         self._policy = policy
@@ -123,6 +141,8 @@ class Platform:
         self._parts: Sequence[Part] = ()
         self._supervisor: Supervisor | None = None
         self._watcher: threading.Thread | None = None
+        self._tls: PlatformTls | None = None
+        self._renewer: threading.Thread | None = None
         self._stopping = threading.Event()
         self._writing = threading.Lock()
         self._phase = "starting"
@@ -138,6 +158,9 @@ class Platform:
         self._parts = parts_of(self.home, self.config, workers=self._workers, signed=self._signed, java=java)
         self._instance.acquire()
         try:
+            self._tls = PlatformTls.of(self.home, self.config)
+            if self._tls is not None:
+                self._tls.refresh()
             if left := self._instance.wait_for_leftovers():
                 self._say(f"Waited for {left} parts of a platform that was killed here.")
             check_ports(self.config.host, [claim for part in self._parts for claim in part.ports])
@@ -158,6 +181,9 @@ class Platform:
             if self._stopping.is_set():
                 return
             self._store_credentials()
+            if self._tls is not None:
+                self._renewer = threading.Thread(target=self._renew, args=(self._tls,), name="certificates", daemon=True)
+                self._renewer.start()
             self._phase = "running"
             self._write_state()
         except BaseException:
@@ -185,6 +211,9 @@ class Platform:
         if self._supervisor is not None:
             self._supervisor.stop()
             self._supervisor = None
+        if self._renewer is not None:
+            self._renewer.join()
+            self._renewer = None
         with self._writing:
             self._instance.release()
 
@@ -243,6 +272,7 @@ class Platform:
             region_name=self.config.region,
             aws_access_key_id=self.config.access_key_id,
             aws_secret_access_key=self.config.secret_access_key,
+            verify=self.config.tls_authority or None,
         )
         name = self.config.secret_name
         try:
@@ -262,6 +292,27 @@ class Platform:
                 f"The broker's credentials could not be stored as the secret {name}: {str(error).rstrip('.')}.",
                 remedy=f"See the server's log, {self.home.logs / 'server.log'}.",
             ) from error
+
+    def _renew(self, tls: PlatformTls) -> None:
+        """Renew certificates as long as the platform runs, or take those that were; servers see the files themselves."""
+        last = ""
+        stale = False
+        while not self._stopping.wait(_RENEW_PAUSE):
+            try:
+                stale = tls.refresh() or stale
+                if stale:
+                    _broker_of(self.home, self.config).renew_certificate()
+                    self._say(f"The broker took the certificate in {tls.certificate}, which was renewed.")
+                stale, last = False, ""
+            except (EnvironmentProblem, OSError) as error:
+                # Half a renewal, a full disk, a broker that is down: the next look may find it mended.
+                if str(error) != last:
+                    self._say(str(error))
+                last = str(error)
+
+
+def _own_authority(config: PlatformConfig) -> bool:
+    return config.tls and not config.tls_certificate
 
 
 def home_at(folder: Path | None) -> Home:

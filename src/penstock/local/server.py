@@ -7,6 +7,7 @@ from pathlib import Path
 from penstock.interpreter import python_module
 from penstock.local.child import Service
 from penstock.local.probes import answers_http
+from penstock.local.tls import PlatformTls, listen_arguments, trust_environment, trusting, unverified
 
 __all__ = ["ServerProcess"]
 
@@ -27,15 +28,20 @@ class ServerProcess:
     s3_endpoint_url: str
     workers: int = 1
     signed: bool = True
+    tls: PlatformTls | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    insecure_plain_http: bool = False
 
     def service(self) -> Service:
         """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
         command = python_module("penstock", "serve", "--home", str(self.home), "--host", self.host)
         command += ["--port", str(self.port), "--workers", str(self.workers), "--region", self.region]
         command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
+        command += listen_arguments(self.tls, self.allowed_hosts, insecure_plain_http=self.insecure_plain_http)
         if not self.signed:
             command.append("--no-auth")
         environment = {
+            **trust_environment(self.tls),
             "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,
             "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": self.secret_access_key,
         }
@@ -45,7 +51,9 @@ class ServerProcess:
             command=lambda: command,
             environment=environment,
             is_ready=self.healthy,
-            is_alive=lambda seconds: answers_http(self.host, self.port, "/healthz", seconds),
+            is_alive=lambda seconds: answers_http(
+                self.host, self.port, "/healthz", seconds, tls=None if self.tls is None else unverified()
+            ),
             stop_grace=25,
         )
 
@@ -53,6 +61,9 @@ class ServerProcess:
         """Whether the server says that it is ready."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT)
         try:
+            if self.tls is not None:
+                context = trusting(self.tls.authority)
+                connection = http.client.HTTPSConnection(self.host, self.port, timeout=_TIMEOUT, context=context)
             connection.request("GET", "/readyz")
             return connection.getresponse().status == http.client.OK
         except (OSError, http.client.HTTPException):

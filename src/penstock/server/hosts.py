@@ -12,24 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from penstock.errors import InvalidInput
+from penstock.settings.addresses import is_loopback
 
-__all__ = ["HostRule", "host_of", "host_rule", "is_loopback"]
+__all__ = ["HostRule", "host_of", "host_rule"]
 
 # RFC 9110 section 7.2 and RFC 3986 section 3.2.2: an IPv6 address in brackets, or a name or IPv4 address; perhaps a port.
 _HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]{0,5})?")  # \w of bytes is ASCII
 _NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host``, a name or an address, is this machine's loopback: what is bound to it is reached from here alone."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return bool((mapped or address).is_loopback)
 
 
 @lru_cache(maxsize=1024)

@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 import uvicorn
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.server.hosts import host_rule, is_loopback
+from penstock.server.hosts import host_rule
 from penstock.server.tls import server_context
+from penstock.settings.addresses import is_loopback
 from penstock.settings.tls import TlsFiles
 
 __all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app", "url_of"]
@@ -50,7 +51,8 @@ def check_listening(listening: Listening) -> None:
     elif not is_loopback(listening.host) and not listening.insecure_plain_http:
         raise InvalidInput(
             f"{listening.host} is not a loopback address, and without TLS whoever is on the network reads what is sent.",
-            remedy="Give --tls-certificate and --tls-key; behind a proxy that has TLS, say --insecure-plain-http.",
+            remedy="Give --tls-certificate and --tls-key ('penstock up' makes its own with --tls); where a proxy has TLS, "
+            "--insecure-plain-http.",
         )
 
 

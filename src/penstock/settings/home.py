@@ -9,6 +9,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     lakes/ACCOUNT/  the lake of each further account, as lake/
     kafka/          the broker's log directory
     logs/ run/      logs and process ids of the child processes
+    tls/            the certificate authority of this home and what it issued
 """
 
 import json
@@ -43,6 +44,19 @@ class PlatformConfig:
     kafka_username: str = "penstock"
     kafka_password: str
     bucket: str = "lake"
+    tls: bool = False
+    tls_certificate: str = ""
+    """PEM file of the listeners; empty takes certificates of the home's own authority."""
+    tls_key: str = ""
+    tls_authority: str = ""
+    """PEM file that clients are told to trust; the home's own authority, or empty where they trust it anyway."""
+    mtls_port: int = 0
+    """Of the broker's listener where a client certificate is the login; 0 is none."""
+    mtls_authority: str = ""
+    """PEM file of who issues those; empty is the home's own authority."""
+    allowed_hosts: str = ""
+    """Further hosts that server and S3 endpoint answer for, with commas between."""
+    insecure_plain_http: bool = False
 
     @classmethod
     def generate(cls, **overrides: object) -> "PlatformConfig":
@@ -62,17 +76,26 @@ class PlatformConfig:
     @property
     def endpoint_url(self) -> str:
         """The server's URL."""
-        return f"http://{self.host}:{self.server_port}"
+        return self._url(self.server_port)
 
     @property
     def s3_endpoint_url(self) -> str:
         """The S3 endpoint's URL."""
-        return f"http://{self.host}:{self.s3_port}"
+        return self._url(self.s3_port)
+
+    def _url(self, port: int) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{port}"
+
+    @property
+    def allowed_host_names(self) -> tuple[str, ...]:
+        """The further hosts, one by one."""
+        return tuple(filter(None, self.allowed_hosts.split(",")))
 
     @property
     def brokers(self) -> str:
         """Bootstrap servers of the SASL/SCRAM listener."""
-        return f"{self.host}:{self.kafka_port}"
+        return f"[{self.host}]:{self.kafka_port}" if ":" in self.host else f"{self.host}:{self.kafka_port}"
 
     @property
     def secret_name(self) -> str:
@@ -94,7 +117,15 @@ class PlatformConfig:
             "PENSTOCK_BROKERS": self.brokers,
             "PENSTOCK_SECRET_ID": self.secret_name,
             "PENSTOCK_BUCKET": self.bucket,
+            **self._tls_environment(),
         }
+
+    def _tls_environment(self) -> dict[str, str]:
+        """The broker's protocol, and whom to trust; boto3 and the AWS CLI read the last."""
+        if not self.tls:
+            return {}
+        trust = {"PENSTOCK_CA_FILE": self.tls_authority, "AWS_CA_BUNDLE": self.tls_authority} if self.tls_authority else {}
+        return {"PENSTOCK_SECURITY_PROTOCOL": "SASL_SSL", **trust}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +168,11 @@ class Home:
     def kafka(self) -> Path:
         """The broker's folder."""
         return self.root / "kafka"
+
+    @property
+    def tls(self) -> Path:
+        """The home's certificate authority and what it issued."""
+        return self.root / "tls"
 
     @property
     def logs(self) -> Path:
@@ -217,10 +253,13 @@ def _make_private(path: Path) -> None:
         return
 
 
+_KINDS: dict[object, str] = {int: "a number", str: "a text", bool: "true or false"}
+
+
 def _check_types(config: PlatformConfig) -> None:
     for field in fields(config):
         value = getattr(config, field.name)
         if type(value) is not field.type:
-            raise TypeError(f"{field.name} is {value!r} and has to be {'a number' if field.type is int else 'a text'}")
-        if field.type is int and not 0 < value < 65536:
+            raise TypeError(f"{field.name} is {value!r} and has to be {_KINDS[field.type]}")
+        if field.type is int and not (0 < value < 65536 or value == field.default):
             raise ValueError(f"{field.name} is {value}, which is no port")
