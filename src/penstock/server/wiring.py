@@ -94,6 +94,8 @@ def prepare(settings: ServerSettings) -> None:
     services = wire(settings)
     try:
         migrate(services.database)
+        for risk in services.database.risks():
+            _log.warning("%s on the store's PostgreSQL: a power loss there can lose or damage what was acknowledged.", risk)
         if not services.directory.bootstrap(settings.account, settings.bootstrap_key):
             assert settings.bootstrap_key is not None
             _log.warning(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock import durable
 from penstock.lake.objects.attributes import (
     MARKER_ETAG,
     Attributes,
@@ -93,6 +94,7 @@ class LakeStore:
         check_bucket_name(name)
         try:
             (self.root / name).mkdir(mode=0o700)
+            durable.sync(self.root)
         except FileExistsError:
             raise S3Error(
                 "BucketAlreadyOwnedByYou",
@@ -112,6 +114,7 @@ class LakeStore:
             raise S3Error(
                 "BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name}
             ) from None
+        durable.sync(self.root)
         shutil.rmtree(self.uploads / name, ignore_errors=True)
 
     # Objects
@@ -193,13 +196,14 @@ class LakeStore:
             if key.endswith("/"):
                 if is_marker(path):
                     unmark(path)
-                    prune(folder, path)
+                    durable.sync(path)
+                    _sync_removed(prune(folder, path))
                 return
             try:
                 path.unlink()
             except (FileNotFoundError, IsADirectoryError, PermissionError, NotADirectoryError):
                 return
-            prune(folder, path.parent)
+            _sync_removed(prune(folder, path.parent))
 
     def set_tags(self, bucket: str, key: str, tags: Mapping[str, str]) -> None:
         """Replace the object's tags."""
@@ -210,6 +214,7 @@ class LakeStore:
             assert path is not None
             text = info.etag.strip('"')
             write_tags(path, tags, bytes.fromhex(text) if len(text) == 32 else info.etag.encode())
+            durable.sync(path)
 
     def _commit_marker(
         self, bucket: Path, key: str, target: Path, attributes: Attributes, condition: Condition
@@ -218,6 +223,7 @@ class LakeStore:
             self._check(bucket, key, condition)
             make_marker(bucket, target)
             keep(target, attributes, MARKER_ETAG)
+            durable.sync(target)
         return read_info(key, target, target.stat())
 
     def _check(self, bucket: Path, key: str, condition: Condition) -> None:
@@ -249,6 +255,12 @@ class LakeStore:
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < old:
                     path.unlink()
+
+
+def _sync_removed(folder: Path) -> None:
+    # Gone with all that was in it, where somebody was faster.
+    with contextlib.suppress(FileNotFoundError):
+        durable.sync(folder)
 
 
 def no_such_key(key: str) -> S3Error:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from penstock import durable
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.names import check_key
@@ -86,7 +87,7 @@ class Uploads:
         made = replace(upload, id=secrets.token_hex(16))
         folder = self._store.uploads / made.bucket / made.id
         with disk_full():
-            folder.mkdir(mode=0o700, parents=True)
+            durable.make_folder(folder, mode=0o700)
             _write_json(folder / "upload.json", asdict(made))
         return made
 
@@ -255,12 +256,9 @@ def _runs(parts: Sequence[Part]) -> tuple[tuple[int, int], ...]:
 
 
 def _write_json(path: Path, value: object) -> None:
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with scratch.open("w") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
+    # A part's own file lies in the same folder, whose entries are synced with this one.
+    with durable.writing(path) as file:
+        file.write(json.dumps(value).encode())
 
 
 def _read_upload(folder: Path) -> Upload | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from penstock import durable
 from penstock.lake.objects.attributes import is_marker
 from penstock.lake.objects.errors import S3Error
 
@@ -67,7 +68,7 @@ class Draft:
     def sync(self) -> None:
         """Return when the bytes are on the disk."""
         with disk_full():
-            os.fsync(self._descriptor)
+            durable.sync_file(self._descriptor)
 
     def _append(self, data: bytes | memoryview) -> None:
         rest = memoryview(data)
@@ -138,14 +139,18 @@ def make_marker(bucket: Path, folder: Path) -> None:
         _sync_folder(made)
 
 
-def prune(bucket: Path, folder: Path) -> None:
-    """Remove ``folder`` and the ones above it while they are empty and no objects: S3 has no empty folders."""
+def prune(bucket: Path, folder: Path) -> Path:
+    """Remove ``folder`` and the ones above it while they are empty and no objects: S3 has no empty folders.
+
+    The folder that is left, whose entries have changed.
+    """
     while folder != bucket and not is_marker(folder):
         try:
             folder.rmdir()
         except OSError:
-            return
+            break
         folder = folder.parent
+    return folder
 
 
 def _make_folders(bucket: Path, folder: Path) -> list[Path]:
@@ -195,9 +200,6 @@ def conflict(name: str, what: str) -> S3Error:
 
 
 def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    # Removed again by somebody else, with what was in it.
+    with contextlib.suppress(FileNotFoundError), disk_full():
+        durable.sync(folder)

@@ -93,6 +93,8 @@ class Database:
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            event.listen(self.engine, "connect", _prepare_postgresql)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -174,6 +176,14 @@ class Database:
                 remedy="Leave it out.",
             ) from error
 
+    def risks(self) -> list[str]:
+        """Settings of the database server's under which a power loss takes back what was committed; for an operator."""
+        if self.is_sqlite:
+            return []
+        with self.read() as connection:
+            found = {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in ("fsync", "full_page_writes")}
+        return [f"{name} is off" for name, value in found.items() if value == "off"]
+
     def create_all(self) -> None:
         """Create every registered table, for tests; the server migrates with Alembic instead."""
         metadata.create_all(self.engine)
@@ -254,6 +264,17 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
     cursor.close()
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    # A commit that is answered is on the disk, whatever the server, the database or the role have as a default. What waits
+    # for standbys too (remote_apply, on) stays, and so does local.
+    cursor = connection.cursor()
+    cursor.execute(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    cursor.close()
+    connection.commit()
 
 
 def _keep_wal(cursor: Any) -> None:
