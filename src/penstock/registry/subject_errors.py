@@ -9,7 +9,7 @@
     ├── InvalidSchema ── EmptySchema 42201, UnknownSchemaType 42201, NotNextVersion 42201
     └── InvalidInput  ── Incompatible 409, BadVersion 42202, BadLevel 42203, BadMode 42204, NotPermitted 42205,
                          InvalidSubject 42208, SchemaTooLarge 42209, RulesNotServed 42210, ContextNotEmpty 42211,
-                         IdInUse 42205
+                         IdInUse 42205, ReferenceExists 42206
 
 Messages begin as those of Confluent's server do (Errors and the Rest...Exception classes), what to do comes behind.
 Their HTTP status is the first three digits; 40901 of newer servers is 409 here, which all clients know.
@@ -35,6 +35,7 @@ __all__ = [
     "ModeNotConfigured",
     "NotNextVersion",
     "NotPermitted",
+    "ReferenceExists",
     "RulesNotServed",
     "SchemaTextNotFound",
     "SchemaTooLarge",
@@ -246,6 +247,19 @@ class IdInUse(InvalidInput):
         super().__init__(
             f"Overwrite new schema with id {serial} in context :{context}: is not permitted.",
             remedy="Import into a context where the id is free, or leave the id out.",
+        )
+
+
+class ReferenceExists(InvalidInput):
+    """A deletion of what other schemas refer to; ``why`` says which."""
+
+    confluent_code: ClassVar[int] = 42206
+
+    def __init__(self, subject: object, version: int | None, why: str) -> None:
+        one = "" if version is None else f",version={version}"
+        super().__init__(
+            f"One or more references exist to the schema {{magic=1,keytype=SCHEMA,subject={_shown(subject)}{one}}}.",
+            remedy=why,
         )
 
 

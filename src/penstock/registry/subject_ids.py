@@ -93,7 +93,8 @@ class SubjectIds:
         try:
             if self._service.schemas.list(registry, size=1).items:
                 raise ContextNotEmpty(
-                    f"The context {context.context} holds subjects.", remedy="Delete them first, with permanent=true."
+                    f"The specified context '{context.context}' is not empty.",
+                    remedy="Delete its subjects first, with permanent=true.",
                 )
             self._service.registries.delete(registry)
         except RegistryNotFound:

@@ -16,6 +16,7 @@ from penstock.registry.errors import (
     SerialTaken,
     SoftDeleted,
     VersionNotFound,
+    VersionReferenced,
 )
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.model import AVAILABLE, IMPORT, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
@@ -28,6 +29,7 @@ from penstock.registry.subject_errors import (
     Incompatible,
     NotNextVersion,
     NotPermitted,
+    ReferenceExists,
     SchemaTextNotFound,
     SubjectNotFound,
     SubjectNotSoftDeleted,
@@ -240,7 +242,7 @@ class Subjects:
         """Delete all versions; permanently, the subject's configuration and mode too. The numbers deleted.
 
         Raises :class:`SubjectNotFound`, :class:`SubjectSoftDeleted`, :class:`SubjectNotSoftDeleted`,
-        :class:`~penstock.registry.errors.VersionReferenced`, :class:`NotPermitted`.
+        :class:`ReferenceExists`, :class:`NotPermitted`.
         """
         self.policies.check_writable(subject)
         step = self._service.deletion.purge_all if permanent else self._service.deletion.soft_all
@@ -252,6 +254,8 @@ class Subjects:
             raise SubjectSoftDeleted(subject) from None
         except NotSoftDeleted:
             raise SubjectNotSoftDeleted(subject) from None
+        except VersionReferenced as error:
+            raise ReferenceExists(subject, None, str(error)) from error
         if permanent:
             self.policies.forget(subject)
         return numbers
@@ -260,7 +264,7 @@ class Subjects:
         """Delete a version, None being the latest; its number.
 
         Raises :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`, :class:`VersionSoftDeleted`,
-        :class:`VersionNotSoftDeleted`, :class:`~penstock.registry.errors.VersionReferenced`, :class:`NotPermitted`.
+        :class:`VersionNotSoftDeleted`, :class:`ReferenceExists`, :class:`NotPermitted`.
         """
         self.policies.check_writable(subject)
         chosen = self.version(subject, number, deleted=permanent or number is not None).number
@@ -278,6 +282,8 @@ class Subjects:
             raise VersionSoftDeleted(subject, chosen) from None
         except NotSoftDeleted:
             raise VersionNotSoftDeleted(subject, chosen) from None
+        except VersionReferenced as error:
+            raise ReferenceExists(subject, chosen, str(error)) from error
         return chosen
 
     def referenced_by(self, subject: SubjectName, number: int | None, listing: Listing) -> Sequence[int]:

@@ -38,8 +38,12 @@ def test_an_id_belongs_to_its_subjects(face):
     assert face.get("/schemas/ids/1/versions") == (200, [{"subject": "a", "version": 1}, {"subject": "c", "version": 1}])
     assert face.get("/schemas/ids/1/subjects?offset=1&limit=1") == (200, ["c"])
     # A consumer names the subject of its topic, and others register by another strategy: the id is found all the same.
-    for rest in ("", "/schema"):
-        assert face.get(f"/schemas/ids/1{rest}?subject=b") == face.get(f"/schemas/ids/1{rest}")
+    assert face.get("/schemas/ids/1/schema?subject=b") == face.get("/schemas/ids/1/schema")
+    found = face.get("/schemas/ids/1?subject=b")[1]
+    # SchemaString with a subject says whose it is.
+    assert found == face.get("/schemas/ids/1")[1] | {"subject": "a", "version": 1}
+    assert face.get("/schemas/ids/1?subject=:.:") == face.get("/schemas/ids/1")
+    assert set(face.get("/schemas/ids/1?subject=b", user_agent="Java/11")[1]) == {"schema", "schemaType"}
     assert face.get("/schemas/ids/1/subjects?subject=b") == (200, ["a", "c"])
     face.delete("/subjects/a")
     assert face.get("/schemas/ids/1/subjects") == (200, ["c"])

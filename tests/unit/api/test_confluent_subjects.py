@@ -16,7 +16,7 @@ def face():
 def test_registers_once_whatever_the_spelling(face):
     first = face.register("s", V1)
     again = face.register("s", json.dumps(json.loads(V1), indent=2))
-    assert set(first) == {"id", "version", "guid", "subject"}
+    assert set(first) == {"id", "version", "guid", "subject", "schemaType"}
     assert (first["id"], first["version"], first["subject"]) == (1, 1, "s")
     assert again == first
 
@@ -314,6 +314,14 @@ MESSAGES = [
     ("POST", "/subjects/%00/versions", {"schema": V1}, "The specified subject '\0' is not a valid."),
     ("POST", "/subjects/s/versions", {"schema": "x" * 170_001}, "Register operation failed because schema is too large"),
     ("PUT", "/mode/s", {"mode": "IMPORT"}, "Cannot import since found existing subjects"),
+    ("DELETE", "/contexts/.full", None, "The specified context '.full' is not empty."),
+    (
+        "DELETE",
+        "/subjects/used/versions/1",
+        None,
+        "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject=used,version=1}.",
+    ),
+    ("DELETE", "/subjects/used", None, "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject=used}."),
 ]
 
 
@@ -325,6 +333,10 @@ def test_messages_begin_as_confluents_do(face, method, path, body, begin):
     face.delete("/subjects/gone")
     face.put("/mode/locked", mode="READONLY")
     face.put("/mode/imports", mode="IMPORT")
+    face.register(":.full:s", V1)
+    face.register("used", V1)
+    uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+    face.register("user", uses, references=[{"name": "R", "subject": "used", "version": 1}])
     assert face.call(method, path, body)[1]["message"].startswith(begin)
 
 

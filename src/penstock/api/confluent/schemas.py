@@ -62,9 +62,13 @@ class _Schemas:
         return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
 
     def get_by_id(self, request: Request) -> Any:
-        request.query.refuse("findTags", "referenceFormat")
+        request.query.refuse("findTags", "referenceFormat", "reference_format")
         version = self._ids.schema(request.serial, self._within(request))
         answer = self._shapes.schema(version, request)
+        if request.within.name and request.extras:
+            # Whose it is: confluent-kafka keeps it in its cache by these. Of an id alone the caller may read the text, not
+            # who holds it.
+            answer |= {"subject": str(subject_of(version.key)), "version": version.number}
         if request.query.flag("fetchMaxId"):
             answer["maxId"] = self._ids.highest(version)
         return answer

@@ -89,7 +89,13 @@ class _Subjects:
         if not request.extras:
             return {"id": found.serial}
         # Without the text: Python's client would keep it in place of the descriptor that it sent.
-        return {"id": found.serial, "version": found.number, "guid": found.id, "subject": str(subject_of(found.key))}
+        return {
+            "id": found.serial,
+            "version": found.number,
+            "guid": found.id,
+            "subject": str(subject_of(found.key)),
+            "schemaType": found.data_format,
+        }
 
     def get_version(self, request: Request) -> Any:
         request.query.refuse("findTags")
@@ -129,7 +135,7 @@ class _Subjects:
         return self._subjects.policies.meant(request.subject)
 
     def _version(self, request: Request) -> Version:
-        request.query.refuse("referenceFormat")
+        request.query.refuse("referenceFormat", "reference_format")
         number = version_number(request.parts["version"])
         return self._subjects.version(self._subject(request), number, deleted=request.query.flag("deleted"))
 
