@@ -66,6 +66,7 @@ def _make(target: Any) -> World:
             DatabaseName=database,
             TableInput={"Name": name, "PartitionKeys": [{"Name": "p", "Type": "string"}], "StorageDescriptor": {}},
         )
+        glue.create_user_defined_function(DatabaseName=database, FunctionInput={"FunctionName": name})
     glue.create_registry(RegistryName=registry)
     glue.create_registry(RegistryName=f"{HIDDEN}-{mark}")
     for name in (SHOWN, HIDDEN):
@@ -92,6 +93,7 @@ def _make(target: Any) -> World:
             "Resource": [
                 f"arn:aws:glue:*:*:table/{database.upper()}/{HIDDEN.upper()}",
                 f"arn:aws:glue:*:*:database/{HIDDEN.upper()}*",
+                f"arn:aws:glue:*:*:userDefinedFunction/{database.upper()}/{HIDDEN.upper()}",
                 f"arn:aws:glue:*:*:schema/{registry}/{HIDDEN}",
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
@@ -173,6 +175,10 @@ def _secret(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"SecretId": world.secret, **more}
 
 
+def _function(world: World) -> Arguments:
+    return {"DatabaseName": world.database, "FunctionName": "Hushed"}
+
+
 _PARTITION = {"Values": ["1"], "StorageDescriptor": {}}
 _NUMBER = {"LatestVersion": True}
 _PAIR = {"MetadataKey": "k", "MetadataValue": "v"}
@@ -199,6 +205,22 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
         "DatabaseName": world.database.upper(),
         "TablesToDelete": [SHOWN, "Hushed"],
     },
+    ("glue", "CreatePartitionIndex"): _of_table(PartitionIndex={"IndexName": "i", "Keys": ["p"]}),
+    ("glue", "DeletePartitionIndex"): _of_table(IndexName="i"),
+    ("glue", "GetPartitionIndexes"): _of_table(),
+    ("glue", "DeleteColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnName="c"),
+    ("glue", "DeleteColumnStatisticsForTable"): _of_table(ColumnName="c"),
+    ("glue", "GetColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnNames=["c"]),
+    ("glue", "GetColumnStatisticsForTable"): _of_table(ColumnNames=["c"]),
+    ("glue", "UpdateColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnStatisticsList=[]),
+    ("glue", "UpdateColumnStatisticsForTable"): _of_table(ColumnStatisticsList=[]),
+    ("glue", "CreateUserDefinedFunction"): lambda world: {
+        "DatabaseName": world.database,
+        "FunctionInput": {"FunctionName": "Hushed"},
+    },
+    ("glue", "DeleteUserDefinedFunction"): _function,
+    ("glue", "GetUserDefinedFunction"): _function,
+    ("glue", "UpdateUserDefinedFunction"): lambda world: {**_function(world), "FunctionInput": {}},
     ("glue", "GetDatabase"): _database,
     ("glue", "DeleteDatabase"): _database,
     ("glue", "CreateDatabase"): _database_input,
@@ -270,6 +292,7 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
 LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "GetTables"): lambda world: {"DatabaseName": world.database},
     ("glue", "SearchTables"): lambda _: {"SearchText": HIDDEN},
+    ("glue", "GetUserDefinedFunctions"): lambda world: {"DatabaseName": world.database, "Pattern": "*"},
     ("glue", "GetDatabases"): lambda _: {},
     ("glue", "GetConnections"): lambda _: {},
     ("glue", "GetCrawlers"): lambda _: {},

@@ -432,6 +432,26 @@ def test_a_member_that_asks_for_nothing_is_no_fault() -> None:
         endpoint.check({"Name": "n", "AddReplicaRegions": [{"Region": "eu-west-1"}]})
 
 
+def test_what_is_harmless_may_be_sent_whole(idle: World) -> None:
+    sent = set()
+    for service in SERVICES:
+        for endpoint in idle.served(service):
+            shape, model = input_shape(endpoint), endpoint.service.model
+            for name, harmless in members_of(service).harmless.get(shape or "", {}).items():
+                value = whole(model, model.shapes[shape or ""]["members"][name]["shape"], name, declared=False)
+                checker = endpoint.service.compiler.checker(shape or "")
+                for each in harmless.values or [value]:
+                    assert name in checker(wire_value({name: each}), "", [])
+                    sent.add(name)
+    assert {"AuditContext", "QuerySessionContext", "EnableHybrid", "IncludeStatusDetails"} <= sent
+
+
+def test_what_is_not_enabled_asks_for_nothing(idle: World) -> None:
+    (endpoint,) = (each for each in idle.served("athena") if each.operation == "StartQueryExecution")
+    off = {"ResultReuseByAgeConfiguration": {"Enabled": False, "MaxAgeInMinutes": 60}}
+    endpoint.check({"QueryString": "SELECT 1", "ResultReuseConfiguration": off})
+
+
 def test_an_operation_that_declares_nothing_serves_no_member() -> None:
     table = EndpointTable([OperationSet(service="glue", handlers={"CreateJob": lambda _request, _context: {}})])
     endpoint = table.get("AWSGlue.CreateJob")

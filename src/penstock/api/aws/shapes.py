@@ -50,6 +50,7 @@ class ShapeCompiler:
     def __init__(self, shapes: Mapping[str, Mapping[str, Any]], members: Members | None = None) -> None:
         self._shapes = shapes
         self._members = members
+        self._unrestricted = self if members is None else ShapeCompiler(shapes)
         self._checkers: dict[str, Checker] = {}
         self._renderers: dict[str, Renderer] = {}
         # Two threads that compile one shape at once would find each other's forwarder, which leads to itself until then.
@@ -103,9 +104,11 @@ class ShapeCompiler:
         return check
 
     def _check_member(self, shape_name: str, name: str, member: Mapping[str, Any]) -> Checker:
-        served, checker = self._members, self.checker(member["shape"])
+        served = self._members
         if served is None or served.serves(shape_name, name):
-            return checker
+            return self.checker(member["shape"])
+        # Of what changes nothing, nothing within changes anything either.
+        checker = self._unrestricted.checker(member["shape"])
 
         def check(value: Any, path: str, broken: list[str]) -> Any:
             if not served.permits(shape_name, name, value):

@@ -55,8 +55,10 @@ class Members:
 def asks_nothing(value: Any) -> bool:
     """Whether a member of this JSON value asks for nothing: false, an empty text, list or map, or structures of these.
 
+    A structure that says ``Enabled`` false asks for nothing, whatever else it says.
+
     Clients that build whole requests, as Terraform does, send them for what their users have not said.
     """
     if isinstance(value, Mapping):
-        return all(asks_nothing(item) for item in value.values())
+        return value.get("Enabled") is False or all(asks_nothing(item) for item in value.values())
     return value is None or value is False or value in ("", [])
