@@ -31,6 +31,7 @@ _KINDS: Mapping[str, tuple[int, int, bool]] = {
     "EXCEEDED_TIME_LIMIT": (_USER, 2, False),
     "EXCEEDED_SPILL_LIMIT": (_USER, 1, False),
     "EXCEEDED_RESULT_LIMIT": (_USER, 1, False),
+    "EXCEEDED_PARTITION_LIMIT": (_USER, 1, False),
     "GENERIC_INTERNAL_ERROR": (_SYSTEM, 0, True),
     "SERVER_RESTARTED": (_SYSTEM, 0, True),
     "HIVE_CANNOT_OPEN_SPLIT": (_OTHER, 233, True),

@@ -15,6 +15,7 @@ from penstock.query.dialect import Select, TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.functions import position_of
 from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.projection import is_projected, project
 from penstock.query.pruning import has_outer_join, partition_conditions
 from penstock.query.scans import DataFile, Scan, check_readable, data_files
 
@@ -102,7 +103,7 @@ class Planner:
             peers = {each.alias: each.table for each in sources if each.scope is source.scope}
             scan = Scan(view=f"s{number}", table=source.table, with_keys=_mentions_keys(tree, source.table))
             if source.table.partition_keys:
-                conditions = [each.sql("duckdb") for each in partition_conditions(source.scope, source.alias, peers)]
+                conditions = partition_conditions(source.scope, source.alias, peers)
                 scan = self._pruned(scan, conditions, prune, outer=has_outer_join(source.scope))
             else:
                 location = source.table.storage.location or ""
@@ -111,7 +112,30 @@ class Planner:
             scans.append(scan)
         return scans
 
-    def _pruned(self, scan: Scan, conditions: Conditions, prune: PruneWith, *, outer: bool) -> Scan:
+    def _pruned(self, scan: Scan, conditions: Sequence[exp.Expr], prune: PruneWith, *, outer: bool) -> Scan:
+        texts = [each.sql("duckdb") for each in conditions]
+
+        def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
+            return prune(table, partitions, texts, outer) if partitions and texts else range(len(partitions))
+
+        if is_projected(scan.table):
+            projected = project(scan.table, conditions, needed)
+            everything, total = projected.partitions, projected.total
+        else:
+            everything = self._registered(scan)
+            total = len(everything)
+        chosen = needed(scan.table, everything)
+        partitions = [everything[index] for index in chosen]
+        files = (
+            file
+            for index, each in enumerate(partitions)
+            if each.storage.location
+            for file in data_files(self._lake, each.storage.location, index)
+        )
+        listed = self._listed(scan, files, self._max_files)
+        return replace(scan, partitions=partitions, partitions_total=total, files=listed)
+
+    def _registered(self, scan: Scan) -> Sequence[Partition]:
         everything = self._catalog.partitions(scan.table.database, scan.table.name)
         for each in everything:
             if len(each.values) != len(scan.table.partition_keys):
@@ -121,16 +145,7 @@ class Planner:
                     f"{len(scan.table.partition_keys)} partition keys.",
                     remedy="Delete the partition, or run the crawler.",
                 )
-        chosen = prune(scan.table, everything, conditions, outer) if everything and conditions else range(len(everything))
-        partitions = [everything[index] for index in chosen]
-        files = (
-            file
-            for index, each in enumerate(partitions)
-            if each.storage.location
-            for file in data_files(self._lake, each.storage.location, index)
-        )
-        listed = self._listed(scan, files, self._max_files)
-        return replace(scan, partitions=partitions, partitions_total=len(everything), files=listed)
+        return everything
 
     def _listed(self, scan: Scan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
         listed: list[DataFile] = []
