@@ -9,13 +9,25 @@ A second attribute remembers the size and time of the file that was hashed, beca
 its attributes.
 """
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import sys
 from pathlib import Path
 
-__all__ = ["HASHED_BYTES", "current_etag", "etag", "get_attribute", "is_current", "set_etag", "tag_file"]
+__all__ = [
+    "HASHED_BYTES",
+    "current_etag",
+    "etag",
+    "get_attribute",
+    "remove_attribute",
+    "set_attribute",
+    "set_etag",
+    "stamp_of",
+    "tag_file",
+    "was_hashed",
+]
 
 HASHED_BYTES = 8 * 1024 * 1024
 """Up to this size a file's ETag is the MD5 of its bytes; boto3 uploads larger ones in parts, whose ETag is none either."""
@@ -24,6 +36,7 @@ HASHED_BYTES = 8 * 1024 * 1024
 _PREFIX = "user." if sys.platform == "linux" else ""
 _ETAG = f"{_PREFIX}user.content-md5"
 _HASHED = f"{_PREFIX}user.penstock-hashed"
+_MOST_BYTES = 64 * 1024
 
 
 def etag(path: Path) -> str | None:
@@ -39,21 +52,21 @@ def current_etag(path: Path, status: os.stat_result) -> str:
     """
     for _ in range(2):
         raw = get_attribute(path, _ETAG)
-        if raw is not None and is_current(path, status):
+        if raw is not None and get_attribute(path, _HASHED) in {None, stamp_of(status).encode()}:
             return _text(raw)
         if status.st_size > HASHED_BYTES or not tag_file(path):
             break
     return _derived(status)
 
 
-def is_current(path: Path, status: os.stat_result) -> bool:
-    """Whether the attributes of the file are about what is in it now."""
-    return get_attribute(path, _HASHED) in {None, _stamp(status)}
+def was_hashed(path: Path) -> bool:
+    """Whether the file's ETag is one that :func:`tag_file` or :func:`set_etag` kept."""
+    return get_attribute(path, _HASHED) is not None
 
 
 def set_etag(path: Path, etag: bytes) -> None:
     """Keep ``etag`` (16 bytes of MD5, or quoted text) with the file as it is now; ``OSError`` where that cannot be."""
-    set_attribute(path, _HASHED, _stamp(path.stat()))
+    set_attribute(path, _HASHED, stamp_of(path.stat()).encode())
     set_attribute(path, _ETAG, etag)
 
 
@@ -61,8 +74,9 @@ def _text(raw: bytes) -> str:
     return f'"{raw.hex()}"' if len(raw) == 16 else raw.decode("ascii", errors="replace")
 
 
-def _stamp(status: os.stat_result) -> bytes:
-    return f"{status.st_size}:{status.st_mtime_ns}".encode()
+def stamp_of(status: os.stat_result) -> str:
+    """What tells a file from itself before it was written over."""
+    return f"{status.st_size}:{status.st_mtime_ns}"
 
 
 def _derived(status: os.stat_result) -> str:
@@ -79,7 +93,7 @@ def tag_file(path: Path) -> bool:
     """
     try:
         before = path.stat()
-        stamp = _stamp(before)
+        stamp = stamp_of(before).encode()
         hashed = get_attribute(path, _HASHED)
         has_tag = get_attribute(path, _ETAG) is not None
         if has_tag and hashed in {None, stamp}:
@@ -100,7 +114,7 @@ if sys.platform == "darwin":
     _libc = ctypes.CDLL(None, use_errno=True)
 
     def get_attribute(path: Path, name: str) -> bytes | None:
-        buffer = ctypes.create_string_buffer(1024)
+        buffer = ctypes.create_string_buffer(_MOST_BYTES)
         size = _libc.getxattr(os.fsencode(path), name.encode(), buffer, len(buffer), 0, 0)
         return buffer.raw[:size] if size >= 0 else None
 
@@ -108,6 +122,9 @@ if sys.platform == "darwin":
         if _libc.setxattr(os.fsencode(path), name.encode(), value, len(value), 0, 0) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), str(path))
+
+    def remove_attribute(path: Path, name: str) -> None:
+        _libc.removexattr(os.fsencode(path), name.encode(), 0)
 
 else:
 
@@ -119,3 +136,7 @@ else:
 
     def set_attribute(path: Path, name: str, value: bytes) -> None:
         os.setxattr(path, name, value)
+
+    def remove_attribute(path: Path, name: str) -> None:
+        with contextlib.suppress(OSError):
+            os.removexattr(path, name)

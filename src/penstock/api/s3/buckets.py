@@ -221,7 +221,7 @@ def _token(token: str | None) -> str:
     if token is None:
         return ""
     try:
-        return base64.urlsafe_b64decode(token.encode()).decode()
+        return base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         raise S3Error(
             "InvalidArgument", "The continuation token provided is incorrect", details={"ArgumentName": "continuation-token"}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from penstock.lake.etags import current_etag, get_attribute, is_current, set_attribute, set_etag
+from penstock.lake.etags import current_etag, get_attribute, remove_attribute, set_attribute, set_etag, stamp_of, was_hashed
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["MARKER_ETAG", "Attributes", "ObjectInfo", "is_marker", "keep", "read_info", "write_tags"]
@@ -55,16 +55,16 @@ class ObjectInfo:
 def read_info(key: str, path: Path, status: os.stat_result, *, whole: bool = True) -> ObjectInfo:
     """What is kept with the file at ``path``; without ``whole`` no more than a listing shows."""
     if key.endswith("/"):
-        attributes = _read(path) if whole else Attributes()
+        attributes = _read(path, "") if whole else Attributes()
         return ObjectInfo(key=key, size=0, modified=status.st_mtime, etag=f'"{MARKER_ETAG.hex()}"', attributes=attributes)
     etag = current_etag(path, status)
-    attributes = _read(path) if whole and is_current(path, status) else Attributes()
+    attributes = _read(path, stamp_of(status)) if whole else Attributes()
     return ObjectInfo(key=key, size=status.st_size, modified=status.st_mtime, etag=etag, attributes=attributes)
 
 
 def is_marker(folder: Path) -> bool:
     """Whether the folder was made as an object, by a put of its name with a slash."""
-    return get_attribute(folder, _MARKER) is not None
+    return folder.is_dir() and get_attribute(folder, _MARKER) is not None
 
 
 def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
@@ -73,11 +73,12 @@ def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
     A file system without extended attributes keeps none: there an object has its bytes alone.
     """
     kept = {name: value for name, value in asdict(attributes).items() if value}
+    folder = path.is_dir()
+    kept["of"] = "" if folder else stamp_of(path.stat())
     text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()
     try:
-        if kept != {"checksum_type": "FULL_OBJECT"}:
-            set_attribute(path, _OURS, text)
-        if path.is_dir():
+        set_attribute(path, _OURS, text)
+        if folder:
             set_attribute(path, _MARKER, etag)
         else:
             set_etag(path, etag)
@@ -96,21 +97,24 @@ def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
 def unmark(folder: Path) -> None:
     """Let a folder be one, and no object any more."""
     for name in (_MARKER, _OURS):
-        with contextlib.suppress(OSError):
-            os.removexattr(folder, name)
+        remove_attribute(folder, name)
 
 
 def write_tags(path: Path, tags: Mapping[str, str], etag: bytes) -> None:
     """Replace the tags that are kept with the file; ``etag`` is the one it has."""
-    keep(path, replace(_read(path), tags=dict(tags)), etag)
+    status = path.stat()
+    keep(path, replace(_read(path, "" if path.is_dir() else stamp_of(status)), tags=dict(tags)), etag)
 
 
-def _read(path: Path) -> Attributes:
+def _read(path: Path, stamp: str) -> Attributes:
+    """What is kept with a file whose state is ``stamp``; nothing where it was kept with another state."""
     raw = get_attribute(path, _OURS)
     if raw is None:
-        return _read_former(path)
+        return Attributes() if was_hashed(path) else _read_former(path)
     with contextlib.suppress(ValueError, TypeError):
         kept = json.loads(raw)
+        if kept.pop("of", "") != stamp:
+            return Attributes()
         kept["parts"] = tuple((int(size), int(count)) for size, count in kept.get("parts", ()))
         return Attributes(**kept)
     return Attributes()
