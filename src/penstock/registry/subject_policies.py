@@ -206,13 +206,17 @@ class SubjectPolicies:
         if self._schema(subject) is not None:
             self._set_own(subject, None)
 
-    def check_writable(self, subject: SubjectName) -> str:
-        """The mode of ``subject``; :class:`NotPermitted` where it is READONLY."""
+    def prevailing(self, subject: SubjectName) -> tuple[str, SubjectConfig]:
+        """The mode that holds for ``subject``, and what holds of its configuration but its level, from one read."""
         # DISABLED, which shows as READONLY, is told by the registration itself.
-        mode = self._service.policies.mode(subject.key)
-        if mode in READONLY_MODES:
+        chain = self._service.policies.chain(subject.key)
+        found = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
+        return prevailing_mode(chain) or READWRITE, SubjectConfig(**found)
+
+    def check_writable(self, subject: SubjectName, mode: str | None = None) -> None:
+        """:class:`NotPermitted` where the mode of ``subject`` is READONLY; None reads it."""
+        if (mode or self._service.policies.mode(subject.key)) in READONLY_MODES:
             raise _read_only(subject)
-        return mode
 
     def _check_alias(self, subject: SubjectName | None, alias: str) -> None:
         if subject is None or subject.registry is None or not subject.name:

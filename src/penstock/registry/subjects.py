@@ -46,6 +46,7 @@ from penstock.registry.subject_names import (
     subject_of,
 )
 from penstock.registry.subject_policies import SubjectConfig, SubjectPolicies, level_name
+from penstock.registry.terms import NO_TERMS, Terms
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.incompatibility import Incompatibility
@@ -144,27 +145,27 @@ class Subjects:
         :class:`IdInUse`, :class:`~penstock.registry.errors.SerialDiffers`,
         :class:`~penstock.registry.errors.NumberTaken`. A schema without text is the latest version's, with other metadata.
         """
+        mode, config = self.policies.prevailing(subject)
         try:
-            importing = self._check_mode(subject, serial)
+            self._check_mode(subject, mode, serial)
         except NotPermitted:
             known = self._known(subject, wanted, serial, number)
             if known is None:
                 raise
             return known
         if not wanted.text:
-            wanted = self._latest(subject, wanted, importing)
+            wanted = self._latest(subject, wanted, importing=serial is not None)
         try:
-            return self._register(subject, wanted, serial, number, importing)
+            return self._register(subject, wanted, config, serial, number)
         except SerialDiffers:
             raise
         except SerialTaken as error:
             raise IdInUse(error.serial, subject.context) from None
 
     def _register(
-        self, subject: SubjectName, wanted: SubjectSchema, serial: int | None, number: int | None, importing: bool
+        self, subject: SubjectName, wanted: SubjectSchema, config: SubjectConfig, serial: int | None, number: int | None
     ) -> Version:
-        key = subject.key
-        config = self.policies.config(subject, inherited=True)
+        key, importing = subject.key, serial is not None
         references = self._references(subject, wanted)
         wanted = self._as_source(wanted, references)
         schema = self._schema(key)
@@ -172,8 +173,10 @@ class Subjects:
             self._check_next(subject, schema, number)
             number = None
         if schema is None:
-            contract = wanted.contract if importing else config.terms.contract(wanted.contract)
-            self._check_first(subject, wanted, references, contract, config)
+            contract = wanted.contract
+            if not importing:
+                contract = config.terms.contract(contract)
+                self._check_first(subject, wanted, references, contract, config)
             new = NewSchema(
                 name=key.name,
                 registry=key.registry,
@@ -215,11 +218,10 @@ class Subjects:
         found: Version | None = None
         if wanted.text and schema is not None and schema.data_format == wanted.data_format:
             references = self._references(subject, wanted, deleted=True)
-            terms = self.policies.config(subject, inherited=True).terms
-            with contextlib.suppress(VersionNotFound):
-                found = self._service.versions.find(
-                    key, wanted.text, references=references, deleted=deleted, contract=wanted.contract, terms=terms
-                )
+            found = self._find(key, wanted, references, deleted=deleted, terms=NO_TERMS)
+            if found is None:
+                terms = self.policies.prevailing(subject)[1].terms
+                found = self._find(key, wanted, references, deleted=deleted, terms=terms) if terms.set_metadata else None
         if found is None or found.status != AVAILABLE:
             if not self._service.versions.heads(key, deleted=deleted):
                 raise SubjectNotFound(subject)
@@ -303,7 +305,7 @@ class Subjects:
         key = subject.key
         references = self._references(subject, wanted)
         schema = self._schema(key)
-        config = self.policies.config(subject, inherited=True)
+        _, config = self.policies.prevailing(subject)
         if schema is None or schema.latest is None:
             if isinstance(against, int):
                 raise SubjectVersionNotFound(subject, against)
@@ -353,9 +355,9 @@ class Subjects:
                 return
             after = keys[-1]
 
-    def _check_mode(self, subject: SubjectName, serial: int | None) -> bool:
-        """Whether this is an import."""
-        mode = self.policies.check_writable(subject)
+    def _check_mode(self, subject: SubjectName, mode: str, serial: int | None) -> None:
+        """:class:`NotPermitted` unless the mode takes a schema with, or without, an id."""
+        self.policies.check_writable(subject, mode)
         what = f"Subject {subject} in context :{subject.context}: is not in"
         if serial is not None and mode != IMPORT:
             raise NotPermitted(f"{what} import mode", remedy="PUT /mode/SUBJECT with IMPORT first, or give no id.")
@@ -366,7 +368,6 @@ class Subjects:
             )
         if serial is not None and not 1 <= serial <= MAX_SERIAL:
             raise NotPermitted(f"The id {serial} is not from 1 to {MAX_SERIAL}.")
-        return mode == IMPORT
 
     def _known(self, subject: SubjectName, wanted: SubjectSchema, serial: int | None, number: int | None) -> Version | None:
         """The version there is of a schema, which producers that register at each start go on with in every mode."""
@@ -376,7 +377,16 @@ class Subjects:
             return None
         return found if serial in (None, found.serial) and number is None else None
 
-    def _latest(self, subject: SubjectName, wanted: SubjectSchema, importing: bool) -> SubjectSchema:
+    def _find(
+        self, key: SchemaKey, wanted: SubjectSchema, references: Sequence[Reference], *, deleted: bool, terms: Terms
+    ) -> Version | None:
+        with contextlib.suppress(VersionNotFound):
+            return self._service.versions.find(
+                key, wanted.text, references=references, deleted=deleted, contract=wanted.contract, terms=terms
+            )
+        return None
+
+    def _latest(self, subject: SubjectName, wanted: SubjectSchema, *, importing: bool) -> SubjectSchema:
         """The latest version's text and references with the metadata that is wanted; :class:`EmptySchema`."""
         if importing:
             raise EmptySchema
@@ -408,10 +418,9 @@ class Subjects:
         parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
         conflicts = config.terms.conflicts(parsed, contract, None)
         if conflicts:
-            mode = CompatibilityMode.NONE
-            raise Incompatible(
-                subject, CompatibilityVerdict(mode=mode, conflicts=conflicts), level=config.level or mode.value
-            )
+            level = self.policies.config(subject, inherited=True).level or CompatibilityMode.NONE.value
+            verdict = CompatibilityVerdict(mode=CompatibilityMode.NONE, conflicts=conflicts)
+            raise Incompatible(subject, verdict, level=level)
 
     def _as_source(self, wanted: SubjectSchema, references: Sequence[Reference]) -> SubjectSchema:
         """Python's and Go's clients send Protobuf as a descriptor's bytes; kept is the source that everybody reads."""

@@ -177,6 +177,7 @@ def test_reserved_fields_are_not_used(face, schema_type, level):
         status, answer = face.call("POST", "/subjects/s/versions", body)
         assert (status, [item["rule"] for item in answer["incompatibilities"]]) == (409, [rule])
         assert "The new schema has field that conflicts with the reserved field a." in answer["message"]
+        assert f"{{compatibility: '{level}'}}" in answer["message"]
         for rest in ("", "/latest"):
             _, answer = face.call("POST", f"/compatibility/subjects/s/versions{rest}?verbose=true", body)
             assert (answer["is_compatible"], len(answer["messages"])) == (False, 1)
@@ -196,6 +197,15 @@ def test_reserved_fields_stay_reserved(face):
     assert face.refused("POST", "/subjects/s/versions", {"schema": used}) == (409, 409)
     face.put("/config/s", validateFields=False)
     assert face.register("s", used)["version"] == 3
+
+
+def test_an_import_is_not_held_against_reserved_fields(face):
+    face.put("/config/s", validateFields=True)
+    face.put("/mode/s", mode="IMPORT")
+    for number in (1, 2):
+        assert (
+            face.register("s", (V1, V2)[number - 1], id=number, version=number, metadata=reserved("a"))["version"] == number
+        )
 
 
 def test_the_lenient_policy_opens_content_models(face):
