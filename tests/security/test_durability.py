@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from penstock.interpreter import python_module
+from penstock.local.broker import client_settings
 from penstock.testing.clients import boto3_client
 from penstock.testing.powerloss import after_power_loss
 from penstock.testing.server import RunningServer, start_server
@@ -240,3 +242,19 @@ def test_the_check_finds_what_is_not_synced(powered):
     shown = machine.shown()
     assert shown["penstock.registries"]
     assert machine.on_disk()["penstock.registries"] == []
+
+
+def test_what_the_page_says_of_the_embedded_broker_is_so(platform):
+    """docs/durability.md: one replica, no flush of its own, and a topic that asks for one has it."""
+    settings = client_settings(platform.config.brokers, platform.config.kafka_username, platform.config.kafka_password)
+    admin = AdminClient(settings)
+    topics = {"as-it-comes": {}, "flushed": {"flush.messages": "1"}}
+    made = admin.create_topics([NewTopic(name, 1, config=config) for name, config in topics.items()])
+    for each in made.values():
+        each.result(30)
+    wanted = [ConfigResource("topic", name) for name in topics]
+    plain, flushed = (each.result(30) for each in admin.describe_configs(wanted).values())
+    assert int(plain["flush.messages"].value) == int(plain["flush.ms"].value) == 2**63 - 1
+    assert int(flushed["flush.messages"].value) == 1
+    described = admin.list_topics(timeout=30).topics
+    assert {len(described[name].partitions[0].replicas) for name in topics} == {1}

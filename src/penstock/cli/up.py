@@ -81,7 +81,8 @@ def command(  # noqa: PLR0917 - click passes options by name
 ) -> None:
     """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
 
-    Addresses, TLS and region given once are kept in the home. Ctrl-C or 'penstock down' ends it.
+    Addresses, TLS and region given once are kept in the home. Ctrl-C or 'penstock down' ends it. What it has acknowledged
+    is on the disk, but for records of topics made without flush.messages=1, which the one broker has in memory for seconds.
     """
     place = home_at(home)
     given = {
