@@ -109,6 +109,18 @@ def test_not_action_and_not_resource_do_not_reach_past_a_boundary(target):
     denied(target.client("iam", **credentials).list_users)
 
 
+def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target):
+    iam, hidden = target.client("iam"), name("hidden")
+    iam.create_group(GroupName=hidden)
+    iam.create_instance_profile(InstanceProfileName=hidden)
+    denied_ones = [f"arn:aws:iam::{target.account}:{kind}/{hidden}" for kind in ("group", "instance-profile")]
+    _, credentials = new_user(target, allow("iam:*"), {"Effect": "Deny", "Action": "iam:Get*", "Resource": denied_ones})
+    own = target.client("iam", **credentials)
+    assert hidden not in {each["GroupName"] for each in own.list_groups()["Groups"]}
+    assert hidden not in {each["InstanceProfileName"] for each in own.list_instance_profiles()["InstanceProfiles"]}
+    assert hidden in {each["GroupName"] for each in iam.list_groups()["Groups"]}
+
+
 def test_nobody_joins_a_group_by_itself(target):
     iam, group = target.client("iam"), name("admins")
     iam.create_group(GroupName=group)

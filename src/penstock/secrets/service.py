@@ -20,7 +20,7 @@ from penstock.secrets.errors import (
     SecretNotFound,
 )
 from penstock.secrets.model import Secret, SecretStore, SecretValue, SecretVersion
-from penstock.secrets.versions import CURRENT, find_version, with_version
+from penstock.secrets.versions import CURRENT, find_version, with_stage_moved, with_version
 
 __all__ = ["SecretsService"]
 
@@ -154,6 +154,16 @@ class SecretsService:
 
         secret = self._change(account, secret_id, change)
         return secret, None if value is None else find_version(secret, version_id=chosen, stage=None)
+
+    def move_stage(
+        self, account: str, secret_id: str, stage: str, *, remove_from: str | None = None, move_to: str | None = None
+    ) -> Secret:
+        """Move a staging label between versions; the errors of :func:`with_stage_moved`."""
+
+        def change(secret: Secret) -> Secret:
+            return with_stage_moved(secret, stage, remove_from=remove_from, move_to=move_to, now=self._now())
+
+        return self._change(account, secret_id, change)
 
     def tag(self, account: str, secret_id: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
         """Add or replace tags, and remove some."""

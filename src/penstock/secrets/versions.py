@@ -8,10 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from penstock.secrets.errors import InvalidSecretRequest, SecretExists, SecretLimitExceeded, SecretNotFound
+from penstock.secrets.errors import (
+    InvalidSecretParameter,
+    InvalidSecretRequest,
+    SecretExists,
+    SecretLimitExceeded,
+    SecretNotFound,
+)
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 
-__all__ = ["CURRENT", "PREVIOUS", "find_version", "with_version"]
+__all__ = ["CURRENT", "PREVIOUS", "find_version", "with_stage_moved", "with_version"]
 
 CURRENT = "AWSCURRENT"
 PREVIOUS = "AWSPREVIOUS"
@@ -38,9 +44,40 @@ def with_version(
     wanted = frozenset(stages) if secret.versions else frozenset(stages) | {CURRENT}
     created = SecretVersion(id=token, value=value, stages=wanted, created=now)
     versions = [*_without(secret.versions, wanted), created]
-    if len(frozenset().union(*(version.stages for version in versions))) > _MAX_LABELS:
-        raise SecretLimitExceeded(f"Secret {secret.name} would have more than {_MAX_LABELS} staging labels.")
+    _check_labels(secret, versions)
     return replace(secret, versions=_trimmed(secret, versions), changed=now), created
+
+
+def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, move_to: str | None, now: datetime) -> Secret:
+    """``secret`` with the label ``stage`` on the version ``move_to``, or on none; unchanged where it is there already.
+
+    Source: Secrets Manager API reference, UpdateSecretVersionStage. Raises :class:`InvalidSecretParameter` unless
+    ``remove_from`` is the version that has the label, and for AWSCURRENT without a version to go to;
+    :class:`SecretNotFound` for a version that is not there.
+    """
+    if move_to is None and remove_from is None:
+        raise InvalidSecretParameter("You must provide RemoveFromVersionId, MoveToVersionId, or both.")
+    holder = next((version for version in secret.versions if stage in version.stages), None)
+    for wanted in (remove_from, move_to):
+        if wanted is not None and all(version.id != wanted for version in secret.versions):
+            raise SecretNotFound(f"Secrets Manager can't find the specified secret version: {wanted}.")
+    if holder is not None and holder.id == move_to:
+        return secret
+    if remove_from is not None and (holder is None or holder.id != remove_from):
+        raise InvalidSecretParameter(f"Staging label {stage} is not attached to version {remove_from}.")
+    if holder is not None and remove_from is None:
+        raise InvalidSecretParameter(
+            f"The parameter RemoveFromVersionId can't be empty. Staging label {stage} is currently attached to version "
+            f"{holder.id}, so you must explicitly reference that version in RemoveFromVersionId."
+        )
+    if stage == CURRENT and move_to is None:
+        raise InvalidSecretParameter(
+            f"You can only move staging label {CURRENT} to a different secret version. It can't be completely removed."
+        )
+    left = _without(secret.versions, frozenset({stage}))
+    moved = [replace(each, stages=each.stages | {stage}) if each.id == move_to else each for each in left]
+    _check_labels(secret, moved)
+    return replace(secret, versions=moved, changed=now)
 
 
 def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -> SecretVersion:
@@ -62,6 +99,11 @@ def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -
         if label in version.stages:
             return version
     raise SecretNotFound(f"Secrets Manager can't find the specified secret value for staging label: {label}")
+
+
+def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:
+    if len(frozenset().union(*(version.stages for version in versions))) > _MAX_LABELS:
+        raise SecretLimitExceeded(f"Secret {secret.name} would have more than {_MAX_LABELS} staging labels.")
 
 
 def _without(versions: Sequence[SecretVersion], labels: frozenset[str]) -> list[SecretVersion]:

@@ -24,7 +24,7 @@ WITHOUT = {
         "ListAccounts",
         "ListTagsForResource",
     },
-    "secretsmanager": {"ListSecrets"},
+    "secretsmanager": {"BatchGetSecretValue", "GetRandomPassword", "ListSecrets"},
     "sts": {"AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity", "GetSessionToken"},
 }
 

@@ -136,7 +136,23 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
     ("iam", "ListAttachedRolePolicies"): [
         _iam("ListAttachedRolePolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
     ],
+    ("iam", "ListAttachedGroupPolicies"): [
+        _iam("ListAttachedGroupPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListGroups"): [_iam("ListGroups", "Groups", _by("Arn"), "GetGroup")],
+    ("iam", "ListGroupsForUser"): [_iam("ListGroupsForUser", "Groups", _by("Arn"), "GetGroup")],
+    ("iam", "GetGroup"): [_iam("GetGroup", "Users", _by("Arn"), "GetUser")],
+    ("iam", "ListInstanceProfiles"): [
+        _iam("ListInstanceProfiles", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
+    ],
+    ("iam", "ListInstanceProfilesForRole"): [
+        _iam("ListInstanceProfilesForRole", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
+    ],
+    ("iam", "ListOpenIDConnectProviders"): [
+        _iam("ListOpenIDConnectProviders", "OpenIDConnectProviderList", _by("Arn"), "GetOpenIDConnectProvider"),
+    ],
     ("iam", "ListEntitiesForPolicy"): [
+        _iam("ListEntitiesForPolicy", "PolicyGroups", _holder("group"), "GetGroup"),
         _iam("ListEntitiesForPolicy", "PolicyUsers", _holder("user"), "GetUser"),
         _iam("ListEntitiesForPolicy", "PolicyRoles", _holder("role"), "GetRole"),
     ],

@@ -1,6 +1,6 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +24,8 @@ __all__ = ["PolicyGate", "Realm", "Realms", "Warden"]
 
 # Their operations work on the caller's own account, out of one store.
 _SHARED = frozenset({"iam", "organizations", "sts"})
+# Operations that do others of their service, each judged by itself.
+_DOING_OTHERS = frozenset({("secretsmanager", "BatchGetSecretValue")})
 # What a crawler does on behalf of whoever sets it up or starts it, and to which tables.
 _CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
 _CRAWLERS_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
@@ -143,6 +145,8 @@ class PolicyGate:
             self._check(caller, request, context, owner=owner, realm=realm)
         if service == "athena" and not own_root:
             context = replace(context, permit=_CatalogPermit(self, caller, context, owner, realm))
+        if (service, context.operation) in _DOING_OTHERS and not own_root:
+            context = replace(context, may=self._others(service, self.asking(caller, context, owner, realm)))
         at_home = shared or owner == self._first
         handler = endpoint.handler if at_home else self._realms.handler(owner, service, context.operation)
         if not own_root:
@@ -174,6 +178,17 @@ class PolicyGate:
         self._warden.check(
             asking.caller, f"glue:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
         )
+
+    def _others(self, service: str, asking: "_Asking") -> Callable[[str, Request], None]:
+        """What judges further operations of ``service`` for the caller."""
+
+        def may(operation: str, request: Request) -> None:
+            resources = resources_of(service, operation, request, asking.place)
+            self._warden.check(
+                asking.caller, f"{service}:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
+            )
+
+        return may
 
     def _showing(
         self, handler: Handler, caller: Caller, context: RequestContext, *, owner: str, realm: Realm | None

@@ -36,6 +36,9 @@ class RequestContext:
     secure: bool = False
     """Whether it came over TLS."""
     user_agent: str = ""
+    may: Callable[[str, Mapping[str, Any]], None] | None = None
+    """For an operation that does others of its service: raises :class:`penstock.errors.AccessDenied` unless the caller may
+    call the named one with a request; None where it may call all."""
     permit: Permit | None = None
     """For services that read Glue's catalog on behalf of the caller; None where the caller may read all of it."""
 

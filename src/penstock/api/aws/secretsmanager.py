@@ -5,8 +5,10 @@ from typing import Any
 
 from penstock.api.aws.operations import OperationSet, RequestContext
 from penstock.api.aws.secrets_listing import matching, page_of_secrets, page_of_versions
-from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest
-from penstock.secrets.model import Secret, SecretValue
+from penstock.errors import AccessDenied, InvalidInput, NotFound
+from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest, SecretNotFound
+from penstock.secrets.model import Secret, SecretValue, SecretVersion
+from penstock.secrets.passwords import PasswordRules, random_password
 from penstock.secrets.service import SecretsService
 
 __all__ = ["operations"]
@@ -15,6 +17,7 @@ Request = Mapping[str, Any]
 Response = dict[str, Any]
 
 _PAGE = 100
+_BATCH = 20
 
 
 def operations(service: SecretsService) -> OperationSet:
@@ -34,6 +37,10 @@ def operations(service: SecretsService) -> OperationSet:
             "TagResource": handlers.tag,
             "UntagResource": handlers.untag,
             "UpdateSecret": handlers.update,
+            "UpdateSecretVersionStage": handlers.move_stage,
+            "GetRandomPassword": handlers.random_password,
+            "GetResourcePolicy": handlers.resource_policy,
+            "BatchGetSecretValue": handlers.batch_get,
         },
     )
 
@@ -58,13 +65,64 @@ class _Handlers:
         secret, version = self._service.value(
             context.account, request["SecretId"], version_id=request.get("VersionId"), stage=request.get("VersionStage")
         )
-        return _named(secret) | {
-            "VersionId": version.id,
-            "SecretString": version.value.text,
-            "SecretBinary": version.value.binary,
-            "VersionStages": sorted(version.stages),
-            "CreatedDate": version.created,
-        }
+        return _read(secret, version)
+
+    def batch_get(self, request: Request, context: RequestContext) -> Response:
+        """Values of up to 20 secrets: what cannot be had of one is told beside the others' values."""
+        named, filters = request.get("SecretIdList"), request.get("Filters")
+        if (named is None) == (filters is None):
+            raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
+        size, token = request.get("MaxResults"), None
+        if named is None:
+            if context.may is not None:
+                context.may("ListSecrets", {})
+            page, token = page_of_secrets(
+                matching(self._service.list(context.account), filters or ()),
+                token=request.get("NextToken"),
+                size=size or _BATCH,
+            )
+            named = [secret.arn for secret in page]
+        elif size is not None or request.get("NextToken") is not None:
+            raise InvalidSecretParameter("MaxResults and NextToken go with Filters alone.")
+        values, errors = [], []
+        for secret_id in named:
+            try:
+                if context.may is not None:
+                    context.may("GetSecretValue", {"SecretId": secret_id})
+                values.append(_read(*self._service.value(context.account, secret_id)))
+            except (AccessDenied, InvalidInput, NotFound) as error:
+                errors.append({"SecretId": secret_id, "ErrorCode": error.aws_code, "Message": str(error)})
+        return {"SecretValues": values, "Errors": errors, "NextToken": token}
+
+    def move_stage(self, request: Request, context: RequestContext) -> Response:
+        secret = self._service.move_stage(
+            context.account,
+            request["SecretId"],
+            request["VersionStage"],
+            remove_from=request.get("RemoveFromVersionId"),
+            move_to=request.get("MoveToVersionId"),
+        )
+        return _named(secret)
+
+    def random_password(self, request: Request, _context: RequestContext) -> Response:
+        rules = PasswordRules(
+            length=request.get("PasswordLength", 32),
+            excluded=request.get("ExcludeCharacters", ""),
+            lowercase=not request.get("ExcludeLowercase", False),
+            uppercase=not request.get("ExcludeUppercase", False),
+            numbers=not request.get("ExcludeNumbers", False),
+            punctuation=not request.get("ExcludePunctuation", False),
+            space=request.get("IncludeSpace", False),
+            each=request.get("RequireEachIncludedType", True),
+        )
+        return {"RandomPassword": random_password(rules)}
+
+    def resource_policy(self, request: Request, context: RequestContext) -> Response:
+        """Secrets have no policies of their own here, and AWS leaves the member out of one that has none."""
+        secret = self._service.describe(context.account, request["SecretId"])
+        if request.get("PolicyName", "default") != "default":
+            raise SecretNotFound("Secrets Manager can't find the specified resource policy.")
+        return _named(secret)
 
     def put_value(self, request: Request, context: RequestContext) -> Response:
         value = _value(request)
@@ -151,6 +209,16 @@ def _value(request: Request) -> SecretValue | None:
 
 def _tags(listed: Any) -> dict[str, str]:
     return {tag["Key"]: tag.get("Value", "") for tag in listed if "Key" in tag}
+
+
+def _read(secret: Secret, version: SecretVersion) -> Response:
+    return _named(secret) | {
+        "VersionId": version.id,
+        "SecretString": version.value.text,
+        "SecretBinary": version.value.binary,
+        "VersionStages": sorted(version.stages),
+        "CreatedDate": version.created,
+    }
 
 
 def _named(secret: Secret) -> Response:

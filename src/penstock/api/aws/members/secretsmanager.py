@@ -15,6 +15,13 @@ MEMBERS = Members(
         "ListSecretsRequest": "IncludePlannedDeletion MaxResults NextToken Filters SortOrder SortBy",
         "Filter": "Key Values",
         "PutSecretValueRequest": "SecretId ClientRequestToken SecretBinary SecretString VersionStages",
+        "BatchGetSecretValueRequest": "SecretIdList Filters MaxResults NextToken",
+        "GetRandomPasswordRequest": (
+            "PasswordLength ExcludeCharacters ExcludeNumbers ExcludePunctuation ExcludeUppercase ExcludeLowercase "
+            "IncludeSpace RequireEachIncludedType"
+        ),
+        "GetResourcePolicyRequest": "SecretId PolicyName",
+        "UpdateSecretVersionStageRequest": "SecretId VersionStage RemoveFromVersionId MoveToVersionId",
         "RestoreSecretRequest": "SecretId",
         "TagResourceRequest": "SecretId Tags",
         "UntagResourceRequest": "SecretId TagKeys",

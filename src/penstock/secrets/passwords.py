@@ -1,0 +1,53 @@
+"""Random passwords. Source: Secrets Manager API reference, GetRandomPassword."""
+
+import secrets
+import string
+from dataclasses import dataclass
+
+from penstock.secrets.errors import InvalidSecretParameter
+
+__all__ = ["PasswordRules", "random_password"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordRules:
+    """What a password is made of; ``length`` is in characters."""
+
+    length: int = 32
+    excluded: str = ""
+    lowercase: bool = True
+    uppercase: bool = True
+    numbers: bool = True
+    punctuation: bool = True
+    space: bool = False
+    each: bool = True
+    """Whether there is at least one character of each included kind; a space is none that has to be there."""
+
+
+def random_password(rules: PasswordRules) -> str:
+    """A password from the system's generator; :class:`InvalidSecretParameter` where the rules leave none."""
+    kinds = (
+        (rules.lowercase, string.ascii_lowercase),
+        (rules.uppercase, string.ascii_uppercase),
+        (rules.numbers, string.digits),
+        (rules.punctuation, string.punctuation),
+    )
+    left = ["".join(each for each in kind if each not in rules.excluded) for included, kind in kinds if included]
+    required = left if rules.each else []
+    if not all(required):
+        raise InvalidSecretParameter(
+            "ExcludeCharacters leaves no character of a kind that the password has to have.",
+            remedy="Exclude the whole kind, or set RequireEachIncludedType to false.",
+        )
+    letters = "".join(left) + (" " if rules.space and " " not in rules.excluded else "")
+    if not letters:
+        raise InvalidSecretParameter("The password would have no characters: everything is excluded.")
+    if rules.length < len(required):
+        raise InvalidSecretParameter(
+            f"Password length {rules.length} is too short based on the required types.",
+            remedy=f"Ask for {len(required)} characters or more.",
+        )
+    chosen = [secrets.choice(kind) for kind in required]
+    chosen += [secrets.choice(letters) for _ in range(rules.length - len(chosen))]
+    secrets.SystemRandom().shuffle(chosen)
+    return "".join(chosen)

@@ -1,0 +1,137 @@
+"""What clients of Secrets Manager call beside reading and writing: batches, passwords, labels, policies."""
+
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from accounts_world import Identity, allow, policy
+from botocore.exceptions import ClientError
+
+from penstock.testing.server import RunningServer, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RunningServer]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secrets(server: RunningServer) -> Any:
+    client = server.client("secretsmanager")
+    for name in ("batch-a", "batch-b", "batch-c"):
+        client.create_secret(Name=name, SecretString=f"value of {name}")
+    client.create_secret(Name="empty")
+    return client
+
+
+def refused(call: Any, **arguments: Any) -> tuple[str, str]:
+    with pytest.raises(ClientError) as caught:
+        call(**arguments)
+    error = caught.value.response["Error"]
+    return error["Code"], error["Message"]
+
+
+def test_a_batch_has_values_and_says_what_it_could_not_read(secrets: Any) -> None:
+    found = secrets.batch_get_secret_value(SecretIdList=["batch-b", "nothing", "empty", "batch-a"])
+    assert [(each["Name"], each["SecretString"]) for each in found["SecretValues"]] == [
+        ("batch-b", "value of batch-b"),
+        ("batch-a", "value of batch-a"),
+    ]
+    assert [(each["SecretId"], each["ErrorCode"]) for each in found["Errors"]] == [
+        ("nothing", "ResourceNotFoundException"),
+        ("empty", "ResourceNotFoundException"),
+    ]
+    by_name: Any = {"Filters": [{"Key": "name", "Values": ["batch-"]}], "MaxResults": 2}
+    page = secrets.batch_get_secret_value(**by_name)
+    assert [each["Name"] for each in page["SecretValues"]] == ["batch-a", "batch-b"]
+    page = secrets.batch_get_secret_value(**by_name, NextToken=page["NextToken"])
+    assert ([each["Name"] for each in page["SecretValues"]], "NextToken" in page) == (["batch-c"], False)
+    for wrong in ({}, {"SecretIdList": ["a"], "Filters": []}, {"SecretIdList": ["batch-a"], "MaxResults": 1}):
+        assert refused(secrets.batch_get_secret_value, **wrong)[0] == "InvalidParameterException"
+
+
+def test_a_batch_gives_what_each_secret_gives_by_itself(server: RunningServer, secrets: Any) -> None:
+    iam = server.client("iam")
+    iam.create_user(UserName="reader")
+    reader = Identity(server, iam.create_access_key(UserName="reader")["AccessKey"]).client("secretsmanager")
+    put = {"UserName": "reader", "PolicyName": "p"}
+    one = f"arn:aws:secretsmanager:{server.region}:{server.account}:secret:batch-a-??????"
+    iam.put_user_policy(**put, PolicyDocument=policy(allow("secretsmanager:GetSecretValue", "*")))
+    assert refused(reader.batch_get_secret_value, SecretIdList=["batch-a"])[0] == "AccessDeniedException"
+    both = [allow("secretsmanager:BatchGetSecretValue", "*"), allow("secretsmanager:GetSecretValue", one)]
+    iam.put_user_policy(**put, PolicyDocument=policy(*both))
+    found = reader.batch_get_secret_value(SecretIdList=["batch-a", "batch-b"])
+    assert [each["Name"] for each in found["SecretValues"]] == ["batch-a"]
+    assert [(each["SecretId"], each["ErrorCode"]) for each in found["Errors"]] == [("batch-b", "AccessDeniedException")]
+    by_filter = {"Filters": [{"Key": "name", "Values": ["batch-"]}]}
+    assert refused(reader.batch_get_secret_value, **by_filter)[0] == "AccessDeniedException"
+    iam.put_user_policy(**put, PolicyDocument=policy(*both, allow("secretsmanager:ListSecrets", "*")))
+    found = reader.batch_get_secret_value(**by_filter)
+    assert ([each["Name"] for each in found["SecretValues"]], len(found["Errors"])) == (["batch-a"], 2)
+
+
+@pytest.mark.parametrize(
+    ("rules", "letters", "length"),
+    [
+        ({}, string.ascii_letters + string.digits + string.punctuation, 32),
+        ({"PasswordLength": 4}, string.ascii_letters + string.digits + string.punctuation, 4),
+        ({"PasswordLength": 4096, "ExcludePunctuation": True}, string.ascii_letters + string.digits, 4096),
+        ({"ExcludeLowercase": True, "ExcludeUppercase": True, "ExcludePunctuation": True}, string.digits, 32),
+        ({"ExcludeCharacters": string.ascii_letters, "RequireEachIncludedType": False, "ExcludePunctuation": True,
+          "IncludeSpace": True, "PasswordLength": 500}, string.digits + " ", 500),
+    ],
+)  # fmt: skip
+def test_a_password_is_made_of_what_is_asked_for(secrets: Any, rules: dict[str, Any], letters: str, length: int) -> None:
+    password = secrets.get_random_password(**rules)["RandomPassword"]
+    assert len(password) == length
+    assert set(password) <= set(letters)
+    if length > 400:
+        assert set(password) == set(letters)
+    if rules.get("PasswordLength") == 4:
+        kinds = (string.ascii_lowercase, string.ascii_uppercase, string.digits, string.punctuation)
+        assert all(set(password) & set(kind) for kind in kinds)
+    assert secrets.get_random_password()["RandomPassword"] != secrets.get_random_password()["RandomPassword"]
+
+
+@pytest.mark.parametrize("rules", [{"PasswordLength": 3}, {"ExcludeCharacters": string.digits}, {"PasswordLength": 5000}])
+def test_a_password_that_cannot_be_is_refused(secrets: Any, rules: dict[str, Any]) -> None:
+    assert refused(secrets.get_random_password, **rules)[0] in {"InvalidParameterException", "ValidationException"}
+
+
+def test_labels_move_between_versions(secrets: Any) -> None:
+    first = secrets.create_secret(Name="moved", SecretString="one")["VersionId"]
+    second = secrets.put_secret_value(SecretId="moved", SecretString="two", VersionStages=["AWSPENDING"])["VersionId"]
+    move = {"SecretId": "moved", "VersionStage": "AWSCURRENT"}
+    code, message = refused(secrets.update_secret_version_stage, **move, MoveToVersionId=second)
+    assert (code, first in message) == ("InvalidParameterException", True)
+    assert (
+        "can't be completely removed" in refused(secrets.update_secret_version_stage, **move, RemoveFromVersionId=first)[1]
+    )
+    for wrong in ({}, {"MoveToVersionId": first, "RemoveFromVersionId": second}):
+        if wrong:
+            secrets.update_secret_version_stage(**move, **wrong)  # it is there already
+        else:
+            assert refused(secrets.update_secret_version_stage, **move)[0] == "InvalidParameterException"
+    nobody = "0" * 32
+    missing = {"MoveToVersionId": nobody, "RemoveFromVersionId": first}
+    assert refused(secrets.update_secret_version_stage, **move, **missing)[0] == "ResourceNotFoundException"
+    secrets.update_secret_version_stage(**move, MoveToVersionId=second, RemoveFromVersionId=first)
+    stages = secrets.describe_secret(SecretId="moved")["VersionIdsToStages"]
+    assert stages == {first: ["AWSPREVIOUS"], second: ["AWSCURRENT", "AWSPENDING"]}
+    assert secrets.get_secret_value(SecretId="moved")["SecretString"] == "two"
+    secrets.update_secret_version_stage(SecretId="moved", VersionStage="AWSPENDING", RemoveFromVersionId=second)
+    secrets.update_secret_version_stage(SecretId="moved", VersionStage="blue", MoveToVersionId=first)
+    stages = secrets.describe_secret(SecretId="moved")["VersionIdsToStages"]
+    assert stages == {first: ["AWSPREVIOUS", "blue"], second: ["AWSCURRENT"]}
+
+
+def test_a_secret_without_a_policy_says_so(secrets: Any) -> None:
+    found = secrets.get_resource_policy(SecretId="batch-a")
+    assert found["Name"] == "batch-a"
+    assert "ResourcePolicy" not in found
+    assert refused(secrets.get_resource_policy, SecretId="nothing")[0] == "ResourceNotFoundException"
+    assert refused(secrets.create_secret, Name="copied", AddReplicaRegions=[{"Region": "eu-west-1"}])[1].startswith(
+        "AddReplicaRegions"
+    )
