@@ -18,6 +18,16 @@ JSON = st.recursive(
     max_leaves=8,
 )
 SCHEMAS = st.sampled_from([V1, V2, V3, BROKEN, "{", "", '"string"', 'syntax = "proto3"; message M {}', "[" * 2_000])
+CONTRACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "properties": st.dictionaries(
+            st.sampled_from(["owner", "confluent:reserved", "é"]), st.sampled_from(["a", "b,a", "", " , "]), max_size=2
+        ),
+        "tags": st.dictionaries(st.text(max_size=3), st.lists(st.text(max_size=3), max_size=2), max_size=2),
+        "sensitive": st.lists(st.text(max_size=3), max_size=2),
+    },
+)
 BODIES = JSON | st.fixed_dictionaries(
     {},
     optional={
@@ -31,8 +41,24 @@ BODIES = JSON | st.fixed_dictionaries(
         "id": st.integers(-2, 2**40) | JSON,
         "version": st.integers(-2, 2**40) | JSON,
         "compatibility": st.sampled_from(["FULL", "none", "DISABLED"]) | JSON,
-        "mode": st.sampled_from(["IMPORT", "readonly", "READWRITE"]) | JSON,
+        "mode": st.sampled_from(["IMPORT", "readonly", "READWRITE", "READONLY_OVERRIDE"]) | JSON,
         "normalize": JSON,
+        "metadata": CONTRACTS | JSON,
+    },
+)
+CONFIGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "compatibility": st.sampled_from(["FULL", "none", "FORWARD_TRANSITIVE"]) | st.none() | JSON,
+        "alias": NAMES | JSON,
+        "normalize": st.booleans() | JSON,
+        "validateFields": st.booleans() | JSON,
+        "compatibilityPolicy": st.sampled_from(["STRICT", "lenient", "LOGICAL"]) | JSON,
+        "compatibilityGroup": st.sampled_from(["owner", ""]) | JSON,
+        "defaultMetadata": CONTRACTS | JSON,
+        "overrideMetadata": CONTRACTS | JSON,
+        "defaultRuleSet": JSON,
+        "validateNewSchemas": JSON,
     },
 )
 SEGMENTS = st.sampled_from(
@@ -90,7 +116,7 @@ QUERIES = st.dictionaries(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["GET", "POST", "PUT", "DELETE"]), PATHS | KNOWN_PATHS, QUERIES, BODIES),
+        st.tuples(st.sampled_from(["GET", "POST", "PUT", "DELETE"]), PATHS | KNOWN_PATHS, QUERIES, BODIES | CONFIGS),
         min_size=1,
         max_size=6,
     )

@@ -100,6 +100,12 @@ def test_a_format_that_nobody_knows_is_refused(face):
             assert face.get(f"{path}?format={known}")[0] == 200
 
 
+def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(face):
+    assert face.refused("GET", "/schemas/ids/1?findTags=&findTags=PII") == (400, 400)
+    assert face.refused("DELETE", "/mode/s?recursive=false&recursive=true") == (400, 400)
+    assert face.get("/mode/s") == (200, {"mode": "READWRITE"})
+
+
 def test_a_refused_parameter_that_asks_for_nothing_passes(face):
     for path in ("/schemas?aliases=false", "/schemas?findTags=", "/schemas/ids/1?referenceFormat="):
         assert face.get(path)[0] == 200

@@ -55,7 +55,7 @@ class Query:
     def refuse(self, *names: str) -> None:
         """:class:`BadRequest` where one of these is asked for, which Confluent's server has and this one does not."""
         for name in names:
-            if self._values.get(name, "").lower() not in {"", "false"}:
+            if any(value.lower() not in {"", "false"} for value in self._all.get(name, ())):
                 raise BadRequest(f"The parameter {name} is not served here.", remedy="Leave it out; see docs/confluent.md.")
 
     def number(self, name: str, default: int) -> int:
