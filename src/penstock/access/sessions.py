@@ -38,6 +38,10 @@ class Seal(Protocol):
     def open(self, sealed: bytes, context: str) -> bytes:
         """The value."""
 
+    @property
+    def generation(self) -> int:
+        """A number that is another one once the keys have changed: what opened before may not open any more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporaryKey:
@@ -76,9 +80,9 @@ class Sessions:
         """The credential of a token; :class:`UnrecognizedClient` where it is none of ours, or another key's."""
         if len(token) > _MAX_TOKEN or len(access_key_id) > 128:
             raise _unrecognized(access_key_id)
-        return self._opened(access_key_id, token)
+        return self._opened(access_key_id, token, self._seal.generation)
 
-    def _open(self, access_key_id: str, token: str) -> TemporaryKey:
+    def _open(self, access_key_id: str, token: str, _generation: int) -> TemporaryKey:
         try:
             sealed = base64.b64decode(token, validate=True)
             opened = self._seal.open(sealed, _context(access_key_id))

@@ -126,6 +126,7 @@ class Sealer:
         self._file = file
         self._lock = Lock()
         self._stamp = self._stat()
+        self._generation = 0
         self._use(MasterKeys(MasterKey(keys)) if isinstance(keys, bytes) else keys)
 
     @classmethod
@@ -171,6 +172,12 @@ class Sealer:
         self._refresh()
         return self._keys
 
+    @property
+    def generation(self) -> int:
+        """See :class:`penstock.access.sessions.Seal`."""
+        self._refresh()
+        return self._generation
+
     def _closed(self, context: str, unknown: str) -> DataProblem:
         if not unknown:
             return DataProblem(
@@ -186,6 +193,7 @@ class Sealer:
 
     def _use(self, keys: MasterKeys) -> None:
         self._keys = keys
+        self._generation += 1
         self._ciphers: Mapping[bytes, AESGCM] = {bytes.fromhex(key.id): AESGCM(key.secret) for key in keys}
         current = bytes.fromhex(keys.current.id)
         self._current = (current, self._ciphers[current])
