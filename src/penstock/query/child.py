@@ -50,10 +50,14 @@ class _CatalogFailed(Exception):
 
 
 class _RemoteCatalog:
-    """:class:`penstock.query.ports.CatalogReader` over the owner's, which judges what the caller may read."""
+    """:class:`penstock.query.ports.CatalogReader` over the owner's, which judges what the caller may read.
+
+    Each question is asked once a statement, however often its text names the table: answers cost the owner's time.
+    """
 
     def __init__(self, channel: "Connection[Any, Any]") -> None:
         self._channel = channel
+        self._answers: dict[tuple[str | None, ...], Any] = {}
 
     def databases(self) -> Sequence[Database]:
         return self._ask("databases")  # type: ignore[no-any-return]
@@ -71,6 +75,11 @@ class _RemoteCatalog:
         return self._ask("partitions", database, table, expression)  # type: ignore[no-any-return]
 
     def _ask(self, name: str, *arguments: str | None) -> Any:
+        if (name, *arguments) not in self._answers:
+            self._answers[name, *arguments] = self._asked(name, *arguments)
+        return self._answers[name, *arguments]
+
+    def _asked(self, name: str, *arguments: str | None) -> Any:
         _send(self._channel, {"kind": "ask", "name": name, "arguments": arguments})
         kind, answer = pickle.loads(self._channel.recv_bytes())  # noqa: S301 the owner's
         if kind == "missing":

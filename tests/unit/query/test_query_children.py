@@ -11,7 +11,7 @@ import psutil
 import pytest
 from lake_of_flights import Lake
 
-from penstock.catalog.model import Database
+from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
 from penstock.query.children import Child, ChildEnded, ChildPool
 from penstock.query.errors import InvalidRequest, StatementError, TooManyRequests
@@ -112,6 +112,24 @@ def test_a_child_outlives_what_the_catalog_refuses(children: ChildPool, task: Ta
             run(child, task, Refusing(), "SHOW DATABASES")
         assert child.usable
         run(child, task, lake.catalog, "SHOW DATABASES")
+
+
+def test_the_catalog_is_asked_once_for_what_a_statement_names_often(children: ChildPool, task: Task, lake: Lake) -> None:
+    asked: list[str] = []
+
+    class Counting(type(lake.catalog)):  # type: ignore[misc]
+        def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+            asked.append(table)
+            return super().partitions(database, table, expression)  # type: ignore[no-any-return]
+
+    catalog = Counting(lake.catalog.names, lake.catalog.kept, lake.catalog.parts)
+    many = " UNION ALL ".join(["SELECT count(*) FROM flights WHERE month = 1"] * 20)
+    with children.lent("asked") as child:
+        run(child, task, catalog, many)
+        assert asked == ["flights"]
+        run(child, task, catalog, many)
+    # The next statement sees the catalog as it is by then.
+    assert asked == ["flights", "flights"]
 
 
 def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPatch) -> None:
