@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from penstock.query.errors import InvalidRequest, Position
 
-__all__ = ["check_functions", "position_of"]
+__all__ = ["check_functions", "is_repeatable", "position_of"]
 
 _REFUSED = frozenset(
     """
@@ -19,6 +19,13 @@ _REFUSED = frozenset(
     read_text seq_scan setseed setval sleep_ms sniff_csv stats txid_current vector_type version which_secret write_log
     """.split()  # noqa: SIM905
 )
+# What answers otherwise at another time, or at random.
+_CHANGING = (
+    *(exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentTimestampLTZ),
+    *(exp.CurrentTimezone, exp.Localtime, exp.Localtimestamp, exp.UtcTime, exp.UtcTimestamp, exp.UtcDate),
+    *(exp.Rand, exp.Randn, exp.Uuid, exp.TableSample),
+)
+_CHANGING_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uuid", "now", "today", "get_current_time"})
 _REFUSED_PREFIXES = (
     "pg_",
     "has_",
@@ -45,6 +52,13 @@ def position_of(node: exp.Expr) -> Position | None:
             width = int(meta.get("end", 0)) - int(meta.get("start", 0))
             return Position(int(meta["line"]), max(1, int(meta["col"]) - width))
     return None
+
+
+def is_repeatable(tree: exp.Expr) -> bool:
+    """Whether the query, as it was written, answers the same over the same data at any time."""
+    if tree.find(*_CHANGING) is not None:
+        return False
+    return not any(each.name.lower() in _CHANGING_NAMES for each in tree.find_all(exp.Anonymous))
 
 
 def check_functions(tree: exp.Expr) -> None:

@@ -7,15 +7,19 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.children import Child, ChildEnded, ChildPool
 from penstock.query.errors import Interrupted, StatementError
 from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.results import write_metadata
 from penstock.query.runner import METADATA, RESULT, Outcome, Task
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement, StatementStatistics
 
 __all__ = ["Run"]
+
+_PREVIOUS = "previous"  # the file of an earlier result, in the statement's folder
 
 
 class Run:
@@ -30,6 +34,7 @@ class Run:
         sink: ResultSink,
         settings: QuerySettings,
         children: ChildPool,
+        previous: Statement | None = None,
     ) -> None:
         self.statement = statement
         self.started = time.monotonic()
@@ -41,6 +46,7 @@ class Run:
         self._sink = sink
         self._settings = settings
         self._children = children
+        self._previous = previous
         self._lock = threading.Lock()
         self._child: Child | None = None
 
@@ -68,14 +74,35 @@ class Run:
         """Run it and store its result. Raises :class:`StatementError`, or :class:`Interrupted` where it was stopped."""
         folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
         try:
-            outcome = self._computed(folder)
+            outcome = self._computed(folder, reuse=self._fetched(folder))
+            if outcome.statistics.reused:
+                outcome = self._reused(folder, outcome)
             self.statistics = outcome.statistics
             self.check()
             return self._stored(folder, outcome)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _computed(self, folder: Path) -> Outcome:
+    def _fetched(self, folder: Path) -> bool:
+        """Bring an earlier result here; whether there is one, and it is still where it was stored."""
+        if self._previous is None:
+            return False
+        try:
+            with self._sink.open(self._previous.result_uri) as stored, (folder / _PREVIOUS).open("wb") as file:
+                shutil.copyfileobj(stored, file)
+        except NotFound:
+            return False
+        return True
+
+    def _reused(self, folder: Path, outcome: Outcome) -> Outcome:
+        assert self._previous is not None
+        (folder / _PREVIOUS).replace(folder / RESULT)
+        columns = self._previous.columns
+        write_metadata(folder / METADATA, self.statement.id, columns)
+        rows = self._previous.statistics.output_rows
+        return Outcome(columns, replace(outcome.statistics, output_rows=rows))
+
+    def _computed(self, folder: Path, *, reuse: bool) -> Outcome:
         statement = self.statement
         task = Task(
             id=statement.id,
@@ -85,6 +112,7 @@ class Run:
             lake=self._lake,
             settings=self._settings,
             folder=folder,
+            reuse=reuse,
         )
         with self._children.lent(self._settings.account) as child:
             with self._lock:

@@ -4,6 +4,8 @@ Each server process runs what it accepted, on a bounded pool of threads that eac
 answer for all statements, because states are in the store and results are objects of the lake.
 """
 
+import hashlib
+import json
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -56,6 +58,8 @@ class StatementRequest:
     parameters: Sequence[str] = ()
     token: str | None = None
     principal: str = ""
+    reuse_minutes: int | None = None
+    """How old a result of the same statement may be that is handed out instead of running it; None runs it."""
     permit: Permit | None = None
     """Who may read what of the catalog; None lets the statement read all of it."""
 
@@ -206,6 +210,8 @@ class QueryService:
             parameters=tuple(request.parameters),
             token=request.token,
             principal=request.principal,
+            reuse_minutes=request.reuse_minutes if parsed.type is StatementType.DML else None,
+            digest=_digest(request, location) if parsed.type is StatementType.DML else None,
             submitted=now,
             owner=self._owner,
             heartbeat=now,
@@ -222,6 +228,7 @@ class QueryService:
             sink=self._sink,
             settings=self.settings,
             children=self._children,
+            previous=self._previous(statement),
         )
         self._watch.add(run)
         with self._lock:
@@ -230,6 +237,11 @@ class QueryService:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="penstock-sql")
             self._pool.submit(self._work, run)
+
+    def _previous(self, statement: Statement) -> Statement | None:
+        if statement.reuse_minutes is None or statement.digest is None:
+            return None
+        return self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
 
     def _work(self, run: "Run") -> None:
         statement = run.statement
@@ -296,6 +308,13 @@ def check_workgroup(name: str | None) -> str:
     if name is not None and name != PRIMARY:
         raise InvalidRequest(f"WorkGroup {name} is not found.", remedy=f"'{PRIMARY}' is the only one.")
     return PRIMARY
+
+
+def _digest(request: StatementRequest, location: str) -> str:
+    """The same for statements whose results may stand for each other: Athena's conditions, and the same caller."""
+    database = request.database.strip("`").lower() if request.database else None
+    parts = [request.sql, list(request.parameters), database, location, request.principal]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _check_same(kept: Statement, asked: Statement) -> None:

@@ -81,6 +81,8 @@ class StatementStatistics:
     partitions_total: int = 0
     output_bytes: int = 0
     output_rows: int = 0
+    reused: bool = False
+    """Whether the result is an earlier statement's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +104,10 @@ class Statement:
     parameters: tuple[str, ...] = ()
     token: str | None = None
     principal: str = ""
+    reuse_minutes: int | None = None
+    """How old an earlier result may be that is handed out instead of running the statement; None runs it."""
+    digest: str | None = None
+    """What two statements share whose results may stand for each other."""
     state: StatementState = StatementState.QUEUED
     submitted: datetime
     started: datetime | None = None

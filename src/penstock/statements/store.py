@@ -40,6 +40,10 @@ class StatementStore(Protocol):
         """
         ...
 
+    def latest(self, digest: str, *, since: datetime) -> Statement | None:
+        """The newest statement of ``digest`` that was computed, not reused, and has succeeded at or after ``since``."""
+        ...
+
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
         """QUEUED to RUNNING; False where it is no longer queued."""
         ...

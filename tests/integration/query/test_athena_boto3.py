@@ -101,6 +101,19 @@ def test_a_select_is_answered_with_header_types_and_only_its_partitions_read(
     assert text == '"carrier","delay","seats","month"\n"AA",,,"2"\n"DL","2.0","180","2"\n"UA","1.5",,"2"\n'
 
 
+def test_an_earlier_result_is_handed_out_where_the_request_says_so(penstock_server: RunningServer, flights: str) -> None:
+    athena = penstock_server.client("athena")
+    asked = {"QueryExecutionContext": {"Database": flights}}
+    reuse = {"ResultReuseByAgeConfiguration": {"Enabled": True, "MaxAgeInMinutes": 5}}
+    first = run(athena, "SELECT max(month) FROM flights", **asked)
+    again = run(athena, "SELECT max(month) FROM flights", ResultReuseConfiguration=reuse, **asked)
+    said = [each["Statistics"]["ResultReuseInformation"]["ReusedPreviousResult"] for each in (first, again)]
+    assert said == [False, True]
+    assert again["ResultReuseConfiguration"] == reuse
+    assert again["Statistics"]["DataScannedInBytes"] == 0
+    assert values(athena.get_query_results(QueryExecutionId=again["QueryExecutionId"])) == [["_col0"], ["3"]]
+
+
 def test_pages_follow_one_another_and_the_header_comes_once(penstock_server: RunningServer) -> None:
     athena = penstock_server.client("athena")
     found = run(athena, "SELECT x FROM UNNEST(sequence(1, 2500)) AS t(x)")

@@ -66,6 +66,8 @@ def test_a_statement_is_kept_whole(store: StatementStore) -> None:
         statistics=StatementStatistics(scanned_bytes=2**40, output_rows=3),
         columns=(ResultColumn(name="x", type="decimal", precision=10, scale=2),),
         token="t" * 32,
+        reuse_minutes=60,
+        digest="d" * 64,
     )
     store.add(kept)
     assert store.get(kept.id) == kept
@@ -87,6 +89,25 @@ def test_a_life_to_success(store: StatementStore) -> None:
     assert store.get(asked.id) == done
     assert store.request_cancel(asked.id, at=LATER, reason="too late") is StatementState.SUCCEEDED
     assert store.get(asked.id) == done
+
+
+def test_the_latest_statement_of_a_digest_that_was_computed(store: StatementStore) -> None:
+    def done(name: str, at: datetime, *, digest: str = "d", state: str = "SUCCEEDED", reused: bool = False) -> None:
+        found = StatementStatistics(reused=reused)
+        store.add(statement(name, digest=digest, state=StatementState(state), completed=at, statistics=found))
+
+    assert store.latest("d", since=NOW) is None
+    done("old", NOW)
+    done("new", LATER)
+    done("other", LATER, digest="o")
+    done("failed", LATER, state="FAILED")
+    done("reused", LATER, reused=True)
+    store.add(statement("running", digest="d"))
+    found = store.latest("d", since=NOW)
+    assert found is not None
+    assert found.id == "new"
+    assert store.latest("d", since=LATER) == found
+    assert store.latest("d", since=LATER + timedelta(microseconds=1)) is None
 
 
 def test_cancelling(store: StatementStore) -> None:

@@ -13,6 +13,7 @@ from penstock.statements.model import ResultColumn, Statement
 
 __all__ = ["operations"]
 
+_DEFAULT_AGE = 60  # minutes; Athena's API reference, ResultReuseByAgeConfiguration
 _ENGINE = {"SelectedEngineVersion": "AUTO", "EffectiveEngineVersion": "Athena engine version 3"}
 # The embedded workgroup has no date of its own; clients only show it.
 _CREATED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,6 +63,7 @@ class _Statements:
                 output_location=result.get("OutputLocation"),
                 parameters=tuple(request.get("ExecutionParameters", ())),
                 token=request.get("ClientRequestToken"),
+                reuse_minutes=_reuse_minutes(request),
                 principal=context.principal,
                 permit=context.permit,
             )
@@ -169,6 +171,17 @@ class _WorkGroups:
         return {"WorkGroups": [summary]}
 
 
+def _reuse_minutes(request: Mapping[str, Any]) -> int | None:
+    asked = request.get("ResultReuseConfiguration", {}).get("ResultReuseByAgeConfiguration", {})
+    return asked.get("MaxAgeInMinutes", _DEFAULT_AGE) if asked.get("Enabled") else None
+
+
+def _reuse(statement: Statement) -> Mapping[str, Any]:
+    if statement.reuse_minutes is None:
+        return {"Enabled": False}
+    return {"Enabled": True, "MaxAgeInMinutes": statement.reuse_minutes}
+
+
 def _execution(statement: Statement) -> Mapping[str, Any]:
     status: dict[str, Any] = {"State": statement.state.value, "SubmissionDateTime": statement.submitted}
     if statement.completed is not None:
@@ -190,13 +203,13 @@ def _execution(statement: Statement) -> Mapping[str, Any]:
         "Query": statement.sql,
         "StatementType": statement.type.value,
         "ResultConfiguration": {"OutputLocation": statement.result_uri},
-        "ResultReuseConfiguration": {"ResultReuseByAgeConfiguration": {"Enabled": False}},
+        "ResultReuseConfiguration": {"ResultReuseByAgeConfiguration": _reuse(statement)},
         "QueryExecutionContext": where,
         "Status": status,
         "Statistics": {
             **_timeline(statement),
             "DataScannedInBytes": statement.statistics.scanned_bytes,
-            "ResultReuseInformation": {"ReusedPreviousResult": False},
+            "ResultReuseInformation": {"ReusedPreviousResult": statement.statistics.reused},
         },
         "WorkGroup": statement.workgroup,
         "EngineVersion": _ENGINE,

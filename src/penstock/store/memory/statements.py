@@ -54,6 +54,14 @@ class MemoryStatementStore:
         found = found[:limit]
         return StatementPage(ids=tuple(each for _, each in found), next_token=str(found[-1][0]) if more and found else None)
 
+    def latest(self, digest: str, *, since: datetime) -> Statement | None:
+        with self._lock:
+            for each in reversed(self._statements.values()):
+                done = each.state is StatementState.SUCCEEDED and each.completed is not None and each.completed >= since
+                if each.digest == digest and done and not each.statistics.reused:
+                    return each
+        return None
+
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
         with self._lock:
             current = self._statements.get(statement_id)

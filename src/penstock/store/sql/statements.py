@@ -41,6 +41,8 @@ statements = Table(
     Column("parameters", Text, nullable=False),
     Column("token", String(128), unique=True),
     Column("principal", Text, nullable=False),
+    Column("reuse_minutes", Integer),
+    Column("digest", String(64)),
     Column("state", String(16), nullable=False),
     Column("submitted", BigInteger, nullable=False),
     Column("started", BigInteger),
@@ -54,9 +56,11 @@ statements = Table(
     Column("cancel_requested", Boolean, nullable=False),
     Index("ix_statements_workgroup_number", "workgroup", "number"),
     Index("ix_statements_state", "state"),
+    Index("ix_statements_digest_number", "digest", "number"),
 )
 
 _UNFINISHED = (StatementState.QUEUED.value, StatementState.RUNNING.value)
+_LOOKED_AT = 50  # of a digest's statements, for one that was computed
 _TIMES = ("submitted", "started", "completed", "heartbeat")
 
 
@@ -95,6 +99,16 @@ class SqlStatementStore:
         ids = tuple(StatementId(each.id) for each in rows[:limit])
         more = len(rows) > limit > 0
         return StatementPage(ids=ids, next_token=str(rows[limit - 1].number) if more else None)
+
+    def latest(self, digest: str, *, since: datetime) -> Statement | None:
+        query = select(statements).where(
+            statements.c.digest == digest,
+            statements.c.state == StatementState.SUCCEEDED.value,
+            statements.c.completed >= _micros(since),
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(statements.c.number.desc()).limit(_LOOKED_AT)).mappings()
+            return next((each for each in map(_statement, rows) if not each.statistics.reused), None)
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
         change = update(statements).where(statements.c.id == statement_id, statements.c.state == StatementState.QUEUED.value)

@@ -22,7 +22,9 @@ MEMBERS = Members(
         "ListQueryExecutionsInput": "NextToken MaxResults WorkGroup",
         "ListTableMetadataInput": "CatalogName DatabaseName Expression NextToken MaxResults WorkGroup",
         "StartQueryExecutionInput": "QueryString ClientRequestToken QueryExecutionContext ResultConfiguration WorkGroup "
-        "ExecutionParameters",
+        "ExecutionParameters ResultReuseConfiguration",
+        "ResultReuseConfiguration": "ResultReuseByAgeConfiguration",
+        "ResultReuseByAgeConfiguration": "Enabled MaxAgeInMinutes",
         "QueryExecutionContext": "Database Catalog",
         "ResultConfiguration": "OutputLocation",
         "StopQueryExecutionInput": "QueryExecutionId",
@@ -40,6 +42,5 @@ MEMBERS = Members(
         "EngineConfiguration": "Leave it out: there is one engine, which sizes itself.",
         "ExpectedBucketOwner": "Leave it out: buckets are the account's own.",
         "NextToken": "Leave it out: the first page is the whole answer.",
-        "ResultReuseConfiguration": "Leave it out: each statement is run.",
     },
 )

@@ -1,0 +1,90 @@
+"""Results of earlier statements handed out again: under which conditions, and what is said of it."""
+
+import pyarrow as pa
+import pytest
+from lake_of_flights import Ask, Lake
+
+from penstock.errors import AccessDenied
+from penstock.query.service import QueryService
+
+COUNT = "SELECT count(*) FROM airlines"
+
+
+def result(service: QueryService, statement_id: str) -> list[list[str | None]]:
+    return [list(row) for row in service.results(statement_id)[1].rows[1:]]
+
+
+def test_a_result_is_handed_out_again_while_it_is_young_enough(lake: Lake, service: QueryService, ask: Ask) -> None:
+    first = ask(COUNT)
+    lake.write("airlines/more.parquet", pa.table({"carrier": ["XX"], "name": ["more"]}))
+    again = ask(COUNT, reuse_minutes=60)
+    assert (again.state, again.statistics.reused, again.reuse_minutes) == ("SUCCEEDED", True, 60)
+    assert again.statistics.scanned_bytes == 0
+    assert again.columns == first.columns
+    assert again.result_uri != first.result_uri
+    assert result(service, again.id) == result(service, first.id)
+    assert lake.folder.path(f"{again.result_uri}.metadata").is_file()
+    fresh = ask(COUNT, reuse_minutes=0)
+    assert not fresh.statistics.reused
+    assert result(service, fresh.id) != result(service, first.id)
+    # The newest result that was computed is the one that counts.
+    assert result(service, ask(COUNT, reuse_minutes=60).id) == result(service, fresh.id)
+    assert not ask(COUNT).statistics.reused
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sql": "SELECT count(*)  FROM airlines"},
+        {"database": "empty_db"},
+        {"output_location": "s3://lake/elsewhere/"},
+        {"principal": "somebody else"},
+    ],
+)
+def test_another_statement_is_run(ask: Ask, changes: dict[str, str]) -> None:
+    ask("SELECT count(*) FROM flights_db.airlines", reuse_minutes=60)
+    assert not ask(**({"sql": "SELECT count(*) FROM flights_db.airlines", "reuse_minutes": 60} | changes)).statistics.reused
+
+
+def test_other_parameters_are_another_statement(ask: Ask) -> None:
+    sql = "SELECT count(*) FROM airlines WHERE carrier = ?"
+    ask(sql, parameters=("'UA'",))
+    assert not ask(sql, parameters=("'AA'",), reuse_minutes=60).statistics.reused
+    assert ask(sql, parameters=("'UA'",), reuse_minutes=60).statistics.reused
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT now()",
+        "SELECT current_timestamp",
+        "SELECT current_date",
+        "SELECT localtimestamp",
+        "SELECT random()",
+        "SELECT uuid()",
+        "SELECT shuffle(ARRAY[1, 2])",
+        "SELECT * FROM airlines TABLESAMPLE BERNOULLI (50)",
+        "SELECT count(*) FROM airlines WHERE rand() < 0.5",
+        "SHOW TABLES",
+        "EXPLAIN SELECT 1",
+    ],
+)
+def test_what_may_answer_otherwise_is_run(ask: Ask, sql: str) -> None:
+    ask(sql)
+    assert not ask(sql, reuse_minutes=60).statistics.reused
+
+
+def test_a_result_that_is_gone_is_computed(lake: Lake, ask: Ask) -> None:
+    lake.folder.path(ask(COUNT).result_uri).unlink()
+    again = ask(COUNT, reuse_minutes=60)
+    assert (again.state, again.statistics.reused) == ("SUCCEEDED", False)
+
+
+def test_what_the_caller_may_no_longer_read_is_not_handed_out(ask: Ask) -> None:
+    def refuse(*_: object) -> None:
+        raise AccessDenied("not you")
+
+    ask(COUNT)
+    again = ask(COUNT, reuse_minutes=60, permit=refuse)
+    assert again.reason is not None
+    assert again.reason.startswith("PERMISSION_DENIED: not you")
