@@ -358,3 +358,41 @@ def test_crawlers_that_would_never_do_what_was_asked_are_refused(glue: Any, chan
     wanted = {"Name": "c", "Role": "r", "Targets": {"S3Targets": [{"Path": "s3://lake/x/"}]}, **changes}
     with pytest.raises(ClientError, match=message):
         glue.create_crawler(**wanted)
+
+
+def test_statistics_indexes_and_functions_come_back_over_the_wire(flights: Any) -> None:
+    home = {"DatabaseName": "air", "TableName": "flights"}
+    columns = [
+        {"Name": kind, "Type": "string"} for kind in ("binary", "boolean", "date", "decimal", "double", "long", "string")
+    ]
+    keys = flights.get_table(DatabaseName="air", Name="flights")["Table"]["PartitionKeys"]
+    table = {"Name": "flights", "PartitionKeys": keys, "StorageDescriptor": {"Columns": columns}}
+    flights.update_table(DatabaseName="air", TableInput=table)
+    given = []
+    for column in columns:
+        member = f"{column['Name'].capitalize()}ColumnStatisticsData"
+        shape = MODEL.shape_for(member)
+        # Not the sample's: a decimal's digits are bytes, of two's complement.
+        number = {"UnscaledValue": b"\xff\x00", "Scale": 2}
+        numbers = {"MinimumValue": number, "MaximumValue": number} if column["Name"] == "decimal" else {}
+        plain = {name: 1.5 if each.type_name == "double" else sample(each) for name, each in shape.members.items()}
+        data = {"Type": column["Name"].upper(), member: {**plain, **numbers}}
+        time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+        given.append({"ColumnName": column["Name"], "ColumnType": "t", "AnalyzedTime": time, "StatisticsData": data})
+    assert flights.update_column_statistics_for_table(**home, ColumnStatisticsList=given)["Errors"] == []
+    found = flights.get_column_statistics_for_table(**home, ColumnNames=[column["Name"] for column in columns])
+    assert (found["ColumnStatisticsList"], found["Errors"]) == (given, [])
+    with pytest.raises(flights.exceptions.EntityNotFoundException):
+        flights.delete_column_statistics_for_table(**home, ColumnName="x")
+
+    flights.create_partition_index(**home, PartitionIndex={"IndexName": "i", "Keys": ["origin"]})
+    pages = flights.get_paginator("get_partition_indexes").paginate(**home)
+    (described,) = [each for page in pages for each in page["PartitionIndexDescriptorList"]]
+    assert described == {"IndexName": "i", "Keys": [{"Name": "origin", "Type": "string"}], "IndexStatus": "ACTIVE"}
+
+    function = sample(MODEL.shape_for("UserDefinedFunctionInput")) | {"GovernanceMode": "IAM_ONLY"}
+    flights.create_user_defined_function(DatabaseName="air", FunctionInput=function)
+    pages = flights.get_paginator("get_user_defined_functions").paginate(Pattern="*", PaginationConfig={"PageSize": 1})
+    (made,) = [each for page in pages for each in page["UserDefinedFunctions"]]
+    assert function.items() <= made.items()
+    assert set(made) - set(function) == {"DatabaseName", "CreateTime", "CatalogId"}
