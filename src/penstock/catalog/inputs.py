@@ -103,6 +103,18 @@ class PartitionInput:
     last_analyzed_time: datetime | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, partition: Partition) -> "PartitionInput":
+        """The input that makes ``partition`` again."""
+        return cls(
+            values=partition.values,
+            storage=partition.storage,
+            parameters=partition.parameters,
+            last_access_time=partition.last_access_time,
+            last_analyzed_time=partition.last_analyzed_time,
+            extra=partition.extra,
+        )
+
     def resolve(self, table: Table, create_time: datetime) -> Partition:
         """The partition of ``table`` that the catalog keeps."""
         return Partition(

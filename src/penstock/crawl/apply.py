@@ -3,16 +3,17 @@
 A crawler takes nothing from a table that it did not make: to those it adds columns and partitions, and no more.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from penstock.catalog.errors import DatabaseExists, DatabaseNotFound, StaleTable
+from penstock.catalog.indexes import PartitionIndex
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
+from penstock.crawl.configuration import Configuration
 from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
@@ -23,6 +24,7 @@ MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
 _ATTEMPTS = 5
 _BATCH = 1_000
+_INDEX = "crawler_partition_index"  # as Glue's crawlers call theirs
 _STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
 
 
@@ -38,7 +40,7 @@ class Applier:
         self._problems = problems
         self._now = now
         self._check = check
-        self._merge_only = _merges_new_columns(crawler.configuration)
+        self._settings = Configuration.stored(crawler.configuration)
         self.tally = Tally()
 
     def apply(self, found: Sequence[FoundTable], targets: Sequence[str]) -> None:
@@ -95,7 +97,7 @@ class Applier:
         own = self._owns(current)
         columns = current.storage.columns
         if current.storage.schema_reference is None:
-            columns = self._columns(found, current, drop=own and not self._merge_only)
+            columns = self._columns(found, current, drop=own and not self._settings.merges)
         keys = self._keys(found, current)
         changed = tuple(columns) != tuple(current.storage.columns) or tuple(keys) != tuple(current.partition_keys)
         if changed and self._crawler.policy.update == "LOG":
@@ -155,16 +157,29 @@ class Applier:
             for values, error in failed:
                 if not isinstance(error, AlreadyExists):
                     self._problems.add(f"Partition {list(values)} of table {table.name} is not added: {error.message}")
-        if self._owns(table):
-            self._back_again([each for values, each in current.items() if values in found.partitions], table)
-            self._missing_partitions([each for values, each in current.items() if values not in found.partitions], table)
+        if not self._owns(table):
+            return
+        present: Sequence[Partition] = [each for values, each in current.items() if values in found.partitions]
+        if self._settings.indexes and not self._catalog.indexes.list(table):
+            with suppress(AlreadyExists):
+                self._catalog.indexes.create(table, PartitionIndex(_INDEX, [key.name for key in table.partition_keys]))
+        if self._settings.inherits:
+            present = self._inherit(present, table)
+        self._back_again(present)
+        self._missing_partitions([each for values, each in current.items() if values not in found.partitions], table)
 
     def _partition(self, table: Table, values: tuple[str, ...], location: str) -> PartitionInput:
         return PartitionInput(values=values, storage=replace(table.storage, location=location), last_access_time=self._now)
 
-    def _back_again(self, present: Sequence[Partition], table: Table) -> None:
+    def _inherit(self, present: Sequence[Partition], table: Table) -> Sequence[Partition]:
+        """Give partitions the formats and columns that their table has now."""
+        wanted = [replace(each, storage=replace(table.storage, location=each.storage.location)) for each in present]
+        self._rewrite([each for each, old in zip(wanted, present, strict=True) if each != old])
+        return wanted
+
+    def _back_again(self, present: Sequence[Partition]) -> None:
         back = [each for each in present if _DEPRECATED in each.parameters]
-        self._reparameterise(back, table, lambda old: {name: value for name, value in old.items() if name != _DEPRECATED})
+        self._reparameterise(back, lambda old: {name: value for name, value in old.items() if name != _DEPRECATED})
 
     def _missing_partitions(self, missing: Sequence[Partition], table: Table) -> None:
         gone = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
@@ -178,28 +193,20 @@ class Applier:
                 self._count(partitions_deleted=len(batch) - len(failed))
         elif behavior == "DEPRECATE_IN_DATABASE":
             fresh = [each for each in gone if _DEPRECATED not in each.parameters]
-            self._reparameterise(fresh, table, lambda old: {**old, _DEPRECATED: self._stamp()})
+            self._reparameterise(fresh, lambda old: {**old, _DEPRECATED: self._stamp()})
 
     def _reparameterise(
-        self, partitions: Sequence[Partition], table: Table, change: Callable[[Mapping[str, str]], Mapping[str, str]]
+        self, partitions: Sequence[Partition], change: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> None:
-        wanted = [
-            (
-                each.values,
-                PartitionInput(
-                    values=each.values,
-                    storage=each.storage,
-                    parameters=change(each.parameters),
-                    last_access_time=each.last_access_time,
-                    last_analyzed_time=each.last_analyzed_time,
-                    extra=each.extra,
-                ),
-            )
-            for each in partitions
-        ]
-        for start in range(0, len(wanted), _BATCH):
+        self._rewrite([replace(each, parameters=change(each.parameters)) for each in partitions])
+
+    def _rewrite(self, partitions: Sequence[Partition]) -> None:
+        """Put ``partitions`` in place of those of the same values."""
+        for start in range(0, len(partitions), _BATCH):
             self._check()
-            self._catalog.update_partitions(self._database, table.name, wanted[start : start + _BATCH])
+            batch = partitions[start : start + _BATCH]
+            wanted = [(each.values, PartitionInput.of(each)) for each in batch]
+            self._catalog.update_partitions(self._database, batch[0].table, wanted)
 
     def _missing_tables(self, found: set[str], targets: Sequence[str]) -> None:
         for table in self._catalog.tables(self._database):
@@ -270,12 +277,3 @@ def _wider_key(first: str, second: str | None) -> str:
     if second is None or first == second or first not in {"int", "bigint", "date"}:
         return first
     return "bigint" if {first, second} == {"int", "bigint"} else "string"
-
-
-def _merges_new_columns(configuration: str | None) -> bool:
-    """Whether the crawler's Configuration asks for CrawlerOutput.Tables.AddOrUpdateBehavior MergeNewColumns."""
-    try:
-        output = json.loads(configuration or "{}").get("CrawlerOutput", {})
-        return bool(output.get("Tables", {}).get("AddOrUpdateBehavior") == "MergeNewColumns")
-    except (ValueError, AttributeError, RecursionError):
-        return False

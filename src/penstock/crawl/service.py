@@ -11,6 +11,7 @@ from typing import Literal
 from uuid import uuid4
 
 from penstock.catalog.service import CatalogService
+from penstock.crawl.configuration import Configuration
 from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
 from penstock.crawl.globs import exclusion
 from penstock.crawl.model import Crawler, LastCrawl, Tally
@@ -71,7 +72,7 @@ class CrawlService:
 
     def create(self, crawler: Crawler) -> None:
         """Add a crawler; :class:`AlreadyExists`, :class:`InvalidInput` for targets that cannot be crawled."""
-        _check_targets(crawler)
+        _check_settings(crawler)
         check_tags(crawler.tags)
         now = self._now()
         self._store.create(replace(crawler, creation_time=now, last_updated=now))
@@ -104,7 +105,7 @@ class CrawlService:
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
             changed = change(crawler)
-            _check_targets(changed)
+            _check_settings(changed)
             return replace(changed, version=crawler.version + 1, last_updated=self._now())
 
         self.get(name)
@@ -303,7 +304,8 @@ def _add(totals: Tally, tally: Tally) -> Tally:
     )
 
 
-def _check_targets(crawler: Crawler) -> None:
+def _check_settings(crawler: Crawler) -> None:
+    Configuration.parse(crawler.configuration)
     if not crawler.targets:
         raise InvalidInput(f"Crawler {crawler.name} has no target.", remedy="Give at least one path in Targets.S3Targets.")
     for target in crawler.targets:

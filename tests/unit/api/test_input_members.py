@@ -42,6 +42,7 @@ VALUES: Mapping[str, Any] = {
     "CatalogName": "AwsDataCatalog",
     "Catalog": "AwsDataCatalog",
     "Compatibility": "BACKWARD",
+    "Configuration": '{"Version":1.0}',
     "ConnectionNameList": ["nobody"],
     "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "b:9092"},
     "ConnectionSchemaVersion": 1,

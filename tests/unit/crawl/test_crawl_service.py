@@ -334,6 +334,51 @@ def test_own_tables_lose_columns_that_no_file_has_unless_they_merge(world: World
     assert list(world.columns()) == ["c"]
 
 
+def test_partitions_inherit_what_their_table_becomes(world: World) -> None:
+    world.write("flights/year=2013/x.parquet", a=[1])
+    world.crawler()
+    world.crawl()
+    world.write("flights/year=2014/x.parquet", a=[1], b=["x"])
+
+    def columns(year: str) -> list[str]:
+        return [column.name for column in world.catalog.partition("air", "flights", [year]).storage.columns]
+
+    world.crawl()
+    assert (columns("2013"), columns("2014")) == (["a"], ["a", "b"])
+    configuration = '{"Version":1.0,"CrawlerOutput":{"Partitions":{"AddOrUpdateBehavior":"InheritFromTable"}}}'
+    world.crawls.update("c", lambda crawler: replace(crawler, configuration=configuration))
+    world.crawl()
+    assert (columns("2013"), columns("2014")) == (["a", "b"], ["a", "b"])
+    assert (world.catalog.partition("air", "flights", ["2013"]).storage.location or "").rstrip("/").endswith("year=2013")
+
+
+def test_a_table_gets_the_partition_index_that_is_asked_for(world: World) -> None:
+    world.write("flights/year=2013/origin=EWR/x.parquet", a=[1])
+    world.crawler(configuration='{"Version":1.0,"CreatePartitionIndex":true}')
+    for _ in range(2):
+        world.crawl()
+        ((name, keys),) = world.catalog.indexes.list(world.catalog.table("air", "flights"))
+        assert (name, [key.name for key in keys]) == ("crawler_partition_index", ["year", "origin"])
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "no JSON object"),
+        ("[" * 100_000, "is not JSON"),
+        ('{"Version":2.0}', "Version = 2.0"),
+        ('{"Version":1.0,"Grouping":{"TableGroupingPolicy":"CombineCompatibleSchemas"}}', "Grouping.TableGroupingPolicy"),
+        ('{"Version":1.0,"CrawlerOutput":{"Tables":{"TableThreshold":5}}}', "CrawlerOutput.Tables.TableThreshold = 5"),
+        ('{"CreatePartitionIndex":1}', "CreatePartitionIndex = 1"),
+        ('{"CrawlerOutput":1}', "CrawlerOutput = 1"),
+    ],
+)
+def test_settings_that_are_not_served_are_refused_by_name(world: World, configuration: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        world.crawler(configuration=configuration)
+
+
 def test_a_missing_bucket_fails_the_crawl_and_says_so(world: World) -> None:
     world.crawler("s3://nowhere/x/")
     last = world.crawl()
