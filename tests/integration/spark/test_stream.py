@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import stat
 from pathlib import Path
 from uuid import uuid4
 
@@ -228,6 +229,9 @@ def test_the_lake_holds_data_and_hidden_folders_only(job: Job) -> None:
     assert not list((job.lake / "lk").glob("*/_penstock/*/staging/*"))
     data = list((job.lake / "lk" / "flights").rglob("*.parquet"))
     assert len(data) == 3  # one a partition, because the batch is small
+    # Whatever the mask of the process that started Spark: this one's is not 077.
+    assert {stat.S_IMODE(path.stat().st_mode) for path in data} == {0o600}
+    assert {stat.S_IMODE(path.parent.stat().st_mode) for path in data} == {0o700}
 
 
 def test_a_pinned_reader_stops_at_a_field_it_would_lose(job: Job) -> None:

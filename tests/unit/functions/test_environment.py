@@ -31,6 +31,9 @@ def handler(event, context):
         "log_group_name", "log_stream_name")}, "left": context.get_remaining_time_in_millis(),
         "greeting": os.environ["GREETING"], "root": os.environ["LAMBDA_TASK_ROOT"]}
 
+def masks(event, context):
+    return os.umask(0)
+
 def fails(event, context):
     raise KeyError("deviceId")
 
@@ -127,6 +130,14 @@ def error_of(result: Result) -> tuple[str, str]:
     assert result.error is not None
     assert result.answer is None
     return result.error["errorType"], result.error["errorMessage"]
+
+
+def test_a_handler_writes_for_the_owner_alone(made: Any) -> None:
+    before = os.umask(0o022)
+    try:
+        assert call(made("app.masks")).answer == 0o077
+    finally:
+        os.umask(before)
 
 
 def test_a_handler_has_lambdas_context_and_stays_warm(made: Any, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class S3App:
         domains: tuple[str, ...] = (".localhost",),
     ) -> None:
         self._lake_of = lake_of
+        self._lakes: dict[str, Lake] = {}
         self._identities = identities
         self._work = work
         self._first = first
@@ -121,7 +122,10 @@ class S3App:
             raise not_implemented(f"The operation {model.name}", remedy="docs/s3.md lists what is served.")
         members = parse_members(model, query, headers)
         async with self._work.admitted():
-            lake = await self._work.run(self._lake_of, proved.caller.account)
+            lake = self._lakes.get(proved.caller.account)
+            if lake is None:
+                lake = await self._work.run(self._lake_of, proved.caller.account)
+                self._lakes[proved.caller.account] = lake
             body = BodyReader(receive, headers, proved.payload, proved.signer, self._work.run)
             call = Call(
                 operation=model.name,
@@ -206,6 +210,9 @@ class S3App:
     async def _blocks(self, answer: Answer) -> AsyncIterator[tuple[bytes, bool]]:
         assert answer.stream is not None
         at, end = answer.start, answer.start + answer.length
+        if answer.stream.content is not None:
+            yield answer.stream.content[at:end], False
+            return
         while at < end:
             block = await self._work.read(answer.stream.descriptor, min(_BLOCK, end - at), at)
             if not block:

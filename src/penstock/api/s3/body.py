@@ -197,7 +197,12 @@ class BodyReader:
             self.want(algorithm)
         working: asyncio.Future[None] | None = None
         try:
-            more = True
+            block, more = await self._block()
+            if not more:
+                # Small ones take one step on a thread.
+                await self._run(self._take_all, sink, block, limit)
+                return
+            working = asyncio.ensure_future(self._run(self._take, sink, block, limit))
             while more:
                 block, more = await self._block()
                 if working is not None:
@@ -228,6 +233,11 @@ class BodyReader:
             if not message.get("more_body", False):
                 return b"".join(pieces), False
         return b"".join(pieces), True
+
+    def _take_all(self, sink: Sink, block: bytes, limit: int) -> None:
+        if block:
+            self._take(sink, block, limit)
+        self._check()
 
     def _take(self, sink: Sink, block: bytes, limit: int) -> None:
         if self._sha256 is not None:

@@ -22,6 +22,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _OVERRIDES = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
 _MAX_BODY = 4 * 1024 * 1024
 _MAX_DELETED = 1_000
+_READ_AHEAD = 64 * 1024  # bytes of an object that are read with it
 _UNCHANGED = {"etag", "last-modified", "cache-control", "expires"}  # what an answer without a body says
 
 
@@ -32,7 +33,8 @@ async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
     """
     await call.permitted(action)
     try:
-        opened: OpenObject = await call.run(call.lake.store.open, call.bucket, call.key)
+        ahead = _READ_AHEAD if call.operation == "GetObject" else 0
+        opened: OpenObject = await call.run(call.lake.store.open, call.bucket, call.key, ahead)
     except S3Error as error:
         if error.code == "NoSuchKey" and not await call.run(call.permit.allows, "ListBucket", call.bucket):
             raise S3Error("AccessDenied", "Access Denied") from None
@@ -189,26 +191,23 @@ async def put_object(call: Call) -> Answer:
     attributes, condition = attributes_of(call), condition_of(call.headers)
     if call.body.length is None and "transfer-encoding" not in call.headers:
         raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.")
-    await call.run(call.lake.store.bucket, call.bucket)
     algorithm = wanted_algorithm(call.headers)
     if algorithm is not None:
         call.body.want(algorithm)
-    draft = await call.run(call.lake.store.draft)
+    draft = await call.run(call.lake.store.begin, call.bucket, call.key)
+    checksums: dict[str, str] = {}
+
+    def commit() -> ObjectInfo:
+        checksums.update({name: each.text() for name, each in call.body.checksums.items()})
+        kept, etag = replace(attributes, checksums=checksums), draft.md5.digest()
+        with draft:
+            return call.lake.store.commit(draft, call.bucket, call.key, kept, etag=etag, condition=condition)
+
     try:
         await call.body.pour(draft)
-        checksums = {name: each.text() for name, each in call.body.checksums.items()}
-        info: ObjectInfo = await call.run(
-            lambda: call.lake.store.commit(
-                draft,
-                call.bucket,
-                call.key,
-                replace(attributes, checksums=checksums),
-                etag=draft.md5.digest(),
-                condition=condition,
-            )
-        )
+        info: ObjectInfo = await call.run(commit)
     finally:
-        await call.run(draft.close)
+        draft.close()
     headers = {header_of(name): value for name, value in checksums.items()} | encryption_of(call.headers)
     if checksums:
         headers["x-amz-checksum-type"] = "FULL_OBJECT"

@@ -47,6 +47,8 @@ class OpenObject:
 
     info: ObjectInfo
     descriptor: int
+    content: bytes | None = None
+    """The whole of it, where it is small and that was asked for."""
 
     def close(self) -> None:
         """Close the file."""
@@ -129,8 +131,11 @@ class LakeStore:
         found.close()
         return found.info
 
-    def open(self, bucket: str, key: str) -> OpenObject:
-        """The object, open for reading: whatever happens to its name, these are its bytes."""
+    def open(self, bucket: str, key: str, ahead: int = 0) -> OpenObject:
+        """The object, open for reading: whatever happens to its name, these are its bytes.
+
+        One of up to ``ahead`` bytes is read at once.
+        """
         folder = self.bucket(bucket)
         path = _existing(folder, key)
         if path is None:
@@ -148,10 +153,17 @@ class LakeStore:
             if not os.path.isfile(path):  # noqa: PTH113
                 raise no_such_key(key)
             info = read_info(key, path, status)
-            return OpenObject(info=info, descriptor=descriptor)
+            content = os.pread(descriptor, ahead, 0) if 0 < info.size <= ahead else None
+            return OpenObject(info=info, descriptor=descriptor, content=content)
         except BaseException:
             os.close(descriptor)
             raise
+
+    def begin(self, bucket: str, key: str) -> Draft:
+        """A new file for an object of the bucket; :class:`S3Error` where it could not become one."""
+        check_key(key)
+        self.bucket(bucket)
+        return self.draft()
 
     def draft(self) -> Draft:
         """A new file, to be written and committed."""

@@ -1,0 +1,88 @@
+"""What Penstock writes is for its owner alone, and what an earlier release left open is closed."""
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from penstock.local.child import Child, Service
+from penstock.settings.home import Home
+
+
+def modes(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): oct(stat.S_IMODE(path.lstat().st_mode)) for path in [root, *sorted(root.rglob("*"))]
+    }
+
+
+def test_an_open_home_is_closed(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    for file in (
+        "lake/lake/t/day=1/part.parquet",
+        "lake/other/x",
+        "lakes/111122223333/lake/y",
+        "store/penstock.db",
+        "kafka/data/log",
+        "logs/s3.log",
+        "run/platform.lock",
+        "platform.json",
+    ):
+        path = home.root / file
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+        path.write_text("x")
+        path.chmod(0o644)
+    outside = tmp_path / "outside"
+    outside.write_text("x")
+    outside.chmod(0o644)
+    (home.lake / "lake" / "link").symlink_to(outside)
+    (home.root / "kafka" / "data" / "run.sh").write_text("x")
+    (home.root / "kafka" / "data" / "run.sh").chmod(0o755)
+    home.make_private()
+    found = modes(home.root)
+    assert found.pop("kafka/data/run.sh") == "0o700"
+    assert found.pop("lake/lake/link") == "0o777"
+    assert set(found.values()) == {"0o700", "0o600"}
+    assert {name for name, mode in found.items() if mode == "0o600"} == {
+        name for name in found if (home.root / name).is_file()
+    }
+    assert oct(stat.S_IMODE(outside.stat().st_mode)) == "0o644"
+
+
+def test_a_home_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
+    Home(tmp_path / "none").make_private()
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_service_writes_for_its_owner_alone_whatever_the_mask_of_who_starts_it(tmp_path: Path) -> None:
+    program = f"import pathlib; p = pathlib.Path({str(tmp_path)!r}); (p / 'd').mkdir(); (p / 'd' / 'f').write_text('x')"
+    service = Service(name="x", title="X", command=lambda: [sys.executable, "-c", program], is_ready=lambda: True)
+    before = os.umask(0o022)
+    try:
+        child = Child(service, tmp_path / "logs" / "x.log")
+        child.start()
+        deadline = time.monotonic() + 60
+        while child.wait(1) is None and time.monotonic() < deadline:
+            pass
+    finally:
+        os.umask(before)
+        child.stop()
+    assert oct(stat.S_IMODE((tmp_path / "d").stat().st_mode)) == "0o700"
+    assert oct(stat.S_IMODE((tmp_path / "d" / "f").stat().st_mode)) == "0o600"
+    assert oct(stat.S_IMODE((tmp_path / "logs" / "x.log").stat().st_mode)) == "0o600"
+
+
+def test_the_command_line_and_what_it_starts_have_the_private_mask() -> None:
+    program = (
+        "import os, sys, click\n"
+        "from penstock.cli import main\n"
+        "mask = click.Command('mask', callback=lambda: print(oct(os.umask(0))))\n"
+        "main.cli.add_command(mask)\n"
+        "main.cli.get_command = lambda context, name: mask\n"
+        "main.main(['mask'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, umask=0o022
+    )
+    assert (done.stdout.strip(), done.returncode) == ("0o77", 0), done.stderr
