@@ -164,8 +164,10 @@ class Policy:
     override_metadata: str | None = None
 
     def __str__(self) -> str:
-        """What it says, for the record of changes."""
+        """What it says, for the record of changes; metadata, which may be long or sensitive, by its length."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
+        for name in ("default_metadata", "override_metadata"):
+            said[name] = None if said[name] is None else f"of {len(said[name])} characters"
         texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()}
         return ", ".join(f"{name} {value}" for name, value in texts.items() if value is not None) or "says nothing"
 

@@ -118,6 +118,12 @@ def test_default_and_override_metadata(face, scope):
     assert metadata(face, "s", 9) is None
 
 
+def test_the_audit_log_says_that_metadata_changed_and_not_how(face):
+    face.put("/config/s", compatibility="FULL", overrideMetadata={"properties": {"owner": "a secret"}})
+    (entry,) = face.service.audit.list(resource="schema/default-registry/s").items
+    assert entry.outcome == "compatibility FULL, override_metadata of 35 characters"
+
+
 def test_metadata_of_a_configuration_reaches_glues_callers_by_the_version_before(face):
     face.put("/config", overrideMetadata=OVER)
     face.register("s", V1)

@@ -37,7 +37,9 @@ def source():
     service.deletion.soft(KEY, 4)
     service.schemas.update(KEY, checkpoint=3)
     service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
-    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True, alias="other"))
+    further = {"validate_fields": True, "compatibility_policy": "LENIENT", "compatibility_group": "major"}
+    further |= {"default_metadata": '{"tags":{}}', "override_metadata": '{"sensitive":["a"]}'}
+    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True, alias="other", **further))
     service.registries.create("empty")
     return store, service
 
