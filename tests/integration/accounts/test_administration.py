@@ -222,6 +222,47 @@ def test_accounts_are_made_by_the_first_one_alone(server: RunningServer) -> None
     )
     refused("AccessDeniedException", 400, theirs.create_account, AccountName="c", Email="c@example.com")
     refused("AccessDeniedException", 400, theirs.list_accounts)
+    refused("AccessDeniedException", 400, theirs.list_roots)
+    refused("AccessDeniedException", 400, theirs.list_policies, Filter="SERVICE_CONTROL_POLICY")
+    known = organizations.describe_organization()["Organization"]
+    assert theirs.describe_organization()["Organization"] == known
+
+
+def test_the_organization_is_read_as_a_tree(server: RunningServer) -> None:
+    organizations = server.client("organizations")
+    made = organizations.create_account(AccountName="leaf", Email="leaf@example.com")["CreateAccountStatus"]["AccountId"]
+    organization = organizations.describe_organization()["Organization"]
+    assert (organization["MasterAccountId"], organization["FeatureSet"]) == (server.account, "CONSOLIDATED_BILLING")
+    (root,) = organizations.list_roots()["Roots"]
+    assert root["Arn"] == f"arn:aws:organizations::{server.account}:root/{organization['Id']}/{root['Id']}"
+    everyone = organizations.list_accounts()["Accounts"]
+    assert organizations.list_accounts_for_parent(ParentId=root["Id"])["Accounts"] == everyone
+    pages = organizations.get_paginator("list_children").paginate(
+        ParentId=root["Id"], ChildType="ACCOUNT", PaginationConfig={"PageSize": 1}
+    )
+    assert [child["Id"] for page in pages for child in page["Children"]] == [account["Id"] for account in everyone]
+    assert organizations.list_children(ParentId=root["Id"], ChildType="ORGANIZATIONAL_UNIT")["Children"] == []
+    assert organizations.list_parents(ChildId=made)["Parents"] == [{"Id": root["Id"], "Type": "ROOT"}]
+    assert organizations.list_organizational_units_for_parent(ParentId=root["Id"])["OrganizationalUnits"] == []
+    assert organizations.list_policies(Filter="SERVICE_CONTROL_POLICY")["Policies"] == []
+    target = {"TargetId": made, "Filter": "SERVICE_CONTROL_POLICY"}
+    assert organizations.list_policies_for_target(**target)["Policies"] == []
+    assert organizations.list_delegated_administrators()["DelegatedAdministrators"] == []
+    assert organizations.list_aws_service_access_for_organization()["EnabledServicePrincipals"] == []
+    statuses = organizations.list_create_account_status(States=["SUCCEEDED"])["CreateAccountStatuses"]
+    assert made in {status["AccountId"] for status in statuses}
+    assert server.account not in {status["AccountId"] for status in statuses}
+    assert organizations.list_create_account_status(States=["FAILED"])["CreateAccountStatuses"] == []
+    nobody, unit = "999999999999", "ou-abcd-12345678"
+    refused("ParentNotFoundException", 400, organizations.list_accounts_for_parent, ParentId="r-none")
+    refused("ParentNotFoundException", 400, organizations.list_children, ParentId=unit, ChildType="ACCOUNT")
+    refused("ChildNotFoundException", 400, organizations.list_parents, ChildId=nobody)
+    refused("TargetNotFoundException", 400, organizations.list_policies_for_target, **target | {"TargetId": nobody})
+    refused(
+        "OrganizationalUnitNotFoundException", 400, organizations.describe_organizational_unit, OrganizationalUnitId=unit
+    )
+    refused("PolicyNotFoundException", 400, organizations.describe_policy, PolicyId="p-12345678")
+    refused("AccountNotFoundException", 400, organizations.describe_account, AccountId=nobody)
 
 
 def test_iam_is_one_for_all_regions() -> None:

@@ -12,14 +12,12 @@ from penstock.access.accounts import Accounts
 from penstock.access.entities import Account
 from penstock.api.aws.iam_shapes import tags_of
 from penstock.api.aws.operations import OperationSet, RequestContext
-from penstock.api.aws.registry_shapes import Request, present
+from penstock.api.aws.organizations_tree import account_arn, tree_handlers
+from penstock.api.aws.registry_shapes import Request
 from penstock.errors import AccessDenied, NotFound
-from penstock.names import arn
-from penstock.paging import page
 
 __all__ = ["operations"]
 
-_PAGE = 20
 _LAKE_TAG = "penstock:lake"
 
 
@@ -36,10 +34,13 @@ class NotTheFirst(AccessDenied):
 
 
 def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Path]) -> OperationSet:
-    """CreateAccount, DescribeCreateAccountStatus, ListAccounts, DescribeAccount and ListTagsForResource.
+    """CreateAccount and its status, the accounts, their tags, and what is read of the organization they are in.
 
     ``first`` is the account that may ask; ``make_lake`` is the folder of an account's lake, made where it is not there.
     """
+
+    def shape(account: Account) -> dict[str, Any]:
+        return _account(account, first)
 
     def check(context: RequestContext) -> None:
         if context.account != first:
@@ -61,26 +62,9 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
             raise StatusNotFound(f"There is no request {request['CreateAccountRequestId']}.")
         return {"CreateAccountStatus": _status(account)}
 
-    def list_all(request: Request, context: RequestContext) -> Request:
-        check(context)
-        known = accounts.list()
-
-        def read(after: str | None, count: int) -> list[Account]:
-            return [account for account in known if after is None or account.id > after][:count]
-
-        found = page(
-            "accounts",
-            request.get("NextToken"),
-            request.get("MaxResults", _PAGE),
-            read,
-            lambda account: account.id,
-            kind=str,
-        )
-        return present(Accounts=[_account(each, first) for each in found.items], NextToken=found.next_token)
-
     def describe(request: Request, context: RequestContext) -> Request:
         check(context)
-        return {"Account": _account(accounts.get(request["AccountId"]), first)}
+        return {"Account": shape(accounts.get(request["AccountId"]))}
 
     def tags(request: Request, context: RequestContext) -> Request:
         check(context)
@@ -90,9 +74,9 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
     handlers = {
         "CreateAccount": create,
         "DescribeCreateAccountStatus": status,
-        "ListAccounts": list_all,
         "DescribeAccount": describe,
         "ListTagsForResource": tags,
+        **tree_handlers(accounts, first=first, check=check, shape=shape, status=_status),
     }
     return OperationSet(service="organizations", handlers=handlers)
 
@@ -111,7 +95,7 @@ def _status(account: Account) -> dict[str, Any]:
 def _account(account: Account, first: str) -> dict[str, Any]:
     return {
         "Id": account.id,
-        "Arn": arn("organizations", "", first, f"account/o-penstock00/{account.id}"),
+        "Arn": account_arn(account.id, first),
         "Name": account.name,
         "Email": account.email,
         "Status": "ACTIVE",
