@@ -17,7 +17,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.shows import show
 from penstock.statements.model import ResultColumn, StatementStatistics
 
-__all__ = ["METADATA", "RESULT", "Outcome", "Task", "execute"]
+__all__ = ["METADATA", "RESULT", "Outcome", "Task", "execute", "milliseconds_since"]
 
 RESULT, METADATA = "result", "result.metadata"
 """Names of the files in a task's folder: the rows, and the description of their columns."""
@@ -59,7 +59,7 @@ def execute(task: Task, catalog: CatalogReader, planned: Callable[[StatementStat
     if isinstance(parsed, Show):
         answer = show(parsed, catalog, task.database)
         rows = write_lines(task.folder / RESULT, answer.rows)
-        outcome = Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=_milliseconds(started)))
+        outcome = Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(started)))
     else:
         outcome = _select(task, parsed, catalog, planned, started)
     write_metadata(task.folder / METADATA, task.id, outcome.columns)
@@ -78,7 +78,7 @@ def _select(
         )
         files = {file.path: file.size for scan in plan.scans for file in scan.files}
         statistics = StatementStatistics(
-            planning_ms=_milliseconds(started),
+            planning_ms=milliseconds_since(started),
             files_scanned=0 if parsed.explain else len(files),
             scanned_bytes=0 if parsed.explain else sum(files.values()),
             partitions_scanned=sum(len(scan.partitions) for scan in plan.scans),
@@ -95,11 +95,11 @@ def _select(
                 rows = write_lines(file, [[str(line)] for line in result.batches.read_all().column(0).to_pylist()])
             else:
                 rows = write_csv(file, result.columns, result.batches, limit=task.settings.result_bytes)
-        return Outcome(result.columns, replace(statistics, engine_ms=_milliseconds(computing), output_rows=rows))
+        return Outcome(result.columns, replace(statistics, engine_ms=milliseconds_since(computing), output_rows=rows))
     finally:
         session.close()
 
 
-def _milliseconds(start: float) -> int:
-    # Since ``start`` of the monotonic clock.
+def milliseconds_since(start: float) -> int:
+    """Whole milliseconds since ``start`` of the monotonic clock."""
     return int((time.monotonic() - start) * 1000)

@@ -13,7 +13,7 @@ from penstock.query.children import Child, ChildEnded, ChildPool
 from penstock.query.errors import Interrupted, StatementError
 from penstock.query.ports import CatalogReader, ResultSink
 from penstock.query.results import write_metadata
-from penstock.query.runner import METADATA, RESULT, Outcome, Task
+from penstock.query.runner import METADATA, RESULT, Outcome, Task, milliseconds_since
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement, StatementStatistics
 
@@ -60,7 +60,7 @@ class Run:
 
     def timed(self, *, total_ms: int) -> StatementStatistics:
         """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
-        queued = max(0, total_ms - _milliseconds(self.started))
+        queued = max(0, total_ms - milliseconds_since(self.started))
         return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
 
     def check(self) -> None:
@@ -136,10 +136,5 @@ class Run:
         size = file.stat().st_size
         self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
         self._sink.put(self.statement.result_uri, file)
-        self.statistics = replace(outcome.statistics, output_bytes=size, service_ms=_milliseconds(storing))
+        self.statistics = replace(outcome.statistics, output_bytes=size, service_ms=milliseconds_since(storing))
         return replace(outcome, statistics=self.statistics)
-
-
-def _milliseconds(start: float) -> int:
-    # Since ``start`` of the monotonic clock.
-    return int((time.monotonic() - start) * 1000)
