@@ -38,6 +38,8 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
     metavar="ISSUER=FILE",
     help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
 )
+@click.option("--insecure-basic-auth", is_flag=True, help="Take passwords without TLS where others can read along.")
+@click.option("--metrics-without-key", is_flag=True, help="Show /metrics to everybody who reaches the port.")
 @click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
@@ -60,6 +62,8 @@ def command(  # noqa: PLR0917 -- click passes options by name
     requests_per_second: float | None,
     min_free_mb: int,
     oidc_keys: tuple[str, ...],
+    insecure_basic_auth: bool,
+    metrics_without_key: bool,
     access_log: bool,
 ) -> None:
     """Run the server alone.
@@ -85,6 +89,8 @@ def command(  # noqa: PLR0917 -- click passes options by name
         workers=workers,
         authenticate=auth,
         access_log=access_log,
+        insecure_basic_auth=insecure_basic_auth,
+        metrics_without_key=metrics_without_key,
         requests_per_second=requests_per_second,
         minimum_free=min_free_mb * 1_000_000,
         oidc_keys=dict(map(_issuer_keys, oidc_keys)),

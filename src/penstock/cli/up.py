@@ -62,6 +62,8 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--mtls-authority", type=_FILE, help="Who issues those. [the home's authority: see 'penstock certificate']")
 @click.option("--allowed-host", multiple=True, help="A further host to answer for; .example.com: all below it.")
 @click.option("--insecure-plain-http", is_flag=True, default=None, help="No TLS where others can read along.")
+@click.option("--insecure-basic-auth", is_flag=True, default=None, help="Take passwords without TLS there.")
+@click.option("--metrics-without-key", is_flag=True, default=None, help="Show /metrics to everybody who reaches the port.")
 @click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
 @click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")

@@ -73,6 +73,8 @@ def parts_of(
         tls=tls,
         allowed_hosts=config.allowed_host_names,
         insecure_plain_http=config.insecure_plain_http,
+        insecure_basic_auth=config.insecure_basic_auth,
+        metrics_without_key=config.metrics_without_key,
     )
     mutual = PortClaim(port=config.mtls_port, part="Kafka broker's mutual TLS", option="--mtls-port")
     return (

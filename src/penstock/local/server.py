@@ -31,6 +31,8 @@ class ServerProcess:
     tls: PlatformTls | None = None
     allowed_hosts: tuple[str, ...] = ()
     insecure_plain_http: bool = False
+    insecure_basic_auth: bool = False
+    metrics_without_key: bool = False
 
     def service(self) -> Service:
         """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
@@ -38,8 +40,12 @@ class ServerProcess:
         command += ["--port", str(self.port), "--workers", str(self.workers), "--region", self.region]
         command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
         command += listen_arguments(self.tls, self.allowed_hosts, insecure_plain_http=self.insecure_plain_http)
-        if not self.signed:
-            command.append("--no-auth")
+        flags = {
+            "--no-auth": not self.signed,
+            "--insecure-basic-auth": self.insecure_basic_auth,
+            "--metrics-without-key": self.metrics_without_key,
+        }
+        command += [flag for flag, given in flags.items() if given]
         environment = {
             **trust_environment(self.tls),
             "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from starlette.applications import Starlette
@@ -19,7 +20,10 @@ from penstock.api.aws.gate import PolicyGate, Warden
 from penstock.api.aws.throttle import Throttle
 from penstock.api.aws.unserved import UnservedServices
 from penstock.api.confluent.app import ConfluentApp
+from penstock.api.confluent.auth import BasicLogin, check_private
+from penstock.api.confluent.errors import render
 from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
+from penstock.errors import AccessDenied, PenstockError
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -58,9 +62,12 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         warden=warden,
         realms=services.tenants,
         limits=limits,
+        insecure_basic_auth=settings.insecure_basic_auth,
     )
     unserved = UnservedServices(metrics)
-    beside = _beside(services, metrics, [aws.close, confluent.close])
+    login = BasicLogin(keys, limits.failures, lambda key_id: asyncio.to_thread(keys.fetch, key_id))
+    guard = None if settings.metrics_without_key or not settings.authenticate else _Operators(login, settings)
+    beside = _beside(services, metrics, guard, [aws.close, confluent.close])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: the two interfaces are picked out before the router.
@@ -92,7 +99,27 @@ def _is_aws(scope: Scope) -> bool:
     return scope["path"] == "/" and (scope["method"] not in {"GET", "HEAD"} or bool(scope["query_string"]))
 
 
-def _beside(services: Services, metrics: Metrics, closing: Sequence[Callable[[], None]]) -> Starlette:
+class _Operators:
+    """Lets in who has a key of the server's own account: metrics count what all accounts do."""
+
+    def __init__(self, login: BasicLogin, settings: ServerSettings) -> None:
+        self._login = login
+        self._account = settings.account
+        self._insecure = settings.insecure_basic_auth
+
+    async def check(self, request: Request) -> None:
+        """Raise :class:`AccessDenied` for anybody else."""
+        if not self._insecure:
+            check_private(request.scope)
+        client = request.client.host if request.client else "-"
+        caller = await self._login.caller(request.headers.get("authorization", ""), client)
+        if caller.account != self._account:
+            raise AccessDenied("Metrics are for the server's own account.", remedy=f"Send a key of account {self._account}.")
+
+
+def _beside(
+    services: Services, metrics: Metrics, guard: _Operators | None, closing: Sequence[Callable[[], None]]
+) -> Starlette:
     async def alive(_request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
 
@@ -102,7 +129,14 @@ def _beside(services: Services, metrics: Metrics, closing: Sequence[Callable[[],
             return JSONResponse({"status": "unavailable", **problems}, status_code=503)
         return JSONResponse({"status": "ready", "version": __version__})
 
-    async def expose(_request: Request) -> Response:
+    async def expose(request: Request) -> Response:
+        try:
+            if guard is not None:
+                await guard.check(request)
+        except PenstockError as error:
+            refused = render(error, request_id=secrets.token_hex(16), extras=True)
+            headers = {name.decode(): value.decode() for name, value in refused.headers}
+            return Response(refused.body, refused.status, headers, media_type="application/json")
         return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
 
     @contextlib.asynccontextmanager

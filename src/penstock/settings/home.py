@@ -57,6 +57,8 @@ class PlatformConfig:
     allowed_hosts: str = ""
     """Further hosts that server and S3 endpoint answer for, with commas between."""
     insecure_plain_http: bool = False
+    insecure_basic_auth: bool = False
+    metrics_without_key: bool = False
 
     @classmethod
     def generate(cls, **overrides: object) -> "PlatformConfig":

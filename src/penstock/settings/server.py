@@ -62,6 +62,10 @@ class ServerSettings:
     """Hosts that may be asked for beside the server's own; a dot in front allows all below a name."""
     insecure_plain_http: bool = False
     """Listen without TLS on an address that is not loopback."""
+    insecure_basic_auth: bool = False
+    """Take Basic authentication on such a connection without TLS."""
+    metrics_without_key: bool = False
+    """Show ``/metrics`` to everybody who reaches the port."""
     workers: int = 1
     authenticate: bool = True
     access_log: bool = True

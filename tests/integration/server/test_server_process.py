@@ -1,5 +1,6 @@
 """The real server as a child process, talked to by boto3, the AWS CLI and bare HTTP."""
 
+import base64
 import contextlib
 import http.client
 import json
@@ -220,7 +221,8 @@ def get(server: RunningServer, path: str) -> tuple[int, str]:
     where = urlsplit(server.endpoint_url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
     try:
-        connection.request("GET", path)
+        login = base64.b64encode(f"{server.access_key_id}:{server.secret_access_key}".encode()).decode()
+        connection.request("GET", path, headers={"Authorization": f"Basic {login}"} if path == "/metrics" else {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:

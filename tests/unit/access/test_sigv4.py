@@ -98,6 +98,17 @@ def test_a_plus_in_a_query_is_the_space_that_handlers_read() -> None:
         verify(request._replace(query=request.query.replace("%2B", "+")))
 
 
+@pytest.mark.parametrize("query", ["=x", "=", "=x&a=1", "a=1&=x&=w", "a=1&&b=2", "a&=", "a=1&"])
+def test_a_parameter_without_a_name_is_signed_as_botocore_signs_it(query: str) -> None:
+    request = signed(SigV4Auth, method="GET", url=f"http://localhost:8750/?{query}", data=b"")
+    assert request.query == query
+    verify(request)
+    for tampered in (f"{query}&=y", query.replace("=x", "=y"), "a=1"):
+        if tampered != query:
+            with pytest.raises(InvalidSignature):
+                verify(request._replace(query=tampered))
+
+
 def test_leaves_the_path_of_s3_as_it_is() -> None:
     request = signed(S3SigV4Auth, service="s3", method="GET", url="http://localhost:8750/b/a%20b//../c", data=b"")
     verify(request, service="s3")

@@ -37,7 +37,7 @@ class Face:
         self.service = RegistryService(MemoryRegistryStore())
         self.observer = Recorder()
         self.app = ConfluentApp(self.service, keys=keys, account="000000000000", observer=self.observer)
-        self.http = TestClient(self.app)
+        self.http = TestClient(self.app, base_url="http://127.0.0.1")
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         content = None if body is None else json.dumps(body)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from confluent_face import V1, Face
+from starlette.testclient import TestClient
 
 from penstock.access.authenticate import KeyCache
 from penstock.access.keys import AccessKey
@@ -203,3 +204,23 @@ def test_counts_requests(face):
         ("confluent", "list_versions", "40401", 404),
     ]
     assert face.observer.running == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("http://192.0.2.7", 403),
+        ("http://[2001:db8::7]", 403),
+        ("https://192.0.2.7", 200),
+        ("http://127.0.0.1", 200),
+        ("http://[::1]", 200),
+    ],
+)
+def test_a_password_is_not_taken_where_others_can_read_it(guarded, url, status):
+    headers = {"authorization": basic(KEY, SECRET)}
+    answer = TestClient(guarded.app, base_url=url).get("/subjects", headers=headers)
+    assert answer.status_code == status
+    if status == 403:
+        assert answer.json()["error_code"] == 403
+        assert "Basic authentication is refused without TLS" in answer.json()["message"]
+        assert "www-authenticate" not in answer.headers

@@ -15,7 +15,7 @@ from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length
 from penstock.api.aws.dispatch import Observer, Served
 from penstock.api.aws.gate import Realms, Warden
 from penstock.api.confluent import policies, schemas, subjects
-from penstock.api.confluent.auth import prove, read_credentials
+from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.authorize import FREE, Permissions
 from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, render
 from penstock.api.confluent.media import DEFAULT_TYPE, check_content_type, chosen_type
@@ -59,6 +59,10 @@ class _Exchange:
         """Whether nothing of the body has been read."""
         self.match: Match | None = None
         self.caller: Caller | None = None
+
+    def name(self, key_id: str) -> None:
+        """Note the key id that its header names."""
+        self.key_id = key_id
 
     @property
     def extras(self) -> bool:
@@ -110,7 +114,7 @@ class ConfluentApp:
 
     ``keys`` None lets everybody in, as ``anonymous`` of ``account``. ``realms`` are the accounts, whose callers ``warden``
     judges; None where there is one, whose callers may do everything. ``limits`` are those that all APIs of the process
-    share.
+    share. ``insecure_basic_auth`` takes passwords on connections that others can read.
     """
 
     def __init__(
@@ -123,17 +127,21 @@ class ConfluentApp:
         warden: Warden | None = None,
         realms: Realms | None = None,
         limits: Limits | None = None,
+        insecure_basic_auth: bool = False,
         threads: int = 16,
     ) -> None:
         self._warden = warden
         self._realms = realms
         permissions = Permissions(warden, realms.first) if warden is not None and realms is not None and keys else None
         self._faces = {account: _Face.over(service, permissions)}
-        self._keys = keys
         self._limits = limits or Limits()
+        self._insecure_basic_auth = insecure_basic_auth
         self._anonymous = Caller(account=account, principal="anonymous")
         self._observer = observer
         self._workers = Workers(threads, name="penstock-confluent")
+        self._login = None
+        if keys is not None:
+            self._login = BasicLogin(keys, self._limits.failures, lambda key_id: self._workers.run(keys.fetch, key_id))
 
     def close(self) -> None:
         """Let running handlers end and start no more."""
@@ -174,7 +182,7 @@ class ConfluentApp:
 
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
         method = scope["method"]
-        caller = exchange.caller = await self._caller(exchange)
+        caller = exchange.caller = await self._caller(exchange, scope)
         account = caller.account if self._realms is not None else self._anonymous.account
         face = self._faces.get(account) or await self._workers.run(self._start, account)
         exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
@@ -213,24 +221,16 @@ class ConfluentApp:
         face = self._faces[account] = _Face.over(realm.schemas, Permissions(self._warden, realm))
         return face
 
-    async def _caller(self, exchange: _Exchange) -> Caller:
+    async def _caller(self, exchange: _Exchange, scope: Scope) -> Caller:
         """Who sends it; the header has all that the proof takes, so that nothing is spent on the body of anybody else's."""
-        limits = self._limits
-        if self._keys is None:
-            limits.count("")
+        if self._login is None:
+            self._limits.count("")
             return self._anonymous
-        try:
-            exchange.key_id, secret = read_credentials(exchange.headers.get("authorization", ""))
-            limits.failures.admit(exchange.client, exchange.key_id)
-            key = self._keys.fresh(exchange.key_id)
-            if key is None:
-                key = await self._workers.run(self._keys.fetch, exchange.key_id)
-            caller = prove((exchange.key_id, secret), key)
-        except Unauthenticated:
-            limits.failures.failed(exchange.client, exchange.key_id)
-            raise
-        limits.failures.proved(exchange.client, exchange.key_id)
-        limits.count(exchange.key_id)
+        if not self._insecure_basic_auth:
+            check_private(scope)
+        authorization = exchange.headers.get("authorization", "")
+        caller = await self._login.caller(authorization, exchange.client, named=exchange.name)
+        self._limits.count(exchange.key_id)
         return caller
 
 

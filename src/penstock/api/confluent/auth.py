@@ -2,12 +2,17 @@
 
 import base64
 import hmac
+from collections.abc import Awaitable, Callable
 
-from penstock.access.authenticate import Caller, caller_of
+from starlette.types import Scope
+
+from penstock.access.authenticate import Caller, KeyCache, caller_of
 from penstock.access.keys import AccessKey
-from penstock.api.confluent.errors import Unauthenticated
+from penstock.api.confluent.errors import PlainPassword, Unauthenticated
+from penstock.api.limits import FailedLogins
+from penstock.settings.addresses import is_loopback
 
-__all__ = ["Credentials", "prove", "read_credentials"]
+__all__ = ["BasicLogin", "Credentials", "check_private", "prove", "read_credentials"]
 
 _MAX_HEADER = 1_024
 # Compared with where there is no key, so that an unknown id takes as long as a wrong secret.
@@ -37,3 +42,45 @@ def prove(credentials: Credentials, key: AccessKey | None) -> Caller:
     if key is None or not right or not key.active:
         raise Unauthenticated
     return caller_of(key)
+
+
+class BasicLogin:
+    """Proves who sends a request by its Authorization header, and counts failures.
+
+    ``fetch`` reads a key that is not kept; it may take its time.
+    """
+
+    def __init__(self, keys: KeyCache, failures: FailedLogins, fetch: Callable[[str], Awaitable[AccessKey | None]]) -> None:
+        self._keys = keys
+        self._failures = failures
+        self._fetch = fetch
+
+    async def caller(self, authorization: str, client: str, *, named: Callable[[str], None] = lambda _id: None) -> Caller:
+        """The caller at the address ``client``; ``named`` is told the key id that the header names.
+
+        Raises :class:`Unauthenticated`, or :class:`penstock.api.aws.errors.Throttled` after too many failures.
+        """
+        key_id = ""
+        try:
+            key_id, secret = read_credentials(authorization)
+            named(key_id)
+            self._failures.admit(client, key_id)
+            key = self._keys.fresh(key_id)
+            if key is None:
+                key = await self._fetch(key_id)
+            caller = prove((key_id, secret), key)
+        except Unauthenticated:
+            self._failures.failed(client, key_id)
+            raise
+        self._failures.proved(client, key_id)
+        return caller
+
+
+def check_private(scope: Scope) -> None:
+    """Raise :class:`PlainPassword` where a password on this connection could be read along the way.
+
+    What came in on a loopback address has not left this machine, nor has what came through a UNIX socket.
+    """
+    server = scope.get("server")
+    if scope.get("scheme") != "https" and server and server[1] is not None and not is_loopback(server[0]):
+        raise PlainPassword

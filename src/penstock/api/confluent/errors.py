@@ -12,7 +12,8 @@
     ├── NotAcceptable    406 the client reads no JSON by its own words
     └── WrongMediaType   415 the body is no JSON by its own words
     AccessDenied
-    └── Unauthenticated  401 no, or wrong, credentials
+    ├── Unauthenticated  401 no, or wrong, credentials
+    └── PlainPassword    403 credentials where others can read them
 """
 
 import logging
@@ -49,6 +50,7 @@ from penstock.schema.errors import FormatNotServed, InvalidSchema, TooComplex
 __all__ = [
     "BadRequest",
     "NotAcceptable",
+    "PlainPassword",
     "Rendered",
     "Unauthenticated",
     "UnknownMember",
@@ -114,6 +116,18 @@ class Unauthenticated(AccessDenied):
     def __init__(self) -> None:
         super().__init__(
             "Unauthorized", remedy="Send an access key id and its secret by HTTP Basic authentication: see 'penstock env'."
+        )
+
+
+class PlainPassword(AccessDenied):
+    """Basic authentication on a connection that others can read."""
+
+    confluent_code: ClassVar[int] = 403
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Basic authentication is refused without TLS.",
+            remedy="Use https; where a proxy has TLS in front of the server, start it with --insecure-basic-auth.",
         )
 
 
