@@ -5,6 +5,7 @@ The disk is one on which no file may grow beyond 3 MB (setrlimit(2)), which the 
 
 import json
 import urllib.request
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,19 @@ def ready(server: RunningServer) -> tuple[int, Any]:
             return answer.status, json.load(answer)
     except HTTPError as error:
         return error.code, json.load(error)
+
+
+def registered_as_confluent_does(server: RunningServer, schema: str) -> int:
+    """The error's code."""
+    request = urllib.request.Request(f"{server.endpoint_url}/subjects/a/versions", json.dumps({"schema": schema}).encode())
+    user = f"{server.access_key_id}:{server.secret_access_key}"
+    request.add_header("Authorization", f"Basic {b64encode(user.encode()).decode()}")
+    request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+    with pytest.raises(HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    said = json.load(refused.value)
+    assert "The store cannot be written: " in said["message"]
+    return int(said["error_code"])
 
 
 def client(server: RunningServer, service: str) -> Any:
@@ -84,6 +98,7 @@ def test_writes_and_readiness_say_that_the_disk_is_full_and_reads_go_on(full: Ru
         client(full, "secretsmanager").create_secret(Name="s", SecretString="x" * 60_000)
     assert "The store cannot be written: " in refused.value.response["Error"]["Message"]
     assert client(full, "secretsmanager").list_secrets()["SecretList"] == []
+    assert registered_as_confluent_does(full, enum(1000)) == 50001
 
 
 def test_a_disk_with_too_little_room_is_told_before_it_is_full(tmp_path: Path) -> None:

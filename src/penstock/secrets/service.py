@@ -1,5 +1,6 @@
 """Secrets Manager's rules over a :class:`~penstock.secrets.model.SecretStore`."""
 
+import contextlib
 import re
 import secrets
 import string
@@ -8,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, StorageFull
 from penstock.names import arn, parse_arn
 from penstock.secrets.errors import (
     InvalidSecretName,
@@ -274,10 +275,9 @@ class SecretsService:
         # AWS keeps the day alone, so that a read is a write once a day at most.
         today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
         if secret.accessed is None or secret.accessed < today:
-            try:
+            # A read is answered also where the disk takes no more.
+            with contextlib.suppress(SecretChanged, StorageFull):
                 self._store.replace(replace(secret, accessed=today))
-            except SecretChanged:
-                return
 
 
 def _checked_tags(tags: Mapping[str, str]) -> dict[str, str]:

@@ -26,12 +26,14 @@ class SmallDisk:
 
     def __init__(self, file: Path) -> None:
         self.pages = 1 << 30
+        self.writable = True
         self.database = Database(f"sqlite:///{file}")
         event.listen(self.database.engine, "checkout", self._bound)
         migrate(self.database)
 
     def _bound(self, connection, *_):
         connection.execute(f"PRAGMA max_page_count={self.pages}")
+        connection.execute(f"PRAGMA query_only={int(not self.writable)}")
 
     def fill(self) -> None:
         """Leave no room."""
@@ -73,6 +75,16 @@ def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk, tmp_path):
     disk.pages = 1 << 30
     assert service.versions.register(KEY, '"long"').number == taken + 1
     assert ready.problems() == {}
+
+
+def test_a_secret_is_read_where_the_day_of_its_reading_cannot_be_noted(disk):
+    secrets = SecretsService(SqlSecretStore(disk.database, Sealer(bytes(32))), region="us-east-1")
+    secrets.create("111122223333", "s", value=SecretValue(text="kept"))
+    disk.writable = False
+    _, version = secrets.value("111122223333", "s")
+    assert version.value.text == "kept"
+    with pytest.raises(StorageFull, match="its disk takes no writes"):
+        secrets.create("111122223333", "t")
 
 
 def test_too_little_room_is_told_before_it_is_gone(disk, tmp_path):
