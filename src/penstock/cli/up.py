@@ -97,7 +97,9 @@ def command(  # noqa: PLR0917 - click passes options by name
     }
     if given["tls_certificate"] and given["tls"] is None:
         given["tls"] = True
-    config = _configuration(place, {name: value for name, value in given.items() if value is not None})
+    config = _configuration(
+        place, {**_forgotten(given), **{name: value for name, value in given.items() if value is not None}}
+    )
     _check_listening(config)
     find_java(os.environ)
     fetch_shown(["kafka"], cache=cache_folder(os.environ))
@@ -111,6 +113,13 @@ def command(  # noqa: PLR0917 - click passes options by name
 
 def _setting(value: object) -> object:
     return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _forgotten(given: Mapping[str, object]) -> dict[str, object]:
+    """What the home no longer says of TLS: all of it with --no-tls, the former authority with another certificate."""
+    if given["tls"] is False:
+        return {"tls_certificate": "", "tls_key": "", "tls_authority": "", "mtls_port": 0, "mtls_authority": ""}
+    return {"tls_authority": ""} if given["tls_certificate"] else {}
 
 
 def _options(given: Mapping[str, object]) -> Iterator[str]:

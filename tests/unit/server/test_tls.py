@@ -1,5 +1,6 @@
 """The TLS context of a server: whose certificate a connection sees, and what is wrong with files that do not work."""
 
+import asyncio
 import shutil
 import ssl
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from cryptography import x509
 
 from penstock.errors import EnvironmentProblem
+from penstock.server import loop
 from penstock.server.tls import ReloadingContext, server_context
 from penstock.settings.tls import TlsFiles
 from penstock.testing.certificates import TestAuthority
@@ -163,3 +165,21 @@ def _no_authority(folder, authority):
 def test_files_that_do_not_work_are_named(authority, tmp_path, make, says):
     with pytest.raises(EnvironmentProblem, match=says):
         server_context(make(tmp_path, authority))
+
+
+def test_a_handshake_that_does_not_come_is_given_up(authority, monkeypatch):
+    monkeypatch.setattr(loop, "HANDSHAKE_SECONDS", 0.1)
+    certificate, key = authority.issue("server")
+
+    async def run() -> bytes:
+        context = server_context(TlsFiles(certificate=certificate, key=key))
+        listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context)
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname()[:2])
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+            listener.close()
+
+    with asyncio.Runner(loop_factory=loop.ServerLoop) as runner:
+        assert runner.run(asyncio.wait_for(run(), 30)) == b""

@@ -1,0 +1,93 @@
+"""What ``penstock up`` refuses to listen on, before anything is fetched or started, and what it remembers of TLS."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli import up
+from penstock.errors import InvalidInput
+from penstock.settings.home import Home, PlatformConfig
+from penstock.testing.certificates import TestAuthority
+
+
+class Started(Exception):
+    """Raised in the place of the platform's start."""
+
+
+@pytest.fixture
+def start(monkeypatch, tmp_path):
+    """Run the command up to where it would start; the configuration that it would start with, kept in the home."""
+
+    def run(*arguments: str) -> PlatformConfig:
+        kept: list[PlatformConfig] = []
+
+        class Platform:
+            def __init__(self, home: Home, config: PlatformConfig, **_: object) -> None:
+                kept.append(config)
+                home.save(config)
+
+        def foreground(_platform: object) -> None:
+            raise Started
+
+        monkeypatch.setattr(up, "Platform", Platform)
+        monkeypatch.setattr(up, "_foreground", foreground)
+        monkeypatch.setattr(up, "find_java", lambda _environment: None)
+        monkeypatch.setattr(up, "fetch_shown", lambda *_, **__: None)
+        done = CliRunner().invoke(up.command, ["--home", str(tmp_path / "home"), *arguments])
+        if isinstance(done.exception, Started):
+            return kept[0]
+        assert done.exception is not None
+        raise done.exception
+
+    return run
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "lake.example.com"])
+def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start, host):
+    with pytest.raises(InvalidInput, match="is not a loopback address") as refused:
+        start("--host", host)
+    assert "--tls" in str(refused.value)
+    assert "--insecure-plain-http" in str(refused.value)
+    assert start("--host", host, "--insecure-plain-http").insecure_plain_http
+    assert start("--host", host, "--tls").tls
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_an_address_that_clients_cannot_go_to_is_refused(start, host):
+    with pytest.raises(InvalidInput, match="Clients cannot be told to go to"):
+        start("--host", host, "--tls")
+
+
+def test_client_certificates_need_tls(start):
+    with pytest.raises(InvalidInput, match="need TLS"):
+        start("--mtls-port", "8754")
+
+
+def test_what_was_said_of_tls_is_remembered_until_it_is_taken_back(start, tmp_path):
+    certificate, key = (str(path) for path in TestAuthority(tmp_path, "given").issue("server"))
+    first = start("--tls-certificate", certificate, "--tls-key", key, "--tls-authority", certificate, "--mtls-port", "8754")
+    assert (first.tls, first.tls_certificate, first.tls_authority) == (True, certificate, certificate)
+    assert start() == first
+    assert start("--tls-certificate", certificate).tls_authority == ""
+    plain = start("--no-tls")
+    assert (plain.tls, plain.tls_certificate, plain.mtls_port) == (False, "", 0)
+    assert start("--tls").tls_certificate == ""
+    assert json.loads((tmp_path / "home" / "platform.json").read_text())["tls"] is True
+
+
+def test_a_detached_start_hands_everything_on():
+    given = {
+        "server_port": 1234,
+        "host": "lake.example.com",
+        "tls": True,
+        "tls_key": "/a key",
+        "mtls_port": None,
+        "insecure_plain_http": None,
+        "metrics_without_key": True,
+        "allowed_hosts": "a.example,.b.example",
+    }
+    assert list(up._options(given)) == [
+        *("--server-port=1234", "--host=lake.example.com", "--tls", "--tls-key=/a key", "--metrics-without-key"),
+        *("--allowed-host=a.example", "--allowed-host=.b.example"),
+    ]
