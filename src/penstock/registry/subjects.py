@@ -382,7 +382,13 @@ class Subjects:
     ) -> Version | None:
         with contextlib.suppress(VersionNotFound):
             return self._service.versions.find(
-                key, wanted.text, references=references, deleted=deleted, contract=wanted.contract, terms=terms
+                key,
+                wanted.text,
+                references=references,
+                deleted=deleted,
+                contract=wanted.contract,
+                terms=terms,
+                legacy=True,
             )
         return None
 

@@ -400,17 +400,19 @@ class Versions:
         deleted: bool = False,
         contract: str | None = None,
         terms: Terms = NO_TERMS,
+        legacy: bool = False,
     ) -> Version:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
 
-        Without a ``contract`` one that has none, else one that has the latest version's.
+        Without a ``contract`` one that has none, else one that has the latest version's. ``legacy`` finds what an import
+        took unchecked.
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
         standing = self._standing(key)
         references = _declared(standing) if references is None else references
         data_format = standing.schema.data_format
-        parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=True)
+        parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=legacy)
         version, _ = self._known(standing.schema, parsed, contract)
         if version is None and terms.set_metadata:
             version, _ = self._known(standing.schema, parsed, contract, terms=terms)

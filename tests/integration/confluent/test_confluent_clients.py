@@ -284,6 +284,30 @@ def test_the_rest_of_the_clients_calls(client: SchemaRegistryClient) -> None:
     assert client.delete_subject("calls", permanent=True) == [1]
 
 
+def test_a_configuration_beside_the_level(client: SchemaRegistryClient) -> None:
+    def metadata(**properties: str) -> Metadata:
+        return Metadata(tags=None, properties=MetadataProperties(properties), sensitive=None)
+
+    wanted = ServerConfig(
+        compatibility=ConfigCompatibilityLevel.BACKWARD,
+        compatibility_group="major",
+        default_metadata=metadata(owner="nobody", major="1"),
+        override_metadata=metadata(team="core"),
+    )
+    client.set_config("grouped", wanted)
+    said = client.get_config("grouped")
+    assert (said.compatibility_level, said.compatibility_group) == ("BACKWARD", "major")
+    assert said.default_metadata.properties == wanted.default_metadata.properties
+    assert said.override_metadata.properties == wanted.override_metadata.properties
+    client.register_schema("grouped", Schema(V1, "AVRO"))
+    merged = client.get_latest_version("grouped").schema.metadata
+    assert merged.properties == MetadataProperties({"owner": "nobody", "major": "1", "team": "core"})
+    assert refused(client.register_schema, "grouped", Schema(BROKEN, "AVRO")).error_code == 409
+    client.register_schema("grouped", Schema(BROKEN, "AVRO", metadata=metadata(major="2")))
+    assert client.get_latest_with_metadata("grouped", {"major": "1"}).version == 1
+    assert client.get_latest_with_metadata("grouped", {"major": "2", "team": "core"}).version == 2
+
+
 def test_contexts(client: SchemaRegistryClient, connect: Connect, server: RunningServer) -> None:
     inside = connect(path="/contexts/.team")
     schema_id = inside.register_schema("orders", Schema(V1, "AVRO"))
