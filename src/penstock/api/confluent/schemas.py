@@ -66,8 +66,8 @@ class _Schemas:
         version = self._ids.schema(request.serial, self._within(request))
         answer = self._shapes.schema(version, request)
         if request.within.name and request.extras:
-            # Whose it is: confluent-kafka keeps it in its cache by these. Of an id alone the caller may read the text, not
-            # who holds it.
+            # Whose it is: confluent-kafka keeps it in its cache by these. Who asks by the id alone may read the text, and
+            # need not know who holds it.
             answer |= {"subject": str(subject_of(version.key)), "version": version.number}
         if request.query.flag("fetchMaxId"):
             answer["maxId"] = self._ids.highest(version)
