@@ -12,7 +12,7 @@ from penstock.catalog.model import Column, Table
 from penstock.catalog.store import CatalogStore
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 
-__all__ = ["PartitionIndex", "PartitionIndexes", "index_bodies"]
+__all__ = ["PartitionIndex", "PartitionIndexes", "check_keys", "index_bodies"]
 
 _MOST = 3
 
@@ -58,15 +58,16 @@ class PartitionIndexes:
 
         self._store.change_details(_home(table), DetailKind.INDEX, remove)
 
-    def check_keys(self, table: Table) -> None:
-        """:class:`InvalidInput` where ``table``, as it is to be, lacks a key that one of its indexes has."""
-        kept = {key.name.lower() for key in table.partition_keys}
-        for name, body in self._store.details(_home(table), DetailKind.INDEX).items():
-            if not kept.issuperset(map(str, _keys(body))):
-                raise InvalidInput(
-                    f"Index {name} of table {table.database}.{table.name} is over partition keys that the table would lack.",
-                    remedy="Delete the index first (DeletePartitionIndex).",
-                )
+
+def check_keys(table: Table, known: Mapping[str, Body]) -> None:
+    """:class:`InvalidInput` where ``table``, as it is to be, lacks a key that an index of ``known`` is over."""
+    kept = {key.name.lower() for key in table.partition_keys}
+    for name, body in known.items():
+        if not kept.issuperset(map(str, _keys(body))):
+            raise InvalidInput(
+                f"Index {name} of table {table.database}.{table.name} is over partition keys that the table would lack.",
+                remedy="Delete the index first (DeletePartitionIndex).",
+            )
 
 
 def index_bodies(

@@ -86,7 +86,7 @@ class CatalogStore(Protocol):
 
         ``expected`` is the version it must replace, None for any; ``archive`` keeps the replaced version, at most ``limit``
         of them. Raises TableNotFound, StaleTable, CatalogFull, and InvalidInput where the number of partition keys changes
-        under partitions.
+        under partitions, or a key is gone that a partition index is over.
         """
 
     def delete_table(self, database: str, name: str) -> None:

@@ -3,19 +3,18 @@
 import operator
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from penstock.catalog.errors import DatabaseNotFound, SchemaMissing, TableNotFound, VersionNotFound
-from penstock.catalog.indexes import PartitionIndex, PartitionIndexes, index_bodies
+from penstock.catalog.indexes import PartitionIndex, index_bodies
 from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, Database, SchemaReference, Table
 from penstock.catalog.search import name_matcher
 from penstock.catalog.store import CatalogLimits, CatalogStore
 from penstock.catalog.table_search import TableSearch
-from penstock.errors import InvalidInput, NotFound, PenstockError
+from penstock.errors import InvalidInput, PenstockError
 from penstock.paging import Page, decode_token, encode_token, page
 from penstock.tags import changed_tags, check_tags
 
@@ -130,16 +129,10 @@ class Tables:
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
         filled = self._filled(table)
-        self._check_indexes(table)
         stored = self._store.replace_table(
             table, expected=version, archive=not skip_archive, limit=self._limits.versions_per_table
         )
         return replace(stored, storage=filled.storage)
-
-    def _check_indexes(self, table: Table) -> None:
-        """:class:`InvalidInput` where the table, which may not be there, is to lose a key that an index is over."""
-        with suppress(NotFound):
-            PartitionIndexes(self._store).check_keys(table)
 
     def delete_table(self, database: str, name: str) -> None:
         """Remove a table with its versions and partitions; :class:`NotFound`."""

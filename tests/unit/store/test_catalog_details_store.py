@@ -1,6 +1,7 @@
 """The behaviour of every CatalogStore on details: what belongs to databases, tables and partitions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -140,6 +141,16 @@ def test_a_table_is_made_with_its_indexes_or_not_at_all(store: CatalogStore) -> 
     fill(store)
     store.create_table(table("t"), limit=10, indexes={"i": {"Keys": ["year"]}})
     assert store.details(Home("sales", "t"), DetailKind.INDEX) == {"i": {"Keys": ["year"]}}
+
+
+def test_a_table_keeps_the_keys_that_an_index_is_over(store: CatalogStore) -> None:
+    fill(store)
+    store.create_table(table("t"), limit=10, indexes={"i": {"Keys": ["year"]}})
+    renamed = replace(table("t"), partition_keys=(Column(name="month"),))
+    with pytest.raises(InvalidInput, match=r"Index i of table sales\.t"):
+        store.replace_table(renamed, expected=None, archive=True, limit=10)
+    store.change_details(Home("sales", "t"), DetailKind.INDEX, lambda _known: {})
+    assert store.replace_table(renamed, expected=None, archive=True, limit=10).version_id == "1"
 
 
 def test_details_of_databases_are_listed_behind_a_pair_of_names(store: CatalogStore) -> None:

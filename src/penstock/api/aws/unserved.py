@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 import orjson
@@ -25,7 +25,7 @@ from penstock.errors import OperationNotServed
 __all__ = ["UnservedServices", "signed_service"]
 
 _MAX_CREDENTIAL = 400
-_SERVICE = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
+_SERVICE = re.compile(rb"[A-Za-z0-9-]{1,40}")
 _REST_XML = frozenset({"cloudfront", "route53", "s3", "s3-object-lambda", "s3-outposts", "s3express"})
 
 
@@ -48,16 +48,20 @@ class _Answer(NamedTuple):
 
 def signed_service(scope: Scope) -> str | None:
     """The service in the credential scope of a request, None for one that is not signed as AWS's clients do."""
-    credential = ""
+    # Every request comes by here: bytes are compared as they are.
+    credential = b""
     for name, value in scope["headers"]:
-        if name == b"authorization" and value.startswith(b"AWS4-"):
-            credential = value.decode("latin-1").partition("Credential=")[2][:_MAX_CREDENTIAL].partition(",")[0]
-    query = scope["query_string"].decode("latin-1")
-    if not credential and "X-Amz-Credential=" in query:
-        credential = unquote(query.partition("X-Amz-Credential=")[2].partition("&")[0][:_MAX_CREDENTIAL])
+        if name == b"authorization":
+            if value.startswith(b"AWS4-"):
+                credential = value.partition(b"Credential=")[2][:_MAX_CREDENTIAL].partition(b",")[0]
+            break
+    query = scope["query_string"]
+    if query and not credential and b"X-Amz-Credential=" in query:
+        hoisted = query.partition(b"X-Amz-Credential=")[2][:_MAX_CREDENTIAL].partition(b"&")[0]
+        credential = unquote_to_bytes(hoisted)
     # The access key's id may have a slash in it; the last four parts are date, region, service and aws4_request.
-    parts = credential.strip().split("/")
-    return parts[-2] if len(parts) >= 5 and _SERVICE.fullmatch(parts[-2]) else None
+    parts = credential.strip().rsplit(b"/", 4)
+    return parts[3].decode() if len(parts) == 5 and _SERVICE.fullmatch(parts[3]) else None
 
 
 class UnservedServices:

@@ -15,6 +15,7 @@ from penstock.catalog.errors import (
     TableExists,
     TableNotFound,
 )
+from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
 from penstock.catalog.store import Accept, PartitionValues, keys_changed, partition_key
 
@@ -94,6 +95,7 @@ class MemoryCatalogStore:
                 raise StaleTable(table.database, table.name, expected, current.version_id)
             if entry.partitions and len(table.partition_keys) != len(current.partition_keys):
                 raise keys_changed(current)
+            check_keys(table, entry.details.get(DetailKind.INDEX, {}))
             if archive:
                 if len(entry.archive) >= limit:
                     raise CatalogFull(f"versions of table {table.database}.{table.name}", limit)

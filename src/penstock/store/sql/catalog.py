@@ -38,6 +38,7 @@ from penstock.catalog.errors import (
     TableExists,
     TableNotFound,
 )
+from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
 from penstock.catalog.store import Accept, PartitionValues, keys_changed, partition_key, split_key
 from penstock.store.sql.catalog_codec import (
@@ -164,6 +165,7 @@ class SqlCatalogStore:
                 raise StaleTable(table.database, table.name, expected, current.version_id)
             if len(table.partition_keys) != len(current.partition_keys):
                 self._refuse_partitions(connection, row.id, current)
+            check_keys(table, read_details(connection, table_details, row.id, DetailKind.INDEX))
             if archive:
                 if _count(connection, versions, versions.c.table_id == row.id) >= limit:
                     raise CatalogFull(f"versions of table {table.database}.{table.name}", limit)
