@@ -107,6 +107,8 @@ class ObjectStore:
             name="s3",
             title="S3 endpoint",
             command=self._command,
+            # Whose store has the keys.
+            after=("server",) if self.home is not None else (),
             # The access key travels in the environment, not among the arguments.
             environment={
                 "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,

@@ -208,14 +208,18 @@ class BoundedProtocol(HttpToolsProtocol):
         """Answer what is no HTTP: uvicorn's word for it, or the bound that was broken."""
         self.refuse(*(self._refusal or (400, "SerializationException", msg)))
 
+    def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:
+        """Media type and body of a refusal."""
+        return "application/json", orjson.dumps({"__type": code, "message": message, "error_code": status})
+
     def refuse(self, status: int, code: str, message: str) -> None:
         """Answer, unless an answer is under way already, and close."""
         waiting.end(self)
         under_way = self.cycle is not None and not self.cycle.response_complete
         if not under_way or not self.cycle.response_started:
-            body = orjson.dumps({"__type": code, "message": message, "error_code": status})
+            kind, body = self.document(status, code, message)
             head = (
-                f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+                f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n"
                 f"x-amzn-errortype: {code}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)

@@ -26,11 +26,14 @@ from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 
-__all__ = ["build_s3_app", "serve_s3"]
+__all__ = ["EarlyKeys", "build_s3_app", "serve_s3"]
 
 
-class RootFirst:
-    """An access store whose first account's root key is known beside it: it answers before the store is there."""
+class EarlyKeys:
+    """The server's access store; until a server has prepared it, ``key`` of the first account's root alone is known.
+
+    From then on the store decides: a root key that was deactivated or deleted there is none here either.
+    """
 
     def __init__(self, database: Database, sealer: Sealer, key: BootstrapKey | None, account: str) -> None:
         self._database = database
@@ -47,15 +50,12 @@ class RootFirst:
 
     def get(self, access_key_id: str) -> AccessKey | None:
         """The key, or None."""
-        if self._root is not None and access_key_id == self._root.access_key_id:
-            return self._root
         try:
             return self._store.get(access_key_id)
         except DBAPIError:
             if _has_keys(self._database):
                 raise
-            # A store that no server has prepared yet has no keys.
-            return None
+        return self._root if self._root is not None and access_key_id == self._root.access_key_id else None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -97,7 +97,7 @@ def build_s3_app(settings: ServerSettings) -> Any:
     identities = None
     if settings.authenticate:
         sealer = Sealer.of_file(settings.master_key_file)
-        store: Any = RootFirst(connect_store(settings.store_url), sealer, settings.bootstrap_key, settings.account)
+        store: Any = EarlyKeys(connect_store(settings.store_url), sealer, settings.bootstrap_key, settings.account)
         identities = Identities(
             region=settings.region,
             keys=KeyCache(store),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from penstock.api.s3.xml import error_xml
 from penstock.server.http import BoundedProtocol, waiting
 
 __all__ = ["MIN_PROGRESS", "UploadProtocol"]
@@ -16,6 +17,9 @@ class UploadProtocol(BoundedProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._progress = 0
+
+    def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:  # noqa: ARG002
+        return "application/xml", error_xml(code.removesuffix("Exception"), message, {}, "", "")
 
     def on_body(self, body: bytes) -> None:
         super().on_body(body)

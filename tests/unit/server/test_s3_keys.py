@@ -1,0 +1,68 @@
+"""Which root keys the S3 endpoint takes: those of the server's store, and before there is one the key it was given."""
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy.exc import DBAPIError
+
+from penstock.access.keys import AccessKey
+from penstock.access.principals import root_arn
+from penstock.server import s3
+from penstock.server.s3 import EarlyKeys
+from penstock.settings.server import BootstrapKey
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.sealing import MasterKeys, Sealer
+
+ACCOUNT = "111122223333"
+KEY = BootstrapKey(access_key_id="AKIAROOTROOTROOTROOT", secret_access_key="the-secret-of-root")
+
+
+@pytest.fixture
+def sealer(tmp_path) -> Sealer:
+    return Sealer(MasterKeys.load(tmp_path / "master.key"))
+
+
+def test_before_a_server_prepared_the_store_the_given_key_is_known_alone(sealer: Sealer) -> None:
+    database = Database("sqlite://")
+    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+    found = keys.get(KEY.access_key_id)
+    assert found is not None
+    assert (found.principal, found.secret_access_key) == (root_arn(ACCOUNT), KEY.secret_access_key)
+    assert keys.get("AKIAOTHER") is None
+    database.close()
+
+
+def test_a_root_key_that_was_removed_or_deactivated_is_not_taken(database: Database, sealer: Sealer) -> None:
+    store = SqlAccessStore(database, sealer)
+    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+    assert keys.get(KEY.access_key_id) is None
+    store.put(
+        AccessKey(
+            access_key_id=KEY.access_key_id,
+            secret_access_key=KEY.secret_access_key,
+            account=ACCOUNT,
+            principal=root_arn(ACCOUNT),
+            created=datetime.now(UTC),
+        )
+    )
+    assert keys.get(KEY.access_key_id) is not None
+    store.set_active(KEY.access_key_id, active=False)
+    found = keys.get(KEY.access_key_id)
+    assert found is not None
+    assert not found.active
+    store.remove(KEY.access_key_id)
+    assert keys.get(KEY.access_key_id) is None
+
+
+def test_a_store_that_fails_is_not_taken_for_one_without_keys(
+    database: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+
+    def fail(_self: SqlAccessStore, _key: str) -> None:
+        raise DBAPIError("SELECT", None, OSError("gone"))
+
+    monkeypatch.setattr(s3.SqlAccessStore, "get", fail)
+    with pytest.raises(DBAPIError):
+        keys.get(KEY.access_key_id)
