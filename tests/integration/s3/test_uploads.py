@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ def test_an_upload_is_listed_until_it_is_complete_and_no_object_before(s3: Any, 
     assert s3.head_object(Bucket="lake", Key="up/one", PartNumber=2)["ContentLength"] == 1
     assert "Uploads" not in s3.list_multipart_uploads(Bucket="lake", Prefix="up/")
     assert list((store.lake / ".penstock-s3" / "uploads" / "lake").iterdir()) == []
+
+
+def test_completing_again_says_what_completing_said(s3: Any) -> None:
+    upload = begin(s3, "up/twice", ChecksumAlgorithm="SHA256", ServerSideEncryption="aws:kms")
+    part = put(s3, upload, 1, b"x")
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: complete(s3, upload, [part]), range(8)))
+    said = [{name: value for name, value in answer.items() if name != "ResponseMetadata"} for answer in answers]
+    assert said == [said[0]] * 8
+    assert said[0]["ServerSideEncryption"] == "aws:kms"
 
 
 def test_a_part_sent_again_takes_the_place_of_the_first(s3: Any) -> None:

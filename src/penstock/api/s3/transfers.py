@@ -219,31 +219,39 @@ async def complete_multipart_upload(call: Call) -> Answer:
         raise S3Error(
             "MalformedXML", "The XML you provided was not well-formed or did not validate against our published schema"
         )
-    upload = await _upload(call)
-    info: ObjectInfo = await call.run(_complete, call, upload, listed, condition)
+    info: ObjectInfo = await call.run(_complete, call, listed, condition)
     members = {"Bucket": call.bucket, "Key": call.key, "ETag": info.etag, "Location": f"/{call.bucket}/{call.key}"}
-    members |= checksum_members(info.attributes.checksums)
-    if upload.checksum_type and info.attributes.checksums:
-        members["ChecksumType"] = upload.checksum_type
-    return Answer(members=members, headers=encryption_of(upload.attributes.headers))
+    kept = info.attributes
+    members |= checksum_members(kept.checksums)
+    if kept.checksums:
+        members["ChecksumType"] = kept.checksum_type
+    return Answer(members=members, headers=encryption_of(kept.headers))
 
 
-def _complete(call: Call, upload: Upload, listed: list[dict[str, Any]], condition: Condition) -> ObjectInfo:
-    uploads = call.lake.uploads
-    parts = uploads.open_parts(upload, [(each["PartNumber"], each["ETag"]) for each in listed])
-    for part, given in zip(parts, listed, strict=True):
-        for algorithm, value in part.checksums.items():
-            if given.get(f"Checksum{algorithm}", value) != value:
-                raise S3Error("InvalidPart", f"The {algorithm} of part {part.number} is not the one that was uploaded.")
-    with uploads.assemble(upload, parts) as draft:
-        size = call.headers.get("x-amz-mp-object-size")
-        if size is not None and size != str(draft.size):
-            raise S3Error("InvalidRequest", "The provided 'x-amz-mp-object-size' header does not match what was computed.")
-        checksums = _checksums_of(upload, parts, draft)
-        for algorithm, value in checksums.items():
-            if call.headers.get(header_of(algorithm), value) != value:
-                raise S3Error("BadDigest", f"The {algorithm} you specified did not match the calculated checksum.")
-        return uploads.complete(upload, parts, draft, checksums, condition)
+def _complete(call: Call, listed: list[dict[str, Any]], condition: Condition) -> ObjectInfo:
+    uploads, upload_id = call.lake.uploads, call.query["uploadId"]
+    with uploads.completing(call.bucket, call.key, upload_id) as done:
+        if done is not None:
+            return done
+        upload = uploads.get(call.bucket, call.key, upload_id)
+        parts = uploads.open_parts(upload, [(each["PartNumber"], each["ETag"]) for each in listed])
+        for part, given in zip(parts, listed, strict=True):
+            for algorithm, value in part.checksums.items():
+                if given.get(f"Checksum{algorithm}", value) != value:
+                    raise S3Error("InvalidPart", f"The {algorithm} of part {part.number} is not the one that was uploaded.")
+        with uploads.assemble(upload, parts) as draft:
+            checksums = _checksums_of(upload, parts, draft)
+            _check_whole(call, draft, checksums)
+            return uploads.complete(upload, parts, draft, checksums, condition)
+
+
+def _check_whole(call: Call, draft: Draft, checksums: Mapping[str, str]) -> None:
+    size = call.headers.get("x-amz-mp-object-size")
+    if size is not None and size != str(draft.size):
+        raise S3Error("InvalidRequest", "The provided 'x-amz-mp-object-size' header does not match what was computed.")
+    for algorithm, value in checksums.items():
+        if call.headers.get(header_of(algorithm), value) != value:
+            raise S3Error("BadDigest", f"The {algorithm} you specified did not match the calculated checksum.")
 
 
 def _checksums_of(upload: Upload, parts: list[Part], draft: Draft) -> dict[str, str]:

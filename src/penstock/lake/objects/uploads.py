@@ -13,6 +13,7 @@ import secrets
 import shutil
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ _MIN_PART = 5 * 1024 * 1024  # bytes, of every part but the last
 _MAX_UPLOADS = 1_000  # in progress, of one lake
 _ABANDONED_SECONDS = 7 * 24 * 3600.0
 _SWEEP_SECONDS = 600.0
+_STRIPES = 64
+_REMEMBERED = 1_000  # completed uploads
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -72,6 +75,9 @@ class Uploads:
         self._store = store
         self._lock = threading.Lock()
         self._swept = 0.0
+        # Clients whose patience ends before a large upload is put together ask again, and are to hear that it is done.
+        self._completing = [threading.Lock() for _ in range(_STRIPES)]
+        self._completed: OrderedDict[tuple[str, str, str], ObjectInfo] = OrderedDict()
 
     def create(self, upload: Upload) -> Upload:
         """Begin an upload under a new id; :class:`S3Error` where there are too many."""
@@ -194,6 +200,13 @@ class Uploads:
             raise
         return draft
 
+    @contextlib.contextmanager
+    def completing(self, bucket: str, key: str, upload_id: str) -> Iterator[ObjectInfo | None]:
+        """Hold the only place to complete the upload; the object that came of it, where it is one already."""
+        asked = (bucket, key, upload_id)
+        with self._completing[hash(asked) % _STRIPES]:
+            yield self._completed.get(asked)
+
     def complete(
         self, upload: Upload, parts: Sequence[Part], draft: Draft, checksums: Mapping[str, str], condition: Condition
     ) -> ObjectInfo:
@@ -211,6 +224,10 @@ class Uploads:
         etag = f'"{digest}-{len(parts)}"'.encode()
         info = self._store.commit(draft, upload.bucket, upload.key, attributes, etag=etag, condition=condition)
         self._drop(self._folder(upload))
+        self._completed[upload.bucket, upload.key, upload.id] = info
+        with contextlib.suppress(KeyError):
+            if len(self._completed) > _REMEMBERED:
+                self._completed.popitem(last=False)
         return info
 
     def abort(self, upload: Upload) -> None:

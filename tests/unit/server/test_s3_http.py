@@ -1,0 +1,44 @@
+"""An upload may take as long as it goes on, and no longer."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from penstock.server import s3_http
+from penstock.server.http import BoundedProtocol, Waiting
+from penstock.server.s3_http import MIN_PROGRESS, UploadProtocol
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
+    waiting = Waiting(10)
+    monkeypatch.setattr(s3_http, "waiting", waiting)
+    monkeypatch.setattr(BoundedProtocol, "on_body", lambda self, body: None)
+    made = UploadProtocol.__new__(UploadProtocol)
+    made._progress = 0
+    made.loop = SimpleNamespace(time=lambda: 50.0, call_later=lambda *_: None)
+    made.cycle = SimpleNamespace(response_complete=False)
+    waiting.since[made] = 1.0
+    return made
+
+
+def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol) -> None:
+    for _ in range(10):
+        connection.on_body(b"x")
+    assert s3_http.waiting.since[connection] == 1.0
+    connection.on_body(bytes(MIN_PROGRESS - 11))
+    assert s3_http.waiting.since[connection] == 1.0
+    connection.on_body(b"x")
+    assert s3_http.waiting.since[connection] == 50.0
+
+
+def test_what_comes_after_the_answer_has_no_deadline_of_its_own(connection: UploadProtocol) -> None:
+    connection.cycle.response_complete = True
+    connection.on_body(bytes(10 * MIN_PROGRESS))
+    assert s3_http.waiting.since[connection] == 1.0
+
+
+def test_a_refusal_is_a_document_of_s3(connection: UploadProtocol) -> None:
+    kind, body = connection.document(408, "RequestTimeoutException", "Too <late>.")
+    assert kind == "application/xml"
+    assert b"<Code>RequestTimeout</Code><Message>Too &lt;late&gt;.</Message>" in body
