@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,11 +11,13 @@ import click
 
 from penstock.cli.homes import home_option
 from penstock.cli.signals import stop_on_signals
-from penstock.errors import DataProblem, InvalidInput
+from penstock.client.connection import calls, open_client
+from penstock.errors import DataProblem, InvalidInput, PenstockError
 from penstock.functions.batching import MAX_PAYLOAD
 from penstock.functions.document import Declaration, read_function
 from penstock.functions.environment import ExecutionEnvironment
-from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.model import Function, KafkaSource, SourceMapping
+from penstock.functions.rotation import Rotated, pending_rotations, rotate
 from penstock.functions.runner import RunOptions, run
 from penstock.settings.home import Home
 
@@ -98,6 +101,57 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
             f"{str(result.error.get('errorMessage', ''))[:300]}",
             remedy="Its log above says more.",
         )
+
+
+@command.command("rotate")
+@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--once", is_flag=True, help="End when the rotations that wait now are done; exit with 4 where one failed.")
+@click.option("--every", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="Seconds between two looks.")
+@_log_option
+def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) -> None:
+    """Rotate the secrets whose RotateSecret named this function. Ends on SIGTERM and SIGINT."""
+    declaration = read_function(file)
+    function = declaration.function
+    stop = stop_on_signals("the step in hand", at_once=True)
+    failed: list[Rotated] = []
+    with _opened(log) as stream:
+        environment = ExecutionEnvironment(function, stream)
+        try:
+            while not stop.is_set():
+                try:
+                    failed = _rotate_pending(environment, function, stop.is_set)
+                except PenstockError as error:
+                    if once:
+                        raise
+                    # A server that is away for a while comes back.
+                    click.echo(f"penstock: {error}", err=True)
+                if once or stop.wait(every):
+                    break
+        finally:
+            environment.close()
+    if once and failed:
+        raise DataProblem(
+            f"{len(failed)} rotation(s) failed, the first of {failed[0].secret} at {failed[0].failed}: {failed[0].problem}",
+            remedy="The function's log says more; the rotation is tried again with the next run.",
+        )
+
+
+def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop: Callable[[], bool]) -> list[Rotated]:
+    """The rotations that failed."""
+    failed = []
+    client = open_client("secretsmanager")
+    with calls(client, "the secrets to rotate"):
+        waiting = list(pending_rotations(client, function))
+    for secret, version in waiting:
+        done = rotate(environment, secret, version, stop)
+        if done is None:
+            break
+        if done.failed is not None:
+            failed.append(done)
+            click.echo(f"{secret} is not rotated: {done.failed} failed: {done.problem}", err=True)
+        else:
+            click.echo(f"{secret} is rotated: version {version}.")
+    return failed
 
 
 @command.command("check")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-__all__ = ["Secret", "SecretStore", "SecretValue", "SecretVersion"]
+__all__ = ["Rotation", "Secret", "SecretStore", "SecretValue", "SecretVersion"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretValue:
-    """What is kept secret: a text or bytes, one of the two."""
+    """What is kept secret: a text or bytes, one of the two; neither while a rotation has not put its value yet."""
 
     text: str | None = field(default=None, repr=False)
     binary: bytes | None = field(default=None, repr=False)
@@ -24,6 +24,15 @@ class SecretVersion:
     value: SecretValue = field(repr=False)
     stages: frozenset[str]
     created: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotation:
+    """The function that makes a secret's next values, and when it last did."""
+
+    function: str
+    enabled: bool = True
+    rotated: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +53,7 @@ class Secret:
     tags: Mapping[str, str] = field(default_factory=dict)
     accessed: datetime | None = None
     deletion: datetime | None = None
+    rotation: Rotation | None = None
     versions: Sequence[SecretVersion] = ()
 
 

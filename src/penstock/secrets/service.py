@@ -20,8 +20,8 @@ from penstock.secrets.errors import (
     SecretLimitExceeded,
     SecretNotFound,
 )
-from penstock.secrets.model import Secret, SecretStore, SecretValue, SecretVersion
-from penstock.secrets.versions import CURRENT, find_version, with_stage_moved, with_version
+from penstock.secrets.model import Rotation, Secret, SecretStore, SecretValue, SecretVersion
+from penstock.secrets.versions import CURRENT, PENDING, find_version, with_pending, with_stage_moved, with_version
 
 __all__ = ["SecretsService"]
 
@@ -97,6 +97,8 @@ class SecretsService:
         """The secret and the version asked for, by default the current one."""
         secret = self._usable(account, secret_id)
         version = find_version(secret, version_id=version_id, stage=stage)
+        if version.value == SecretValue():
+            raise SecretNotFound(f"Secrets Manager can't find the specified secret value for VersionId: {version.id}")
         self._note_access(secret)
         return secret, version
 
@@ -156,13 +158,47 @@ class SecretsService:
         secret = self._change(account, secret_id, change)
         return secret, None if value is None else find_version(secret, version_id=chosen, stage=None)
 
+    def rotate(self, account: str, secret_id: str, *, function: str | None, token: str | None) -> tuple[Secret, str]:
+        """Begin a rotation by ``function``, an ARN, or by the one of before; the secret and the new version's id.
+
+        Whoever runs the function finds the version, labelled AWSPENDING and without a value. Raises
+        :class:`InvalidSecretRequest` where no function is known, or while a rotation is under way.
+        """
+        chosen = token or str(uuid4())
+
+        def change(secret: Secret) -> Secret:
+            named = function or (secret.rotation.function if secret.rotation else None)
+            if named is None:
+                raise InvalidSecretRequest("No Lambda rotation function ARN is associated with this secret.")
+            rotated = secret.rotation.rotated if secret.rotation else None
+            begun = with_pending(secret, chosen, now=self._now())
+            return replace(begun, rotation=Rotation(function=named, rotated=rotated))
+
+        return self._change(account, secret_id, change), chosen
+
+    def cancel_rotation(self, account: str, secret_id: str) -> Secret:
+        """Let no function rotate the secret any more; labels stay as they are. :class:`InvalidSecretRequest`."""
+
+        def change(secret: Secret) -> Secret:
+            if secret.rotation is None:
+                raise InvalidSecretRequest("You tried to enable rotation on a secret that doesn't have one configured.")
+            return replace(secret, rotation=replace(secret.rotation, enabled=False))
+
+        return self._change(account, secret_id, change)
+
     def move_stage(
         self, account: str, secret_id: str, stage: str, *, remove_from: str | None = None, move_to: str | None = None
     ) -> Secret:
         """Move a staging label between versions; the errors of :func:`with_stage_moved`."""
 
         def change(secret: Secret) -> Secret:
-            return with_stage_moved(secret, stage, remove_from=remove_from, move_to=move_to, now=self._now())
+            now = self._now()
+            moved = with_stage_moved(secret, stage, remove_from=remove_from, move_to=move_to, now=now)
+            pending = any(each.id == move_to and PENDING in each.stages for each in secret.versions)
+            if moved is not secret and stage == CURRENT and pending and moved.rotation is not None:
+                # A rotation's last step.
+                return replace(moved, rotation=replace(moved.rotation, rotated=now))
+            return moved
 
         return self._change(account, secret_id, change)
 

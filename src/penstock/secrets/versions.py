@@ -17,10 +17,11 @@ from penstock.secrets.errors import (
 )
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 
-__all__ = ["CURRENT", "PREVIOUS", "find_version", "with_stage_moved", "with_version"]
+__all__ = ["CURRENT", "PENDING", "PREVIOUS", "find_version", "with_pending", "with_stage_moved", "with_version"]
 
 CURRENT = "AWSCURRENT"
 PREVIOUS = "AWSPREVIOUS"
+PENDING = "AWSPENDING"
 
 _MAX_LABELS = 20  # staging labels a secret
 _MAX_VERSIONS = 100
@@ -35,6 +36,11 @@ def with_version(
     """
     for version in secret.versions:
         if version.id == token:
+            if version.value == SecretValue():
+                # Of a rotation, which keeps it as the one that is to become current.
+                versions = _filled(secret.versions, token, value, frozenset(stages))
+                filled = replace(secret, versions=versions, changed=now)
+                return filled, next(each for each in versions if each.id == token)
             if version.value != value:
                 raise SecretExists(
                     f"You can't use ClientRequestToken {token} because that value is already in use for a version of "
@@ -46,6 +52,27 @@ def with_version(
     versions = [*_without(secret.versions, wanted), created]
     _check_labels(secret, versions)
     return replace(secret, versions=_trimmed(secret, versions), changed=now), created
+
+
+def with_pending(secret: Secret, token: str, *, now: datetime) -> Secret:
+    """``secret`` with a version ``token`` without a value yet, labelled AWSPENDING: how a rotation begins.
+
+    :class:`InvalidSecretRequest` while another rotation is under way, or where the token is a version's with a value.
+    """
+    for version in secret.versions:
+        if PENDING in version.stages and CURRENT not in version.stages:
+            if version.id == token:
+                return secret
+            raise InvalidSecretRequest(
+                "A previous rotation isn't complete. That rotation will be reattempted.",
+                remedy=f"To give it up, remove {PENDING} from version {version.id} by UpdateSecretVersionStage.",
+            )
+    if any(version.id == token for version in secret.versions):
+        raise InvalidSecretRequest(f"You can't use ClientRequestToken {token}: a version has it already.")
+    created = SecretVersion(id=token, value=SecretValue(), stages=frozenset({PENDING}), created=now)
+    versions = [*_without(secret.versions, frozenset({PENDING})), created]
+    _check_labels(secret, versions)
+    return replace(secret, versions=_trimmed(secret, versions))
 
 
 def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, move_to: str | None, now: datetime) -> Secret:
@@ -99,6 +126,13 @@ def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -
         if label in version.stages:
             return version
     raise SecretNotFound(f"Secrets Manager can't find the specified secret value for staging label: {label}")
+
+
+def _filled(
+    versions: Sequence[SecretVersion], token: str, value: SecretValue, stages: frozenset[str]
+) -> list[SecretVersion]:
+    left = [each if each.id == token else moved for each, moved in zip(versions, _without(versions, stages), strict=True)]
+    return [replace(each, value=value, stages=each.stages | stages) if each.id == token else each for each in left]
 
 
 def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:

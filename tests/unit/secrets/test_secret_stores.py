@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from penstock.secrets.errors import SecretChanged, SecretExists
-from penstock.secrets.model import Secret, SecretStore, SecretValue, SecretVersion
+from penstock.secrets.model import Rotation, Secret, SecretStore, SecretValue, SecretVersion
 from penstock.store.memory.secrets import MemorySecretStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
@@ -86,3 +86,17 @@ def test_no_value_lies_in_the_database_in_clear(database: Database) -> None:
     assert len(sealed) == 2
     assert not any("pässword".encode() in value or value == b"\x00\xff" for value in sealed)
     assert "pässword" not in repr(SECRET)
+
+
+def test_keeps_how_a_secret_is_rotated_and_a_version_without_a_value(store: SecretStore) -> None:
+    pending = SecretVersion(id="v3", value=SecretValue(), stages=frozenset({"AWSPENDING"}), created=NOW)
+    empty = SecretVersion(id="v4", value=SecretValue(binary=b""), stages=frozenset({"y"}), created=NOW)
+    function = "arn:aws:lambda:us-east-1:111122223333:function:f"
+    rotated = replace(SECRET, rotation=Rotation(function=function, rotated=NOW), versions=(TEXT, BINARY, pending, empty))
+    store.create(rotated)
+    assert store.by_arn(SECRET.arn) == rotated
+    assert store.list(ACCOUNT)[0].rotation == rotated.rotation
+    store.replace(replace(rotated, rotation=Rotation(function=function, enabled=False)))
+    found = store.by_arn(SECRET.arn)
+    assert found is not None
+    assert found.rotation == Rotation(function=function, enabled=False)

@@ -362,7 +362,7 @@ _SECRETS: dict[str, Builder] = {
     "CreateSecret": _new_secret,
     **_each(_secret, "DeleteSecret", "DescribeSecret", "GetSecretValue", "ListSecretVersionIds", "PutSecretValue"),
     **_each(_secret, "RestoreSecret", "TagResource", "UntagResource", "UpdateSecret"),
-    **_each(_secret, "GetResourcePolicy", "UpdateSecretVersionStage"),
+    **_each(_secret, "GetResourcePolicy", "UpdateSecretVersionStage", "RotateSecret", "CancelRotateSecret"),
 }
 _ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPolicy", "AttachUserPolicy")
 _ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePolicy", "AttachRolePolicy")

@@ -58,6 +58,9 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
     if service == "athena" and operation in _METADATA:
         name, asked = _METADATA[operation](request)
         return [(f"glue:{name}", resources_of("glue", name, asked, place))]
+    function = request.get("RotationLambdaARN") if service == "secretsmanager" else None
+    if function:
+        return [("lambda:InvokeFunction", (function,))]
     if service == "iam" and operation == "AddRoleToInstanceProfile":
         return [(PASS_ROLE, (_role_arn(request["RoleName"], place),))]
     if service != "glue" or not operation.startswith(_WRITING):

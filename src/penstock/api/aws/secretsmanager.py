@@ -1,5 +1,6 @@
 """Secrets Manager's operations over :class:`~penstock.secrets.service.SecretsService`."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,9 @@ Response = dict[str, Any]
 
 _PAGE = 100
 _BATCH = 20
+_FUNCTION = re.compile(
+    r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9$_-]+)?", re.ASCII
+)
 
 
 def operations(service: SecretsService) -> OperationSet:
@@ -38,6 +42,8 @@ def operations(service: SecretsService) -> OperationSet:
             "UntagResource": handlers.untag,
             "UpdateSecret": handlers.update,
             "UpdateSecretVersionStage": handlers.move_stage,
+            "RotateSecret": handlers.rotate,
+            "CancelRotateSecret": handlers.cancel_rotation,
             "GetRandomPassword": handlers.random_password,
             "GetResourcePolicy": handlers.resource_policy,
             "BatchGetSecretValue": handlers.batch_get,
@@ -103,6 +109,25 @@ class _Handlers:
             move_to=request.get("MoveToVersionId"),
         )
         return _named(secret)
+
+    def rotate(self, request: Request, context: RequestContext) -> Response:
+        if request.get("RotateImmediately") is False:
+            raise InvalidSecretParameter(
+                "RotateImmediately (at 'rotateImmediately') is served as true alone.",
+                remedy="There are no rotation schedules: call RotateSecret when the secret is to be rotated.",
+            )
+        function = request.get("RotationLambdaARN") or None
+        if function is not None and _FUNCTION.fullmatch(function) is None:
+            raise InvalidSecretParameter(
+                f"'{function[:200]}' is not a function.", remedy="It reads arn:aws:lambda:REGION:ACCOUNT:function:NAME."
+            )
+        secret, version = self._service.rotate(
+            context.account, request["SecretId"], function=function, token=request.get("ClientRequestToken")
+        )
+        return _named(secret) | {"VersionId": version}
+
+    def cancel_rotation(self, request: Request, context: RequestContext) -> Response:
+        return _named(self._service.cancel_rotation(context.account, request["SecretId"]))
 
     def random_password(self, request: Request, _context: RequestContext) -> Response:
         rules = PasswordRules(
@@ -211,6 +236,17 @@ def _tags(listed: Any) -> dict[str, str]:
     return {tag["Key"]: tag.get("Value", "") for tag in listed if "Key" in tag}
 
 
+def _rotation(secret: Secret) -> Response:
+    """What says how a secret is rotated; nothing of one that never was."""
+    if secret.rotation is None:
+        return {}
+    return {
+        "RotationEnabled": secret.rotation.enabled,
+        "RotationLambdaARN": secret.rotation.function,
+        "LastRotatedDate": secret.rotation.rotated,
+    }
+
+
 def _read(secret: Secret, version: SecretVersion) -> Response:
     return _named(secret) | {
         "VersionId": version.id,
@@ -233,6 +269,7 @@ def _details(secret: Secret) -> Response:
         "LastChangedDate": secret.changed,
         "LastAccessedDate": secret.accessed,
         "DeletedDate": secret.deletion,
+        **_rotation(secret),
         "Tags": [{"Key": key, "Value": value} for key, value in sorted(secret.tags.items())] or None,
     }
 

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from penstock.secrets.errors import SecretChanged, SecretExists
-from penstock.secrets.model import Secret, SecretValue, SecretVersion
+from penstock.secrets.model import Rotation, Secret, SecretValue, SecretVersion
 from penstock.store.sql.database import Database, metadata
 from penstock.store.sql.sealing import Sealer, sealed_column
 
@@ -46,6 +46,7 @@ secrets = Table(
     Column("changed", DateTime, nullable=False),
     Column("accessed", DateTime),
     Column("deletion", DateTime),
+    Column("rotation", JSON(none_as_null=True)),
     UniqueConstraint("account", "name"),
 )
 
@@ -60,6 +61,10 @@ secret_versions = Table(
     Column("is_text", Integer, nullable=False),
     Column("value_sealed", LargeBinary, nullable=False),
 )
+
+
+# Beside 0 and 1: a version that a rotation has not put a value into.
+_NO_VALUE = 2
 
 
 def _context(arn: str, version_id: str) -> str:
@@ -139,7 +144,7 @@ class SqlSecretStore:
                 "position": position,
                 "stages": sorted(version.stages),
                 "created": _naive(version.created),
-                "is_text": int(version.value.text is not None),
+                "is_text": _NO_VALUE if version.value == SecretValue() else int(version.value.text is not None),
                 "value_sealed": self._sealer.seal(_bytes(version.value), _context(secret.arn, version.id)),
             }
             for position, version in enumerate(secret.versions)
@@ -149,6 +154,8 @@ class SqlSecretStore:
 
     def _value(self, row: Row[*tuple[Any, ...]]) -> SecretValue:
         opened = self._sealer.open(row.value_sealed, _context(row.arn, row.version_id))
+        if row.is_text == _NO_VALUE:
+            return SecretValue()
         return SecretValue(text=opened.decode()) if row.is_text else SecretValue(binary=opened)
 
 
@@ -169,6 +176,7 @@ def _values(secret: Secret) -> dict[str, Any]:
         "changed": _naive(secret.changed),
         "accessed": _naive(secret.accessed) if secret.accessed else None,
         "deletion": _naive(secret.deletion) if secret.deletion else None,
+        "rotation": None if secret.rotation is None else _rotation_json(secret.rotation),
     }
 
 
@@ -185,8 +193,19 @@ def _secret(row: Row[*tuple[Any, ...]], versions: Sequence[SecretVersion]) -> Se
         changed=row.changed.replace(tzinfo=UTC),
         accessed=row.accessed.replace(tzinfo=UTC) if row.accessed else None,
         deletion=row.deletion.replace(tzinfo=UTC) if row.deletion else None,
+        rotation=None if row.rotation is None else _rotation(row.rotation),
         versions=tuple(versions),
     )
+
+
+def _rotation_json(rotation: Rotation) -> dict[str, Any]:
+    rotated = rotation.rotated.isoformat() if rotation.rotated else None
+    return {"function": rotation.function, "enabled": rotation.enabled, "rotated": rotated}
+
+
+def _rotation(stored: dict[str, Any]) -> Rotation:
+    rotated = datetime.fromisoformat(stored["rotated"]) if stored["rotated"] else None
+    return Rotation(function=stored["function"], enabled=stored["enabled"], rotated=rotated)
 
 
 def _version(row: Row[*tuple[Any, ...]], value: SecretValue) -> SecretVersion:

@@ -23,13 +23,16 @@ MEMBERS = Members(
         "GetResourcePolicyRequest": "SecretId PolicyName",
         "UpdateSecretVersionStageRequest": "SecretId VersionStage RemoveFromVersionId MoveToVersionId",
         "RestoreSecretRequest": "SecretId",
+        "CancelRotateSecretRequest": "SecretId",
+        "RotateSecretRequest": "SecretId ClientRequestToken RotationLambdaARN RotateImmediately",
         "TagResourceRequest": "SecretId Tags",
         "UntagResourceRequest": "SecretId TagKeys",
         "UpdateSecretRequest": "SecretId ClientRequestToken Description KmsKeyId SecretBinary SecretString",
     },
     remedies={
         "AddReplicaRegions": "Leave it out: a server is one region, and its backups are the copies.",
-        "RotationToken": "Leave it out: secrets are rotated by whoever puts their next value.",
+        "RotationRules": "Leave it out, and call RotateSecret when the secret is to be rotated: there are no schedules.",
+        "RotationToken": "Leave it out: a rotation function signs with credentials of its own.",
         "Type": "Leave it out: secrets of other services are stored as any other.",
     },
 )

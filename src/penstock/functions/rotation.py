@@ -1,0 +1,54 @@
+"""Rotates secrets by a function of AWS's shape: its four steps, one after the other.
+
+Source: Secrets Manager user guide, "Lambda rotation functions": the function is called with the steps createSecret,
+setSecret, testSecret and finishSecret, and does each so that it may be called again. What is to be rotated is read off the
+secrets themselves: RotateSecret left a version with the label AWSPENDING, and the ARN of the function.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.functions.environment import ExecutionEnvironment, Result
+from penstock.functions.model import Function
+
+__all__ = ["Rotated", "pending_rotations", "rotate"]
+
+STEPS = ("createSecret", "setSecret", "testSecret", "finishSecret")
+_PENDING, _CURRENT = "AWSPENDING", "AWSCURRENT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotated:
+    """How a rotation went; ``failed`` is the step that the function failed at, None where all are done."""
+
+    secret: str
+    version: str
+    failed: str | None = None
+    problem: str = ""
+
+
+def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, str]]:
+    """ARN and version of every secret that waits for ``function``; ``client`` is boto3's of Secrets Manager."""
+    for page in client.get_paginator("list_secrets").paginate():
+        for secret in page["SecretList"]:
+            named = str(secret.get("RotationLambdaARN", "")).split(":")
+            if not secret.get("RotationEnabled") or named[6:7] != [function.name]:
+                continue
+            for version, stages in secret.get("SecretVersionsToStages", {}).items():
+                if _PENDING in stages and _CURRENT not in stages:
+                    yield secret["ARN"], version
+
+
+def rotate(environment: ExecutionEnvironment, secret: str, version: str, stop: Callable[[], bool]) -> Rotated | None:
+    """Call the function with each step of one rotation, until one fails; None where ``stop`` said so in between."""
+    for step in STEPS:
+        if stop():
+            return None
+        event = {"Step": step, "SecretId": secret, "ClientRequestToken": version}
+        result: Result = environment.run(json.dumps(event).encode())
+        if result.error is not None:
+            problem = f"{result.error.get('errorType')}: {str(result.error.get('errorMessage', ''))[:300]}"
+            return Rotated(secret=secret, version=version, failed=step, problem=problem)
+    return Rotated(secret=secret, version=version)
