@@ -3,39 +3,16 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
+from targets import Target
 
 from penstock.local.platform import Platform
 from penstock.local.ports import free_ports
 from penstock.settings.home import Home, PlatformConfig
-from penstock.testing.clients import boto3_client
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, start_server
 from penstock.testing.web_tokens import TokenIssuer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A deployment under attack: the URLs of its servers, and root's access key."""
-
-    urls: tuple[str, ...]
-    access_key_id: str
-    secret_access_key: str = field(repr=False)
-    region: str
-    account: str
-
-    @property
-    def url(self) -> str:
-        """The first server's URL."""
-        return self.urls[0]
-
-    def client(self, service: str, *, server: int = 0, **overrides: Any) -> Any:
-        """A boto3 client of ``service``, as root unless ``access_key_id`` and ``secret_access_key`` say otherwise."""
-        keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key, **overrides}
-        return boto3_client(service, self.urls[server], self.region, **keys)
 
 
 @pytest.fixture(scope="session")

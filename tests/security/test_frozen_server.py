@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from botocore.exceptions import ClientError
+from targets import Target
 
-from conftest import Target
 from penstock.local.platform import Platform
 
 ENDLESS = "SELECT count(*) FROM UNNEST(sequence(1, 100000)) a(x), UNNEST(sequence(1, 10000000)) b(y) WHERE x * y = -1"
