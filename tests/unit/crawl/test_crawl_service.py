@@ -5,8 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -14,94 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from crawl_world import NOW, World, held_up, wait
 
 import penstock.crawl.run as run_module
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, StorageDescriptor
-from penstock.catalog.service import CatalogService
 from penstock.crawl.errors import (
     CrawlerExists,
     CrawlerNotFound,
     CrawlerNotRunning,
     CrawlerRunning,
     CrawlerStopping,
-    TooManyCrawls,
 )
-from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
+from penstock.crawl.model import S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
-from penstock.crawl.store import CrawlStore
 from penstock.errors import InvalidInput
-from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import read_parquet_footer
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.crawl import MemoryCrawlStore
-from penstock.store.sql.catalog import SqlCatalogStore
-from penstock.store.sql.crawl import SqlCrawlStore
-from penstock.store.sql.database import Database
-
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
-
-class World:
-    """A lake, a catalog and crawlers over it."""
-
-    def __init__(self, root: Path, catalog: CatalogService, store: CrawlStore) -> None:
-        self.lake = LakeFolder(root)
-        self.catalog = catalog
-        self.store = store
-        self.crawls = CrawlService(store, catalog, self.lake)
-        (root / "lake").mkdir()
-
-    def write(self, key: str, **columns: Any) -> Path:
-        path = self.lake.root / "lake" / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(columns or {"id": pa.array([1, 2], pa.int64())}), path)
-        return path
-
-    def crawler(self, path: str = "s3://lake/flights/", **changes: Any) -> None:
-        made = Crawler(
-            name="c", role="r", database="air", targets=(S3Target(path=path),), creation_time=NOW, last_updated=NOW
-        )
-        self.crawls.create(replace(made, **changes))
-
-    def crawl(self) -> LastCrawl:
-        self.crawls.start("c")
-        wait(lambda: self.crawls.get("c").state == "READY")
-        last = self.crawls.get("c").last_crawl
-        assert last is not None
-        return last
-
-    def values(self, table: str = "flights") -> list[tuple[str, ...]]:
-        return [tuple(each.values) for each in self.catalog.partitions("air", table)]
-
-    def columns(self, table: str = "flights") -> dict[str, str | None]:
-        return {each.name: each.type for each in self.catalog.table("air", table).storage.columns}
-
-
-def wait(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "the condition was not met in 30 s"
-        time.sleep(0.005)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    root = tmp_path / "buckets"
-    root.mkdir()
-    if request.param == "memory":
-        made = World(root, CatalogService(MemoryCatalogStore()), MemoryCrawlStore())
-        yield made
-        made.crawls.close()
-        return
-    sql = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    sql.create_all()
-    made = World(root, CatalogService(SqlCatalogStore(sql)), SqlCrawlStore(sql))
-    yield made
-    made.crawls.close()
-    sql.close()
 
 
 def test_a_partitioned_folder_becomes_a_table(world: World) -> None:
@@ -392,17 +320,6 @@ def test_an_empty_target_is_no_table(world: World) -> None:
     assert world.catalog.tables("air") == []
 
 
-def held_up(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, until: Callable[[], object]) -> None:
-    """Files are read once ``until`` has returned; ``entered`` is set when the first one is asked for."""
-
-    def slow(path: Path) -> Any:
-        entered.set()
-        assert until() is not False
-        return read_parquet_footer(path)
-
-    monkeypatch.setattr(run_module, "read_parquet_footer", slow)
-
-
 def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go = threading.Event(), threading.Event()
     held_up(monkeypatch, entered, lambda: go.wait(30))
@@ -522,69 +439,6 @@ def test_closing_cancels_what_runs(world: World, monkeypatch: pytest.MonkeyPatch
     last = world.crawls.get("c").last_crawl
     assert last is not None
     assert last.status == "CANCELLED"
-
-
-@pytest.fixture
-def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Crawlers c0 to c6: two of the first four run and stand still until the event is set, two wait; four is the bound."""
-    monkeypatch.setattr("penstock.crawl.service._MAX_CRAWLS", 4)
-    monkeypatch.setattr("penstock.crawl.service._POLL_SECONDS", 0.0)
-    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
-    world.crawls = CrawlService(world.store, world.catalog, world.lake)
-    entered, go = threading.Event(), threading.Event()
-    held_up(monkeypatch, entered, lambda: go.wait(30))
-    for number in range(7):
-        world.write(f"f{number}/x.parquet")
-        world.crawler(f"s3://lake/f{number}/", name=f"c{number}")
-    before = threading.active_count()
-    for number in range(4):
-        world.crawls.start(f"c{number}")
-    assert entered.wait(30)
-    # Two crawls, the reader of each one's file, and the one that says that all of them live.
-    assert threading.active_count() <= before + 5
-    yield go
-    go.set()
-    world.crawls.close()
-
-
-def test_crawls_beyond_the_bound_are_refused_and_leave_the_crawler_as_it_was(world: World, crowd: threading.Event) -> None:
-    with pytest.raises(TooManyCrawls, match="4 crawls are running or waiting"):
-        world.crawls.start("c4")
-    assert world.crawls.get("c4").state == "READY"
-    assert [world.crawls.get(f"c{number}").state for number in range(4)] == ["RUNNING"] * 4
-    crowd.set()
-    wait(lambda: all(world.crawls.get(f"c{number}").state == "READY" for number in range(4)))
-    last = [world.crawls.get(f"c{number}").last_crawl for number in range(4)]
-    assert [(each.status, each.message) for each in last if each is not None] == [("SUCCEEDED", None)] * 4
-    world.crawls.start("c4")
-
-
-def test_a_crawl_that_waits_is_stopped_at_once_and_its_place_is_free(world: World, crowd: threading.Event) -> None:
-    world.crawls.stop("c2")
-    stopped = world.crawls.get("c2")
-    assert stopped.state == "READY"
-    assert stopped.last_crawl is not None
-    assert (stopped.last_crawl.status, stopped.last_crawl.message) == ("CANCELLED", "Stopped on request.")
-    world.crawls.start("c4")
-
-
-def test_a_crawl_that_waits_elsewhere_is_stopped_through_the_store(world: World, crowd: threading.Event) -> None:
-    other = CrawlService(world.store, world.catalog, world.lake)
-    other.stop("c3")
-    wait(lambda: world.crawls.get("c3").state == "READY")
-    other.close()
-
-
-def test_closing_cancels_what_waits(world: World, crowd: threading.Event) -> None:
-    closing = threading.Thread(target=world.crawls.close)
-    closing.start()
-    wait(world.crawls._closing.is_set)
-    crowd.set()
-    closing.join()
-    for number in range(4):
-        last = world.crawls.get(f"c{number}").last_crawl
-        assert last is not None
-        assert (last.status, last.message) == ("CANCELLED", "The server was shut down.")
 
 
 def test_crawlers_are_kept_listed_and_deleted(world: World) -> None:
