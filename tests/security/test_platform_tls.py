@@ -197,7 +197,27 @@ def test_what_is_in_the_tls_folder_is_its_owners_alone(platform):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
+PIPELINE = """
+name: records
+source:
+  kafka:
+    brokers: ${PENSTOCK_BROKERS}
+    topic: records
+    secret: ${PENSTOCK_SECRET_ID}
+    truststore: ${PENSTOCK_CA_FILE}
+decode: {registry: tls, schema: records}
+sink:
+  parquet:
+    location: s3://lake/records
+    catalog: {database: tls, table: records, create: true}
+dead_letters: {location: s3://lake/dead}
+checkpoint: s3://lake/checkpoint
+"""
+
+
+@pytest.mark.spark
 def test_penstocks_own_commands_work_with_what_env_says(platform, tmp_path):
+    """From records in a file, over registry, broker, Spark and the catalog, to SQL: nothing but 'penstock env' is told."""
     told = subprocess.run(
         [sys.executable, "-m", "penstock", "env", "--home", str(platform.home.root), "--format", "json"],
         capture_output=True,
@@ -209,28 +229,29 @@ def test_penstocks_own_commands_work_with_what_env_says(platform, tmp_path):
 
     def penstock(*arguments: str) -> str:
         command = [sys.executable, "-m", "penstock", *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "1" in penstock("sql", "SELECT 1")
-    (tmp_path / "record.avsc").write_text('{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}')
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}'
     (tmp_path / "records.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
-    client(platform, "glue").create_registry(RegistryName="tls")
-    client(platform, "glue").create_schema(
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    glue = client(platform, "glue")
+    glue.create_registry(RegistryName="tls")
+    glue.create_schema(
         RegistryId={"RegistryName": "tls"},
         SchemaName="records",
         DataFormat="AVRO",
         Compatibility="BACKWARD",
-        SchemaDefinition=(tmp_path / "record.avsc").read_text(),
+        SchemaDefinition=schema,
     )
     penstock(
         *("produce", "--registry-name", "tls", "--schema", "records", "--topic", "records"),
         *("--file", str(tmp_path / "records.jsonl")),
     )
-    assert consume(login(platform), "records") is not None
-    status = json.loads(penstock("status", "--home", str(platform.home.root), "--json"))
-    assert status["healthy"]
+    penstock("run", str(tmp_path / "pipeline.yaml"), "--once", "--master", "local[1]", "--driver-memory", "512m")
+    assert "41" in penstock("sql", "SELECT 38 + sum(id) FROM tls.records")
+    assert json.loads(penstock("status", "--home", str(platform.home.root), "--json"))["healthy"]
 
 
 def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(platform):

@@ -21,6 +21,7 @@ from penstock.local.ports import PortClaim, check_ports
 from penstock.local.server import ServerProcess
 from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.local.tls import PlatformTls
+from penstock.settings.addresses import check_plain
 from penstock.settings.home import Home, PlatformConfig
 
 __all__ = ["Part", "Platform", "home_at", "parts_of"]
@@ -156,6 +157,7 @@ class Platform:
         Raises :class:`EnvironmentProblem` for a missing Java, a taken port, a platform that already runs here, or a part
         that does not come up; nothing runs then. Returns early where :meth:`request_stop` was called meanwhile.
         """
+        check_plain(self.config.host, tls=self.config.tls, insecure=self.config.insecure_plain_http)
         java = find_java(os.environ)
         self._parts = parts_of(self.home, self.config, workers=self._workers, signed=self._signed, java=java)
         self._instance.acquire()

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 import uvicorn
 
-from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.errors import EnvironmentProblem
 from penstock.server.hosts import host_rule
 from penstock.server.tls import server_context
-from penstock.settings.addresses import is_loopback
+from penstock.settings.addresses import check_plain
 from penstock.settings.tls import TlsFiles
 
 __all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app", "url_of"]
@@ -48,12 +48,7 @@ def check_listening(listening: Listening) -> None:
     host_rule(listening.host, listening.allowed_hosts)
     if listening.tls is not None:
         server_context(listening.tls)
-    elif not is_loopback(listening.host) and not listening.insecure_plain_http:
-        raise InvalidInput(
-            f"{listening.host} is not a loopback address, and without TLS whoever is on the network reads what is sent.",
-            remedy="Give --tls-certificate and --tls-key ('penstock up' makes its own with --tls); where a proxy has TLS, "
-            "--insecure-plain-http.",
-        )
+    check_plain(listening.host, tls=listening.tls is not None, insecure=listening.insecure_plain_http)
 
 
 def listen(listening: Listening) -> socket.socket:

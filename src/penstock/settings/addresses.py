@@ -1,8 +1,20 @@
-"""Which addresses lead to this machine alone."""
+"""Which addresses lead to this machine alone, and what is refused on others."""
 
 import ipaddress
 
-__all__ = ["is_loopback", "is_wildcard"]
+from penstock.errors import InvalidInput
+
+__all__ = ["check_plain", "is_loopback", "is_wildcard"]
+
+
+def check_plain(host: str, *, tls: bool, insecure: bool) -> None:
+    """Raise :class:`InvalidInput` for a listener on a network without TLS, unless ``insecure`` asks for it."""
+    if not tls and not insecure and not is_loopback(host):
+        raise InvalidInput(
+            f"{host} is not a loopback address, and without TLS whoever is on the network reads what is sent.",
+            remedy="Give --tls-certificate and --tls-key ('penstock up' makes its own with --tls); where a proxy has TLS, "
+            "--insecure-plain-http.",
+        )
 
 
 def is_loopback(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.pipelines.model import KafkaSource
@@ -46,11 +47,20 @@ def kafka_options(
         options |= login_options(source.sasl_mechanism, user, password)
     if source.truststore is not None:
         options["kafka.ssl.truststore.location"] = source.truststore
-        if source.truststore.endswith(".pem"):
+        if _is_pem(Path(source.truststore)):
             options["kafka.ssl.truststore.type"] = "PEM"
         if source.truststore_password is not None:
             options["kafka.ssl.truststore.password"] = source.truststore_password
     return {**options, **source.options}
+
+
+def _is_pem(path: Path) -> bool:
+    """Whether the file is text with certificates, whatever its name; by the name where this machine has it not."""
+    try:
+        with path.open("rb") as file:
+            return b"-----BEGIN" in file.read(65_536)
+    except OSError:
+        return path.suffix in {".pem", ".crt", ".cer"}
 
 
 def login_options(mechanism: str, user: str, password: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local import authority as module
 from penstock.local.authority import LocalAuthority
+from penstock.local.platform import Platform
 from penstock.local.tls import PlatformTls
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.certificates import TestAuthority
@@ -115,3 +116,10 @@ def test_the_broker_gets_given_certificates_in_its_form_and_half_a_renewal_not_a
     key.write_bytes(own.read_bytes())
     assert tls.refresh()
     assert not (tmp_path / "home" / "tls" / "authority.key").exists()
+
+
+def test_a_platform_on_a_network_without_tls_is_refused(tmp_path):
+    config = PlatformConfig.generate(host="192.0.2.7")
+    with pytest.raises(InvalidInput, match=r"192\.0\.2\.7 is not a loopback address"):
+        Platform(Home(tmp_path / "home"), config).start()
+    assert not (tmp_path / "home").exists()
