@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "master-key": ("penstock.cli.master_key", "server", "Change the key that secrets at rest are sealed with."),
     "account": ("penstock.cli.account", "client", "Make and list the accounts of a server."),
     "operations": ("penstock.cli.operations", "server", "List the AWS operations that are served."),
+    "audit": ("penstock.cli.audit", "server", "Show and export what the server decided."),
     "registry": ("penstock.cli.registry", "client", "Move the registry's contents in and out."),
     "produce": ("penstock.cli.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
     "schema": ("penstock.cli.schema", "client", "Check a schema definition before it is registered; compare versions."),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.audit_options import audit_options
 from penstock.cli.listen_options import listen_options, tls_files
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.server.run import serve
@@ -40,6 +41,7 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 )
 @click.option("--insecure-basic-auth", is_flag=True, help="Take passwords without TLS where others can read along.")
 @click.option("--metrics-without-key", is_flag=True, help="Show /metrics to everybody who reaches the port.")
+@audit_options
 @click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
@@ -64,6 +66,10 @@ def command(  # noqa: PLR0917 -- click passes options by name
     oidc_keys: tuple[str, ...],
     insecure_basic_auth: bool,
     metrics_without_key: bool,
+    audit_log: bool,
+    audit_reads: bool,
+    audit_keep_days: int,
+    audit_keep_mb: int,
     access_log: bool,
 ) -> None:
     """Run the server alone.
@@ -91,6 +97,10 @@ def command(  # noqa: PLR0917 -- click passes options by name
         access_log=access_log,
         insecure_basic_auth=insecure_basic_auth,
         metrics_without_key=metrics_without_key,
+        audit_folder=folder.audit if audit_log else None,
+        audit_reads=audit_reads,
+        audit_keep_days=audit_keep_days,
+        audit_keep_bytes=audit_keep_mb * 1024 * 1024,
         requests_per_second=requests_per_second,
         minimum_free=min_free_mb * 1_000_000,
         oidc_keys=dict(map(_issuer_keys, oidc_keys)),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.audit_options import audit_options
 from penstock.cli.listen_options import listen_options, tls_files
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.server.s3 import serve_s3
@@ -27,6 +28,7 @@ __all__ = ["command"]
 @click.option("--bucket", default="lake", show_default=True, help="A bucket that every account has.")
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
+@audit_options
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
     host: str,
@@ -44,6 +46,10 @@ def command(  # noqa: PLR0917 -- click passes options by name
     bucket: str,
     master_key_file: Path | None,
     auth: bool,
+    audit_log: bool,
+    audit_reads: bool,
+    audit_keep_days: int,
+    audit_keep_mb: int,
 ) -> None:
     """Run the S3 endpoint of a server alone: the same lakes, users, keys and policies.
 
@@ -65,6 +71,10 @@ def command(  # noqa: PLR0917 -- click passes options by name
         allowed_hosts=allowed_host,
         insecure_plain_http=insecure_plain_http,
         authenticate=auth,
+        audit_folder=folder.audit if audit_log else None,
+        audit_reads=audit_reads,
+        audit_keep_days=audit_keep_days,
+        audit_keep_bytes=audit_keep_mb * 1024 * 1024,
         bootstrap_key=BootstrapKey.from_environment(os.environ),
     )
     if not auth:

@@ -24,6 +24,7 @@ from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.errors import render
 from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
 from penstock.errors import AccessDenied, PenstockError
+from penstock.server.auditing import open_audit
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -45,6 +46,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     warden = Warden(directory.authorizer, region=settings.region)
     gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region)
     limits = _limits(settings)
+    audit, close_audit = open_audit(settings)
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,
@@ -53,6 +55,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         observer=metrics,
         gate=gate if settings.authenticate else None,
         limits=limits,
+        audit=audit,
     )
     confluent = ConfluentApp(
         services.schemas,
@@ -63,11 +66,12 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         realms=services.tenants,
         limits=limits,
         insecure_basic_auth=settings.insecure_basic_auth,
+        audit=audit,
     )
     unserved = UnservedServices(metrics)
     login = BasicLogin(keys, limits.failures, lambda key_id: asyncio.to_thread(keys.fetch, key_id))
     guard = None if settings.metrics_without_key or not settings.authenticate else _Operators(login, settings)
-    beside = _beside(services, metrics, guard, [aws.close, confluent.close])
+    beside = _beside(services, metrics, guard, [aws.close, confluent.close, close_audit])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: the two interfaces are picked out before the router.

@@ -18,6 +18,7 @@ from penstock.api.s3.identity import Identities
 from penstock.api.s3.work import Work
 from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads
+from penstock.server.auditing import open_audit
 from penstock.server.directory import connect_store
 from penstock.server.lakes import Lakes
 from penstock.server.serving import Listening, check_listening, leave, listen, serve_app, url_of
@@ -106,7 +107,17 @@ def build_s3_app(settings: ServerSettings) -> Any:
             run=work.run,
         )
     domains = (".localhost", *(each for each in settings.allowed_hosts if each.startswith(".")))
-    return S3App(known.of, identities, work=work, first=settings.account, region=settings.region, domains=domains)
+    audit, close_audit = open_audit(settings)
+    return S3App(
+        known.of,
+        identities,
+        work=work,
+        first=settings.account,
+        region=settings.region,
+        domains=domains,
+        audit=audit,
+        close=close_audit,
+    )
 
 
 class _KnownLakes:

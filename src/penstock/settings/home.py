@@ -5,6 +5,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     platform.json   ports, region, credentials; mode 0600
     master.key      key that encrypts secrets at rest; mode 0600
     store/          the server's SQLite database
+    audit/          the audit log: files of JSON lines; mode 0700
     lake/BUCKET/    the lake: one folder a bucket
     lakes/ACCOUNT/  the lake of each further account, as lake/
     kafka/          the broker's log directory
@@ -155,6 +156,11 @@ class Home:
     def store_url(self) -> str:
         """SQLAlchemy URL of the server's database."""
         return f"sqlite:///{self.root / 'store' / 'penstock.db'}"
+
+    @property
+    def audit(self) -> Path:
+        """The audit log's files."""
+        return self.root / "audit"
 
     @property
     def lake(self) -> Path:

@@ -75,6 +75,12 @@ class ServerSettings:
     """What one access key may send; None is no bound."""
     oidc_keys: Mapping[str, Path] = field(default_factory=dict)
     """Files of the public keys (JWKS) that web identity tokens are verified with, by issuer."""
+    audit_folder: Path | None = None
+    """Where the audit log is kept; None keeps none."""
+    audit_reads: bool = True
+    """Whether allowed reads are recorded, too."""
+    audit_keep_days: int = 90
+    audit_keep_bytes: int = 1024 * 1024 * 1024
     bootstrap_key: BootstrapKey | None = None
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; set by the parent when there are several."""

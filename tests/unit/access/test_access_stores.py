@@ -71,7 +71,9 @@ def test_what_was_switched_off_or_removed_is_not_put_back(store: AccessStore) ->
     found = store.get(KEY.access_key_id)
     assert found is not None
     assert not found.active
+    assert not store.removed(KEY.access_key_id)
     store.remove(KEY.access_key_id)
+    assert store.removed(KEY.access_key_id)
     assert not store.put(KEY)
     assert store.get(KEY.access_key_id) is None
     assert store.list(KEY.account) == []

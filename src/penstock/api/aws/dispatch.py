@@ -11,6 +11,8 @@ from functools import partial
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
 
+from penstock.access.audit.event import OUTCOMES, AuditEvent, is_reading, shown_parameters
+from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.errors import MissingAuthentication
 from penstock.access.sigv4 import SignedRequest, is_unsigned
@@ -18,14 +20,14 @@ from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
 from penstock.api.aws.gathered import Gathered, answer_together
-from penstock.api.aws.login import Login, named_service
+from penstock.api.aws.login import Login, named_key, named_service
 from penstock.api.aws.models import QUERY
-from penstock.api.aws.operations import Gate, RequestContext, RunOnThread
+from penstock.api.aws.operations import Gate, RequestContext, RunOnThread, Trace
 from penstock.api.aws.query import XML_TYPE, read_fields, write_error
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.workers import Gathering, Workers
-from penstock.errors import PenstockError
+from penstock.errors import AccessDenied, PenstockError
 from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp", "Observer", "Served"]
@@ -36,6 +38,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
 _FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+_LARGE = 16 * 1024  # bytes of a request that waits for its record
 
 
 class Served(NamedTuple):
@@ -67,12 +72,16 @@ class _Exchange:
     __slots__ = (
         "caller",
         "client",
+        "context",
         "fields",
+        "head",
         "headers",
+        "key_id",
         "operation",
         "presumed",
         "request_id",
         "service",
+        "size",
         "target",
         "unread",
     )
@@ -89,6 +98,10 @@ class _Exchange:
         """Those of the query protocol; None for JSON."""
         self.presumed: Service | None = None
         """The service in whose terms an error is written while nobody knows which one is asked."""
+        self.head: SignedRequest | None = None
+        self.context: RequestContext | None = None
+        self.size = 0
+        self.key_id = ""
         self.unread = True
         """Whether nothing of the body has been read."""
 
@@ -97,7 +110,8 @@ class AwsApp:
     """Answers AWS's JSON and query protocols over ``endpoints``.
 
     ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``gate`` says who may do what; None lets every
-    caller do everything. ``limits`` are those that all APIs of the process share.
+    caller do everything. ``limits`` are those that all APIs of the process share, ``audit``
+    records every decision.
     """
 
     def __init__(
@@ -109,11 +123,13 @@ class AwsApp:
         region: str,
         observer: Observer,
         limits: Limits | None = None,
+        audit: AuditSink | None = None,
         gate: Gate | None = None,
         threads: int = 16,
     ) -> None:
         self._endpoints = endpoints
         self._gate = gate
+        self._audit: AuditSink = audit or NoAudit()
         self._limits = limits or Limits()
         self._login = None if authenticator is None else Login(authenticator, self._limits)
         self._anonymous = Caller(account=account, principal="anonymous")
@@ -132,7 +148,7 @@ class AwsApp:
         status, code, answered = 200, "OK", b""
         self._observer.started()
         try:
-            answered = await self._answer(exchange, scope, receive)
+            answered = await self._recorded(exchange, scope, receive)
         except ClientGone:
             status, code = 499, "ClientGone"
             return
@@ -161,8 +177,63 @@ class AwsApp:
                 await unread.drop(receive)
                 await send({"type": "http.response.body", "body": b""})
 
+    async def _recorded(self, exchange: _Exchange, scope: Scope, receive: Receive) -> bytes:
+        """The answer, once what was decided is in the audit log's queue."""
+        secure = scope.get("scheme") == "https"
+        try:
+            answered = await self._answer(exchange, scope, receive)
+        except ClientGone:
+            raise
+        except Exception as error:
+            self._note(exchange, error, secure=secure)
+            raise
+        self._note(exchange, None, secure=secure)
+        return answered
+
+    def _note(self, exchange: _Exchange, error: Exception | None, *, secure: bool) -> None:
+        caller, context = exchange.caller, exchange.context
+        denied = isinstance(error, AccessDenied)
+        if caller is None and not denied:
+            # Nothing was decided: too many requests, or one that is none.
+            return
+        request = None if context is None or context.trace is None else context.trace.request
+        gate = self._gate
+        resources: Any = ()
+        if request is not None and context is not None and gate is not None:
+            resources = partial(gate.resources, request, context)
+        if request is not None and exchange.size > _LARGE:
+            # The log's queue is bounded in events: none may hold much.
+            resources = resources() if resources else ()
+            request = shown_parameters(request)
+        service = exchange.service or exchange.presumed
+        self._audit.note(
+            AuditEvent(
+                time=time.time(),
+                service=service.model.name if service is not None else "unknown",
+                operation=exchange.operation or exchange.target.rpartition(".")[2][:128],
+                outcome=OUTCOMES[0 if not denied else 2 if caller is None else 1],
+                region=self._region,
+                account=self._anonymous.account if caller is None else caller.account,
+                request_id=exchange.request_id,
+                client=exchange.client,
+                user_agent=exchange.headers.get("user-agent", ""),
+                caller=caller,
+                access_key_id=self._key_id(exchange),
+                code="" if error is None else getattr(error, "aws_code", "InternalFailure"),
+                message="" if error is None else str(error),
+                secure=secure,
+                parameters=request,
+                resources=resources,
+            )
+        )
+
+    def _key_id(self, exchange: _Exchange) -> str:
+        if exchange.key_id or exchange.head is None or self._login is None:
+            return exchange.key_id
+        return named_key(exchange.head)
+
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> bytes:
-        head = _head(scope, exchange.headers)
+        head = exchange.head = _head(scope, exchange.headers)
         self._find_service(exchange, head)
         login = self._login
         proof = None
@@ -177,12 +248,14 @@ class AwsApp:
             presented = exchange.service or exchange.presumed
             assert presented is not None
             proof = await login.present(head, presented.model, exchange.client, self._workers)
+        exchange.key_id = "" if proof is None else proof.key_id
         owner = exchange.client if proof is None else f"{exchange.client} {proof.key_id}"
         size = body_size(exchange.headers)
         await self._limits.bodies.hold(owner, size)
         try:
             exchange.unread = False
             request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))
+            exchange.size = len(request.body)
             if exchange.fields is not None:
                 self._read_form(exchange, request)
             service = exchange.service
@@ -246,7 +319,9 @@ class AwsApp:
         raw: Any = exchange.fields
         if raw is None:
             raw = query_members(request.query) if request.query and not request.body else parse_json(request.body)
-        context = RequestContext(
+        if not is_reading(endpoint.operation):
+            self._audit.check()
+        context = exchange.context = RequestContext(
             service=service.model.name,
             operation=endpoint.operation,
             account=caller.account,
@@ -258,6 +333,7 @@ class AwsApp:
             caller=caller,
             secure=secure,
             user_agent=exchange.headers.get("user-agent", ""),
+            trace=Trace(),
         )
         if endpoint.inline:
             try:
@@ -301,6 +377,8 @@ def _new_id() -> str:
 
 def _work(endpoint: Endpoint, raw: Any, context: RequestContext, gate: Gate | None) -> bytes:
     request, handler = endpoint.check(raw), endpoint.handler
+    if context.trace is not None:
+        context.trace.request = request
     if gate is not None:
         handler, context = gate.admit(endpoint, request, context)
     return endpoint.encode(handler(request, context), context)

@@ -155,6 +155,17 @@ class PolicyGate:
             context = context.for_account(owner)
         return handler, context
 
+    def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
+        """As the protocol says."""
+        caller, service = context.caller, context.service
+        assert caller is not None
+        shared = service in _SHARED
+        owner = caller.account if shared else named_account(service, request) or caller.account
+        place = self._place(caller, owner, None if shared else self._realms.running(owner))
+        if service == "sts":
+            return [request["RoleArn"]] if "RoleArn" in request else ()
+        return [each for each in resources_of(service, context.operation, request, place) if each != "*"]
+
     def shows(self, shown: Shown, item: Any, request: Request, asking: "_Asking") -> bool:
         """Whether the caller is shown ``item`` in an answer."""
         held_back = self._warden.holds_back(

@@ -37,6 +37,8 @@ def answer_together(endpoint: Endpoint, gate: Gate | None, raw: Sequence[tuple[A
     for place, (sent, context) in enumerate(raw):
         try:
             request, handler = endpoint.check(sent), endpoint.handler
+            if context.trace is not None:
+                context.trace.request = request
             if gate is not None:
                 handler, context = gate.admit(endpoint, request, context)  # noqa: PLW2901 -- the one to go on with
         except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request

@@ -16,7 +16,7 @@ from penstock.api.limits import Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 
-__all__ = ["Login", "Presented", "named_service"]
+__all__ = ["Login", "Presented", "named_key", "named_service"]
 
 _HASH_HEADER = "x-amz-content-sha256"
 _HEX = frozenset(string.hexdigits)
@@ -89,6 +89,14 @@ class Login:
         # After the proof: nobody uses up another one's share.
         self._limits.count(presented.key_id)
         return caller
+
+
+def named_key(head: SignedRequest) -> str:
+    """The access key id that a request says it is signed with; empty where it does not."""
+    try:
+        return read_claim(head).access_key_id
+    except AccessDenied:
+        return ""
 
 
 def named_service(head: SignedRequest) -> str:

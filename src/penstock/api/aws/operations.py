@@ -6,14 +6,14 @@ types, lengths, patterns; blobs as ``bytes``, timestamps as ``datetime``), retur
 :class:`penstock.errors.PenstockError`; the dispatcher renders both.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from penstock.access.principals import Caller
 from penstock.query.ports import Permit
 
-__all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread"]
+__all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread", "Trace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +39,22 @@ class RequestContext:
     may: Callable[[str, Mapping[str, Any]], None] | None = None
     """For an operation that does others of its service: raises :class:`penstock.errors.AccessDenied` unless the caller may
     call the named one with a request; None where it may call all."""
+    trace: "Trace | None" = None
     permit: Permit | None = None
     """For services that read Glue's catalog on behalf of the caller; None where the caller may read all of it."""
 
     def for_account(self, account: str) -> "RequestContext":
         """The same request, on the resources of ``account``."""
         return replace(self, account=account)
+
+
+class Trace:
+    """The checked request, for the record of the decision on it; None where it was refused before."""
+
+    __slots__ = ("request",)
+
+    def __init__(self) -> None:
+        self.request: Mapping[str, Any] | None = None
 
 
 class RunOnThread(Exception):
@@ -71,6 +81,9 @@ class Gate(Protocol):
 
         ``request`` is checked. On the event loop it raises :class:`RunOnThread` where it would have to read a store.
         """
+
+    def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
+        """The ARNs that a request was judged on, for its record; may read a store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
+from penstock.access.audit.log import AuditUnavailable
 from penstock.access.errors import (
     ExpiredToken,
     IncompleteSignature,
@@ -34,6 +35,7 @@ __all__ = [
 
 XML_TYPE = b"text/xml"
 QUERY_CODES: Mapping[type[PenstockError], str] = {
+    AuditUnavailable: "ServiceUnavailable",
     ExpiredToken: "ExpiredToken",
     IncompleteSignature: "IncompleteSignature",
     InternalError: "InternalFailure",

@@ -1,14 +1,16 @@
 """Confluent's interface as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from random import getrandbits
 from typing import Any
 
 import orjson
 
+from penstock.access.audit.event import OUTCOMES, AuditEvent
+from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
 from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
@@ -17,13 +19,14 @@ from penstock.api.aws.gate import Realms, Warden
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.authorize import FREE, Permissions
-from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, render
+from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, code_of, render
 from penstock.api.confluent.media import DEFAULT_TYPE, check_content_type, chosen_type
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.limits import Limits
 from penstock.api.workers import Workers
+from penstock.errors import AccessDenied
 from penstock.registry.audit import Actor, acting
 from penstock.registry.service import RegistryService
 from penstock.registry.subject_ids import SubjectIds
@@ -38,12 +41,15 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SERVICE = "confluent"
 _STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
 _WITH_BODY = frozenset({"POST", "PUT"})
+# Routes with a body that change nothing.
+_LARGE = 16 * 1024  # bytes of a request that waits for its record
+_ASKING = frozenset({"look_up", "test_all", "test_one"})
 
 
 class _Exchange:
     """What is known of a request as it goes along, so that an error can be rendered at any point."""
 
-    __slots__ = ("caller", "client", "headers", "key_id", "match", "request_id", "unread")
+    __slots__ = ("caller", "client", "headers", "key_id", "match", "named", "request_id", "unread")
 
     def __init__(self, scope: Scope) -> None:
         # The first of each name: none that is read here may come twice.
@@ -55,6 +61,8 @@ class _Exchange:
         # It names a request and guards nothing, so it need not come from the system's generator.
         self.request_id = f"{getrandbits(128):032x}"
         self.key_id = ""
+        self.named: Callable[[], Sequence[str]] | None = None
+        """The ARNs that the request is judged on."""
         self.unread = True
         """Whether nothing of the body has been read."""
         self.match: Match | None = None
@@ -128,6 +136,7 @@ class ConfluentApp:
         realms: Realms | None = None,
         limits: Limits | None = None,
         insecure_basic_auth: bool = False,
+        audit: AuditSink | None = None,
         threads: int = 16,
     ) -> None:
         self._warden = warden
@@ -136,7 +145,9 @@ class ConfluentApp:
         self._faces = {account: _Face.over(service, permissions)}
         self._limits = limits or Limits()
         self._insecure_basic_auth = insecure_basic_auth
+        self._audit: AuditSink = audit or NoAudit()
         self._anonymous = Caller(account=account, principal="anonymous")
+        self._region = service.identity.region
         self._observer = observer
         self._workers = Workers(threads, name="penstock-confluent")
         self._login = None
@@ -155,7 +166,7 @@ class ConfluentApp:
         self._observer.started()
         try:
             try:
-                answer = await self._answer(exchange, scope, receive)
+                answer = await self._recorded(exchange, scope, receive)
             except ClientGone:
                 return
             except Exception as error:  # noqa: BLE001 -- the one place that renders errors
@@ -180,6 +191,46 @@ class ConfluentApp:
                 await unread.drop(receive)
                 await send({"type": "http.response.body", "body": b""})
 
+    async def _recorded(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
+        """The answer, once what was decided is in the audit log's queue."""
+        try:
+            answer = await self._answer(exchange, scope, receive)
+        except ClientGone:
+            raise
+        except Exception as error:
+            self._note(exchange, scope, error)
+            raise
+        self._note(exchange, scope, None)
+        return answer
+
+    def _note(self, exchange: _Exchange, scope: Scope, error: Exception | None) -> None:
+        caller, denied = exchange.caller, isinstance(error, AccessDenied)
+        if caller is None and not denied:
+            return
+        match = exchange.match
+        parameters = {"Method": scope["method"], "Path": scope["path"], "Query": scope["query_string"].decode("latin-1")}
+        self._audit.note(
+            AuditEvent(
+                time=time.time(),
+                service=_SERVICE,
+                operation=match.route.name if match is not None else "",
+                outcome=OUTCOMES[0 if not denied else 2 if caller is None else 1],
+                region=self._region,
+                account=self._anonymous.account if caller is None else caller.account,
+                request_id=exchange.request_id,
+                client=exchange.client,
+                user_agent=exchange.headers.get("user-agent", ""),
+                caller=caller,
+                access_key_id=exchange.key_id,
+                code="" if error is None else str(code_of(error)),
+                message="" if error is None else str(error),
+                secure=scope.get("scheme") == "https",
+                parameters=parameters,
+                resources=exchange.named or (),
+                read_only=_reads(scope, match),
+            )
+        )
+
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
         method = scope["method"]
         caller = exchange.caller = await self._caller(exchange, scope)
@@ -187,6 +238,8 @@ class ConfluentApp:
         face = self._faces.get(account) or await self._workers.run(self._start, account)
         exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
         chosen_type(exchange.headers.get("accept", ""))
+        if not _reads(scope, exchange.match):
+            self._audit.check()
         if method in _WITH_BODY:
             check_content_type(exchange.headers.get("content-type", ""))
         owner, size = f"{exchange.client} {exchange.key_id}", body_size(exchange.headers)
@@ -207,6 +260,10 @@ class ConfluentApp:
             raw=parse_json(body) if scope["method"] in _WITH_BODY else None,
             extras=exchange.extras,
         )
+        if face.permissions is not None:
+            # The log's queue is bounded in events: none may hold much.
+            held = request if len(body) <= _LARGE else replace(request, raw=None)
+            exchange.named = partial(face.permissions.named, exchange.match.route.name, held)
         work = partial(_work, exchange.match, request, face.permissions, caller, _origin(exchange, scope))
         inline = exchange.match.route.inline and not request.query.text("format")
         if inline and face.free(caller, exchange.match.route):
@@ -247,6 +304,11 @@ def _work(match: Match, request: Request, permissions: Permissions | None, calle
 def _origin(exchange: _Exchange, scope: Scope) -> Origin:
     secure = scope.get("scheme") == "https"
     return Origin(client=exchange.client, secure=secure, user_agent=exchange.headers.get("user-agent", ""))
+
+
+def _reads(scope: Scope, match: Match | None) -> bool:
+    """Whether a request changes nothing."""
+    return scope["method"] in {"GET", "HEAD"} or (match is not None and match.route.name in _ASKING)
 
 
 async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool, unread: Unread | None) -> None:

@@ -14,6 +14,7 @@ from penstock.access.principals import Caller
 from penstock.api.aws.gate import Realm, Warden
 from penstock.api.confluent.configs import config_members
 from penstock.api.confluent.requests import Request, read_references
+from penstock.errors import PenstockError
 from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
@@ -61,6 +62,20 @@ class Permissions:
             return
         for action, resources in _NEEDS[route](self, request):
             self._judge(caller, action, resources, origin)
+
+    def named(self, route: str, request: Request) -> Sequence[str]:
+        """The ARNs that a request is judged on, for its record."""
+        if route in FREE:
+            return ()
+        if route in _BY_ID:
+            keys = self._holders(route, request)
+            return list(dict.fromkeys(text for key in keys for text in self.schema(key)))
+        try:
+            found = [text for _, resources in _NEEDS[route](self, request) for text in resources]
+        except PenstockError:
+            # A body that cannot be read, or is not kept: the path says it.
+            found = list(self.subject(request.subject)) if "subject" in request.parts else []
+        return list(dict.fromkeys(found))
 
     def shown(self, caller: Caller, route: str, answer: Any, origin: Origin) -> Any:
         """``answer``, where it is a list without what the caller is denied to see."""

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from penstock.access.audit.log import AuditUnavailable
 from penstock.api.aws.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
 from penstock.durable import full_disk
 from penstock.errors import (
@@ -146,6 +147,7 @@ _CODES: dict[type[BaseException], int] = {
     RequestTooLarge: 413,
     Throttled: 429,
     Overloaded: 503,
+    AuditUnavailable: 503,
     LimitExceeded: 42205,
     ConcurrentModification: 50002,
     AccessDenied: 403,
@@ -185,7 +187,7 @@ def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
         _log.error("request %s failed", request_id, exc_info=error)
         message = f"The server failed on request {request_id}. Its log has the details."
     else:
-        if status >= 500 and not isinstance(error, Overloaded):
+        if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
             _log.error("request %s failed: %s", request_id, error, exc_info=error)
         message = str(error)
     body: dict[str, Any] = {"error_code": code, "message": message}

@@ -1,5 +1,6 @@
 """The ASGI application of the S3 endpoint: a request to its operation, the answer to bytes, every error to one document."""
 
+import asyncio
 import errno
 import logging
 import secrets
@@ -10,9 +11,12 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.types import Receive, Scope, Send
 
+from penstock.access.audit.event import is_reading
+from penstock.access.audit.log import AuditSink, AuditUnavailable, NoAudit
 from penstock.access.facts import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
+from penstock.api.s3.audit import Seen, named_key
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.buckets import BUCKET_HANDLERS
 from penstock.api.s3.call import Answer, Call, Handler, Lake, Permit, not_implemented
@@ -69,6 +73,8 @@ class S3App:
         first: str,
         region: str,
         domains: tuple[str, ...] = (".localhost",),
+        audit: AuditSink | None = None,
+        close: Callable[[], None] | None = None,
     ) -> None:
         self._lake_of = lake_of
         self._lakes: dict[str, Lake] = {}
@@ -77,6 +83,8 @@ class S3App:
         self._first = first
         self._region = region
         self._domains = domains
+        self._audit: AuditSink = audit or NoAudit()
+        self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -86,7 +94,7 @@ class S3App:
         incoming = _Incoming(scope, receive)
         send = incoming.closing(send)
         try:
-            answer, operation = await self._answer(scope, incoming.receive)
+            answer, operation = await self._recorded(scope, incoming.receive, request_id)
         except S3Error as error:
             await _send_error(scope, send, error, request_id)
             return
@@ -109,14 +117,34 @@ class S3App:
             if answer.stream is not None:
                 answer.stream.close()
 
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[Answer, str]:
+    async def _recorded(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Answer, str]:
+        """The answer, once what was decided is in the audit log's queue."""
+        seen = Seen(request_id=request_id, region=self._region, account=self._first)
+        try:
+            try:
+                answered = await self._answer(scope, receive, seen)
+            except Exception as error:
+                seen.note(self._audit, scope, error)
+                raise
+            seen.note(self._audit, scope, None)
+        except AuditUnavailable as error:
+            raise S3Error("ServiceUnavailable", error.message, remedy=error.remedy) from None
+        return answered
+
+    async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> tuple[Answer, str]:
         headers = _headers(scope)
         query_text = scope["query_string"].decode("latin-1")
         query = parse_query(query_text)
         target = self._target(scope, headers)
         request = SignedRequest(scope["method"], _raw_path(scope), query_text, headers, b"")
+        seen.key_id = named_key(request)
+        seen.bucket, seen.key = target.bucket, target.key
         proved = await self._proved(scope, request)
+        seen.caller = proved.caller
         model = operation_of(scope["method"], target.depth, query, headers)
+        seen.operation = model.name
+        if not is_reading(model.name):
+            self._audit.check()
         handler = HANDLERS.get(model.name)
         if handler is None:
             raise not_implemented(f"The operation {model.name}", remedy="docs/s3.md lists what is served.")
@@ -226,6 +254,8 @@ class S3App:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._work.close()
+        if self._close is not None:
+            await asyncio.to_thread(self._close)
         await send({"type": "lifespan.shutdown.complete"})
 
 

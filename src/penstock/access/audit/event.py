@@ -1,0 +1,197 @@
+"""One decision, and its record in CloudTrail's form.
+
+Source: CloudTrail user guide, "CloudTrail record contents" and "CloudTrail userIdentity element".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from random import getrandbits
+from typing import Any, NamedTuple
+
+import orjson
+
+from penstock.access.principals import ANONYMOUS, Caller
+
+__all__ = ["OUTCOMES", "AuditEvent", "is_reading", "record_of", "shown_parameters"]
+
+OUTCOMES = ("allowed", "denied", "failed login")
+
+_READING = ("BatchGet", "Check", "Describe", "Get", "Head", "List", "Lookup", "Query", "Search")
+# Members that hold secrets, or may: never in a record.
+_SECRET = frozenset({"ConnectionProperties", "Password", "SecretAccessKey", "SecretBinary", "SecretString"})
+_OMITTED = "***OMITTED***"
+_MOST_TEXT = 1_000  # characters of one value
+_MOST_BYTES = 8_192  # of all parameters
+_MOST_ITEMS = 100
+_MOST_DEPTH = 8
+
+
+class AuditEvent(NamedTuple):
+    """What was decided about one request. ``time`` is in seconds since 1970.
+
+    ``service`` is an AWS service's name, or ``confluent``; ``code`` the error's, empty for an answer. ``parameters`` and
+    ``resources`` are worked out when the record is written, off the request's way; they may be values or functions.
+    """
+
+    time: float
+    service: str
+    operation: str
+    outcome: str
+    region: str
+    account: str
+    request_id: str
+    client: str
+    user_agent: str = ""
+    caller: Caller | None = None
+    access_key_id: str = ""
+    code: str = ""
+    message: str = ""
+    secure: bool = False
+    parameters: Mapping[str, Any] | None = None
+    resources: Sequence[str] | Callable[[], Sequence[str]] = ()
+    read_only: bool | None = None
+    data: bool = False
+    """Whether it is about an object in a lake, and not about what describes or guards it."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return is_reading(self.operation) if self.read_only is None else self.read_only
+
+    @property
+    def kept(self) -> bool:
+        """Whether it must not be dropped: every change, denial and failed login."""
+        return not self.reads or self.outcome != OUTCOMES[0]
+
+
+def shown_parameters(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters without secrets and long texts, as they stand in a record: for requests that are too large to wait."""
+    return {name: _shown(name, value, 0) for name, value in parameters.items()}
+
+
+def is_reading(operation: str) -> bool:
+    """Whether an operation of AWS changes nothing, by its name."""
+    return operation.startswith(_READING)
+
+
+def record_of(event: AuditEvent, previous: str) -> bytes:
+    """The record as one line of JSON; ``previous`` is the SHA-256 of the line before it."""
+    # What a client's requests have in common is rendered once: there is a record of each read by id, too.
+    common = _common(
+        event.caller,
+        event.access_key_id,
+        event.service,
+        event.operation,
+        event.region,
+        event.account,
+        event.client,
+        event.user_agent,
+        event.reads,
+        event.data,
+    )
+    own: dict[str, Any] = {
+        "eventTime": _time(int(event.time)),
+        "requestID": event.request_id,
+        "eventID": _new_id(),
+        "requestParameters": orjson.Fragment(_parameters(event.parameters)) if event.parameters else None,
+        "resources": [{"ARN": resource, "accountId": event.account} for resource in _resources(event)],
+        "additionalEventData": {"decision": event.outcome, "secureTransport": event.secure, "previousDigest": previous},
+    }
+    if event.code:
+        own |= {"errorCode": event.code, "errorMessage": event.message[:_MOST_TEXT]}
+    return b"%b,%b" % (common, orjson.dumps(own)[1:])
+
+
+@lru_cache(maxsize=1024)
+def _common(  # noqa: PLR0917 -- the key of the cache
+    caller: Caller | None,
+    access_key_id: str,
+    service: str,
+    operation: str,
+    region: str,
+    account: str,
+    client: str,
+    user_agent: str,
+    reads: bool,
+    data: bool,
+) -> bytes:
+    """The members that do not change from one request to the next, without the closing brace."""
+    confluent = service == "confluent"
+    members = {
+        "eventVersion": "1.11",
+        "userIdentity": _identity(caller, access_key_id),
+        "eventSource": "confluent.penstock" if confluent else f"{service}.amazonaws.com",
+        "eventName": operation or "Unknown",
+        "awsRegion": region,
+        "sourceIPAddress": client,
+        "userAgent": user_agent[:_MOST_TEXT],
+        "responseElements": None,
+        "readOnly": reads,
+        "eventType": "ConfluentApiCall" if confluent else "AwsApiCall",
+        "managementEvent": not data,
+        "recipientAccountId": account,
+        "eventCategory": "Data" if data else "Management",
+    }
+    return orjson.dumps(members)[:-1]
+
+
+@lru_cache(maxsize=4)
+def _time(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _new_id() -> str:
+    # A version 4 UUID. It names a record and guards nothing, so it need not come from the system's generator.
+    digits = f"{getrandbits(128):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
+    key = {"accessKeyId": access_key_id[:128]} if access_key_id else {}
+    if caller is None or caller.principal == ANONYMOUS:
+        return {"type": "Unknown", "principalId": caller.principal if caller is not None else "", **key}
+    known: dict[str, Any] = {
+        "principalId": caller.user_id,
+        "arn": caller.principal,
+        "accountId": caller.account,
+        **key,
+    }
+    session = caller.session
+    own = "Root" if caller.is_root else "IAMUser"
+    if session is None:
+        name = {"userName": caller.user_name} if caller.user_name else {}
+        return {"type": own, **known, **name}
+    context: dict[str, Any] = {"attributes": {"creationDate": _time(session.issued), "mfaAuthenticated": "false"}}
+    if session.role is None:
+        return {"type": own, **known, "sessionContext": context}
+    issuer = {"type": "Role", "arn": session.role, "accountId": caller.account, "userName": caller.role_name}
+    return {"type": "AssumedRole", **known, "sessionContext": {"sessionIssuer": issuer, **context}}
+
+
+def _resources(event: AuditEvent) -> Sequence[str]:
+    found = event.resources
+    if not callable(found):
+        return found
+    try:
+        return found()
+    except Exception:  # noqa: BLE001 -- what the request names cannot be told; its parameters are in the record
+        return ()
+
+
+def _parameters(parameters: Mapping[str, Any]) -> bytes:
+    shown = {f"{name[0].lower()}{name[1:]}": _shown(name, value, 0) for name, value in parameters.items() if name}
+    text = orjson.dumps(shown, default=str)
+    return text if len(text) <= _MOST_BYTES else orjson.dumps(dict.fromkeys(list(shown)[:_MOST_ITEMS], _OMITTED))
+
+
+def _shown(name: str, value: Any, depth: int) -> Any:
+    if name in _SECRET or depth > _MOST_DEPTH:
+        return _OMITTED
+    if isinstance(value, str):
+        return value if len(value) <= _MOST_TEXT else f"{value[:_MOST_TEXT]}... ({len(value)} characters)"
+    if isinstance(value, Mapping):
+        return {str(key): _shown(str(key), item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
+    if isinstance(value, list | tuple):
+        return [_shown(name, item, depth + 1) for item in value[:_MOST_ITEMS]]
+    return _OMITTED if isinstance(value, bytes) else value

@@ -1,0 +1,99 @@
+"""Reading the audit log: what matches, what was not exported yet, and whether a line was changed or taken out."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from penstock.access.audit.segments import segments_in
+
+__all__ = ["Position", "Wanted", "broken_chains", "matching", "unexported"]
+
+Position = Mapping[str, int]
+"""Bytes that were exported of each file, by its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which events are looked for; an empty text matches all. ``since`` is as ``eventTime`` is written."""
+
+    event_name: str = ""
+    source: str = ""
+    principal: str = ""
+    decision: str = ""
+    resource: str = ""
+    since: str = ""
+
+    def matches(self, record: Mapping[str, Any]) -> bool:
+        """Whether an event is one of them."""
+        identity = record["userIdentity"]
+        return (
+            self.event_name in {"", record["eventName"]}
+            and self.source in {"", record["eventSource"], record["eventSource"].partition(".")[0]}
+            and (not self.principal or self.principal in (identity.get("arn") or identity.get("accessKeyId") or ""))
+            and self.decision in {"", record["additionalEventData"]["decision"]}
+            and (not self.resource or any(self.resource in each["ARN"] for each in record["resources"]))
+            and record["eventTime"] >= self.since
+        )
+
+
+def matching(folder: Path, wanted: Wanted, count: int) -> list[Mapping[str, Any]]:
+    """The newest ``count`` events that are wanted, the newest first. Reads file by file, the newest one first."""
+    found: list[Mapping[str, Any]] = []
+    for file in reversed(list(segments_in(folder))):
+        if len(found) >= count and found[count - 1]["eventTime"] > _last_time(file):
+            break
+        with file.open("rb") as lines:
+            own = [record for line in lines if line.endswith(b"\n") and wanted.matches(record := orjson.loads(line))]
+        found = sorted([*found, *own[-count:]], key=lambda record: str(record["eventTime"]), reverse=True)[:count]
+    return found
+
+
+def unexported(folder: Path, position: Position) -> Iterator[tuple[bytes, str, int]]:
+    """Lines behind ``position``, in the order of files: the line without its end, its file's name, where it ends."""
+    for file in segments_in(folder):
+        end = position.get(file.name, 0)
+        with file.open("rb") as lines:
+            lines.seek(end)
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    break  # being written
+                end += len(line)
+                yield line[:-1], file.name, end
+
+
+def broken_chains(folder: Path) -> list[str]:
+    """``FILE:LINE`` of each line that does not follow on the one before it; empty where nothing was changed.
+
+    A file's first line follows on the last one of another file, or on nothing where the retention removed that.
+    """
+    broken: list[str] = []
+    for file in segments_in(folder):
+        previous: str | None = None
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                if previous is not None and _previous(line) != previous:
+                    broken.append(f"{file.name}:{number}")
+                previous = hashlib.sha256(line[:-1]).hexdigest()
+    return broken
+
+
+def _previous(line: bytes) -> str:
+    try:
+        return str(orjson.loads(line)["additionalEventData"]["previousDigest"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "unreadable"
+
+
+def _last_time(file: Path) -> str:
+    last = ""
+    with file.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                last = line.decode()
+    return str(orjson.loads(last)["eventTime"]) if last else ""

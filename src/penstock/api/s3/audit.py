@@ -1,0 +1,71 @@
+"""What the audit log records of a request to S3: CloudTrail's data events."""
+
+import time
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.access.audit.event import OUTCOMES, AuditEvent
+from penstock.access.audit.log import AuditSink
+from penstock.access.principals import Caller
+from penstock.access.sigv4 import SignedRequest
+from penstock.api.s3.signature import read_s3_claim
+from penstock.lake.objects.errors import S3Error
+
+__all__ = ["Seen", "named_key"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Seen:
+    """What is known of a request as it goes along."""
+
+    request_id: str
+    region: str
+    account: str
+    operation: str = ""
+    bucket: str = ""
+    key: str = ""
+    key_id: str = ""
+    caller: Caller | None = None
+
+    def note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
+        """Record what was decided; :class:`~penstock.access.audit.log.AuditUnavailable`."""
+        caller = self.caller
+        refused = isinstance(error, S3Error)
+        if caller is None and not refused:
+            return
+        code = "" if error is None else error.code if isinstance(error, S3Error) else "InternalError"
+        denied = caller is not None and code == "AccessDenied"
+        client = scope.get("client")
+        headers = dict(scope["headers"])
+        parameters = {"bucketName": self.bucket, "key": self.key}
+        path = f"{self.bucket}/{self.key}" if self.key else self.bucket
+        audit.note(
+            AuditEvent(
+                time=time.time(),
+                service="s3",
+                operation=self.operation,
+                outcome=OUTCOMES[2 if caller is None else 1 if denied else 0],
+                region=self.region,
+                account=self.account if caller is None else caller.account,
+                request_id=self.request_id,
+                client=client[0] if client else "-",
+                user_agent=headers.get(b"user-agent", b"").decode("latin-1"),
+                caller=caller,
+                access_key_id=self.key_id,
+                code=code,
+                message="" if error is None else str(error),
+                secure=scope.get("scheme") == "https",
+                parameters={name: value for name, value in parameters.items() if value},
+                resources=[f"arn:aws:s3:::{path}"] if path else (),
+                data=bool(self.key),
+            )
+        )
+
+
+def named_key(request: SignedRequest) -> str:
+    """The access key id that a request says it is signed with; empty where it does not."""
+    try:
+        return read_s3_claim(request).access_key_id
+    except S3Error:
+        return ""

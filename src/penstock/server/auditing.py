@@ -1,0 +1,22 @@
+"""The audit log of a process, by its settings."""
+
+from collections.abc import Callable
+
+from penstock.access.audit.log import AuditFolder, AuditSink, NoAudit
+from penstock.access.audit.segments import Retention
+from penstock.settings.server import ServerSettings
+
+__all__ = ["open_audit"]
+
+
+def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]:
+    """The audit log of this process, and what ends it."""
+    if settings.audit_folder is None:
+        return NoAudit(), _nothing
+    retention = Retention(keep_seconds=settings.audit_keep_days * 86_400.0, keep_bytes=settings.audit_keep_bytes)
+    writer = AuditFolder(path=settings.audit_folder, reads=settings.audit_reads, retention=retention).open()
+    return writer, writer.close
+
+
+def _nothing() -> None:
+    """There is nothing to end."""

@@ -1,0 +1,303 @@
+"""Every decision leaves a record, which nobody changes unseen, and which holds no secret."""
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from botocore.exceptions import ClientError
+
+from penstock.testing.clients import boto3_client
+from penstock.testing.polling import eventually
+from penstock.testing.server import RunningServer, running_server
+
+SECRET = "the secret of this test"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with running_server(tmp_path_factory.mktemp("audit") / "home") as started:
+        yield started
+
+
+def _records(server: RunningServer) -> list[dict[str, Any]]:
+    lines = [line for file in (server.home / "audit").glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
+    return [json.loads(line) for line in lines]
+
+
+def _one(server: RunningServer, **wanted: Any) -> dict[str, Any]:
+    """The record that has the members; the log is written a moment after the answer."""
+
+    found: list[dict[str, Any]] = []
+
+    def find() -> bool:
+        found[:] = [
+            record for record in _records(server) if all(record.get(name) == value for name, value in wanted.items())
+        ]
+        return bool(found)
+
+    eventually(find, f"a record with {wanted}", 15)
+    return found[-1]
+
+
+def _user(server: RunningServer, *statements: dict[str, Any]) -> dict[str, str]:
+    iam, name = server.client("iam"), f"user-{uuid.uuid4().hex[:8]}"
+    iam.create_user(UserName=name)
+    document = json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+
+
+ALLOW = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+
+
+def test_a_change_is_recorded_as_cloudtrail_records_it(server):
+    answer = server.client("glue").create_registry(RegistryName="changed")
+    record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
+    assert record["eventVersion"] == "1.11"
+    assert (record["eventSource"], record["eventName"]) == ("glue.amazonaws.com", "CreateRegistry")
+    assert record["userIdentity"]["type"] == "Root"
+    assert record["userIdentity"]["accessKeyId"] == server.access_key_id
+    assert record["requestParameters"] == {"registryName": "changed"}
+    assert record["sourceIPAddress"] == "127.0.0.1"
+    assert "Boto3" in record["userAgent"]
+    assert record["resources"] == [
+        {"ARN": f"arn:aws:glue:{server.region}:{server.account}:registry/changed", "accountId": server.account}
+    ]
+    assert record["readOnly"] is False
+    assert record["additionalEventData"]["decision"] == "allowed"
+    assert "errorCode" not in record
+
+
+def test_a_denial_is_recorded_with_its_reason(server):
+    keys = _user(server, {"Effect": "Allow", "Action": "glue:GetRegistry", "Resource": "*"})
+    with pytest.raises(ClientError) as refused:
+        server.client("glue", **keys).delete_registry(RegistryId={"RegistryName": "kept"})
+    record = _one(server, requestID=refused.value.response["ResponseMetadata"]["RequestId"])
+    assert record["additionalEventData"]["decision"] == "denied"
+    assert record["errorCode"] == "AccessDeniedException"
+    assert "no identity-based policy" in record["errorMessage"]
+    assert record["userIdentity"]["type"] == "IAMUser"
+    assert [each["ARN"].rpartition(":")[2] for each in record["resources"]] == ["registry/kept"]
+
+
+@pytest.mark.parametrize("service", ["glue", "athena", "secretsmanager", "iam", "sts", "organizations", "cloudtrail"])
+def test_each_services_decisions_are_recorded(server, service):
+    calls = {
+        "glue": "get_databases",
+        "athena": "list_work_groups",
+        "secretsmanager": "list_secrets",
+        "iam": "list_users",
+        "sts": "get_caller_identity",
+        "organizations": "list_accounts",
+        "cloudtrail": "lookup_events",
+    }
+    allowed = getattr(server.client(service), calls[service])()
+    record = _one(server, requestID=allowed["ResponseMetadata"]["RequestId"])
+    assert record["eventSource"] == f"{service}.amazonaws.com"
+    assert record["additionalEventData"]["decision"] == "allowed"
+    with pytest.raises(ClientError) as refused:
+        getattr(server.client(service, secret_access_key="guessed"), calls[service])()
+    failed = _one(server, requestID=refused.value.response["ResponseMetadata"]["RequestId"])
+    assert failed["additionalEventData"]["decision"] == "failed login"
+    assert failed["userIdentity"] == {"type": "Unknown", "principalId": "", "accessKeyId": server.access_key_id}
+    assert failed["requestParameters"] is None
+
+
+def test_confluents_decisions_are_recorded(server):
+    auth = (server.access_key_id, server.secret_access_key)
+    made = requests.post(f"{server.endpoint_url}/subjects/audited/versions", json={"schema": '"int"'}, auth=auth, timeout=30)
+    record = _one(server, requestID=made.headers["x-request-id"])
+    assert (record["eventSource"], record["eventName"], record["readOnly"]) == ("confluent.penstock", "register", False)
+    keys = _user(server, {"Effect": "Allow", "Action": "glue:ListSchemas", "Resource": "*"})
+    refused = requests.get(f"{server.endpoint_url}/subjects/audited/versions/1", auth=tuple(keys.values()), timeout=30)
+    denied = _one(server, requestID=refused.headers["x-request-id"])
+    assert denied["additionalEventData"]["decision"] == "denied"
+    assert f"arn:aws:glue:{server.region}:{server.account}:schema/default-registry/audited" in [
+        each["ARN"] for each in denied["resources"]
+    ]
+    wrong = requests.get(f"{server.endpoint_url}/subjects", auth=(server.access_key_id, "guessed"), timeout=30)
+    failed = _one(server, requestID=wrong.headers["x-request-id"])
+    assert failed["additionalEventData"]["decision"] == "failed login"
+    assert failed["userIdentity"]["accessKeyId"] == server.access_key_id
+
+
+def test_no_secret_is_in_the_log(server):
+    made = server.client("secretsmanager").create_secret(Name="audited", SecretString=SECRET)
+    record = _one(server, requestID=made["ResponseMetadata"]["RequestId"])
+    assert record["requestParameters"]["secretString"] == "***OMITTED***"
+    connected = server.client("glue").create_connection(
+        ConnectionInput={
+            "Name": "audited",
+            "ConnectionType": "KAFKA",
+            "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "h:1", "KAFKA_SASL_SCRAM_PASSWORD": SECRET},
+        }
+    )
+    _one(server, requestID=connected["ResponseMetadata"]["RequestId"])
+    written = b"".join(file.read_bytes() for file in (server.home / "audit").iterdir())
+    basic = base64.b64encode(f"{server.access_key_id}:{server.secret_access_key}".encode())
+    for secret in (SECRET.encode(), server.secret_access_key.encode(), basic):
+        assert secret not in written
+
+
+def test_the_log_is_its_owners_alone(server):
+    server.client("glue").get_databases()
+    eventually(lambda: bool(_records(server)), "a record", 15)
+    folder = server.home / "audit"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
+
+
+def test_it_is_listed_verified_and_exported_once(server, tmp_path):
+    made = server.client("glue").create_registry(RegistryName="exported")
+    _one(server, requestID=made["ResponseMetadata"]["RequestId"])
+    listed = _penstock(server, "audit", "list", "--event", "CreateRegistry", "--resource", "registry/exported")
+    assert "allowed  glue:CreateRegistry" in listed.stdout
+    assert _penstock(server, "audit", "verify").returncode == 0
+    file = tmp_path / "exported.jsonl"
+    _penstock(server, "audit", "export", "--to", str(file))
+    first = file.read_text().splitlines()
+    assert sum("registry/exported" in line for line in first) == 1
+    server.client("glue").delete_registry(RegistryId={"RegistryName": "exported"})
+    _one(server, eventName="DeleteRegistry", requestParameters={"registryId": {"RegistryName": "exported"}})
+    _penstock(server, "audit", "export", "--to", str(file))
+    second = file.read_text().splitlines()
+    assert second[: len(first)] == first
+    assert len({json.loads(line)["eventID"] for line in second}) == len(second) > len(first)
+
+
+def test_a_record_that_was_changed_shows(server, tmp_path):
+    for number in range(3):
+        server.client("glue").create_registry(RegistryName=f"chained-{number}")
+    _one(server, requestParameters={"registryName": "chained-2"})
+    copy = tmp_path / "home"
+    (copy / "audit").mkdir(parents=True)
+    for file in (server.home / "audit").glob("decisions-*.jsonl"):
+        lines = file.read_bytes().split(b"\n")[:-1]
+        for before, after in pairwise(lines):
+            assert json.loads(after)["additionalEventData"]["previousDigest"] == hashlib.sha256(before).hexdigest()
+        (copy / "audit" / file.name).write_bytes(file.read_bytes().replace(b'"chained-1"', b'"chained-9"', 1))
+    checked = _penstock(server, "audit", "verify", home=copy)
+    assert checked.returncode == 4
+    assert "decisions-" in checked.stderr
+
+
+def test_nothing_changes_that_could_not_be_recorded(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "audit").write_text("in the way of the folder")
+    with running_server(home) as server:
+        glue = server.client("glue")
+        glue.get_databases()
+        eventually(lambda: "cannot be written" in server.log, "the log fails", 15)
+        with pytest.raises(ClientError) as refused:
+            glue.create_registry(RegistryName="unrecorded")
+        assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 503
+        assert glue.list_registries()["Registries"] == []
+        (home / "audit").unlink()
+        eventually(lambda: "written again" in server.log, "the log goes on", 15)
+        glue.create_registry(RegistryName="recorded")
+
+
+def test_it_is_exported_to_a_topic(platform):
+    from confluent_kafka import Consumer
+
+    config = platform.config
+    environment = config.client_environment() | {"PENSTOCK_HOME": str(platform.home.root)}
+    glue = boto3_client(
+        "glue",
+        config.endpoint_url,
+        config.region,
+        access_key_id=config.access_key_id,
+        secret_access_key=config.secret_access_key,
+    )
+    made = glue.create_registry(RegistryName=f"to-topic-{uuid.uuid4().hex[:8]}")["ResponseMetadata"]["RequestId"]
+    topic = f"audit-{uuid.uuid4().hex[:8]}"
+    consumer = Consumer(
+        {
+            "bootstrap.servers": config.brokers,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-512",
+            "sasl.username": config.kafka_username,
+            "sasl.password": config.kafka_password,
+            "group.id": topic,
+            "auto.offset.reset": "earliest",
+        }
+    )
+
+    def exported() -> bool:
+        ran = subprocess.run(
+            [sys.executable, "-m", "penstock", "audit", "export", "--to-topic", topic],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return b"to-topic" in b"".join(file.read_bytes() for file in platform.home.audit.glob("*.jsonl"))
+
+    eventually(exported, "the record is written and exported", 60)
+    exported()
+    seen: list[str] = []
+
+    def found() -> bool:
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None:
+            seen.append(json.loads(message.value())["requestID"])
+        return made in seen
+
+    consumer.subscribe([topic])
+    try:
+        eventually(found, "the record is in the topic", 60)
+    finally:
+        consumer.close()
+
+
+def test_objects_in_the_lake_are_recorded_as_data_events(platform):
+    config = platform.config
+
+    def client(secret: str) -> Any:
+        return boto3_client(
+            "s3", config.s3_endpoint_url, config.region, access_key_id=config.access_key_id, secret_access_key=secret
+        )
+
+    put = client(config.secret_access_key).put_object(Bucket=config.bucket, Key="audited/1", Body=b"x")
+    with pytest.raises(ClientError) as refused:
+        client("guessed").get_object(Bucket=config.bucket, Key="audited/1")
+
+    def decisions() -> dict[str, str]:
+        lines = [
+            json.loads(line) for file in platform.home.audit.glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]
+        ]
+        return {
+            each["requestID"]: f"{each['eventSource']} {each['eventCategory']} {each['additionalEventData']['decision']}"
+            for each in lines
+        }
+
+    put_id, get_id = (each["ResponseMetadata"]["RequestId"] for each in (put, refused.value.response))
+    eventually(lambda: {put_id, get_id} <= decisions().keys(), "both records", 15)
+    assert decisions()[put_id] == "s3.amazonaws.com Data allowed"
+    assert decisions()[get_id].endswith("failed login")
+
+
+def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    environment = os.environ | {"PENSTOCK_HOME": str(home or server.home)}
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
