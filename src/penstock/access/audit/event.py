@@ -19,7 +19,30 @@ OUTCOMES = ("allowed", "denied", "failed login")
 
 _READING = ("BatchGet", "Check", "Describe", "Get", "Head", "List", "Lookup", "Query", "Search")
 # Members that hold secrets, or may: never in a record.
-_SECRET = frozenset({"ConnectionProperties", "Password", "SecretAccessKey", "SecretBinary", "SecretString"})
+_SECRET = frozenset(
+    {
+        "AccessToken",
+        "AddPrivateKey",
+        "AuthorizationCode",
+        "ConnectionProperties",
+        "CustomAuthenticationCredentials",
+        "JwtToken",
+        "NewPassword",
+        "OldPassword",
+        "Password",
+        "PrivateKey",
+        "RefreshToken",
+        "RotationToken",
+        "SAMLAssertion",
+        "SecretAccessKey",
+        "SecretBinary",
+        "SecretString",
+        "TokenCode",
+        "TradeInToken",
+        "UserManagedClientApplicationClientSecret",
+        "WebIdentityToken",
+    }
+)
 _OMITTED = "***OMITTED***"
 _MOST_TEXT = 1_000  # characters of one value
 _MOST_BYTES = 8_192  # of all parameters

@@ -1,0 +1,206 @@
+"""The audit log's records, files and queue."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of
+from penstock.access.audit.log import AuditFolder, AuditUnavailable, AuditWriter
+from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
+from penstock.access.audit.segments import Retention, Segments, segments_in
+from penstock.access.principals import Caller, SessionFacts
+from penstock.api.aws.models import SERVICES, load_model
+
+A = "111122223333"
+ROLE = f"arn:aws:iam::{A}:role/team/reader"
+NOW = 1_763_795_555.0
+# What botocore marks as sensitive and is no secret: names, texts for people, numbers of Glue's.
+NO_SECRETS = {"AccountName", "Description", "Email", "Id", "Name", "Notes", "SourceName", "StatisticProperties"}
+NO_SECRETS |= {"CodeGenConfigurationNodes", "EvaluatedDistributions", "EvaluatedMetrics", "EvaluatedRule"}
+NO_SECRETS |= {"EvaluationMessage", "RuleMetrics"}
+
+
+def event(**changed: Any) -> AuditEvent:
+    members = {
+        "time": NOW,
+        "service": "glue",
+        "operation": "GetSchema",
+        "outcome": OUTCOMES[0],
+        "region": "us-east-1",
+        "account": A,
+        "request_id": "1",
+        "client": "10.0.0.1",
+    }
+    return AuditEvent(**(members | changed))
+
+
+def record(**changed: Any) -> Any:
+    return json.loads(record_of(event(**changed), ""))
+
+
+def test_whoever_asks_is_told_as_cloudtrail_tells_it():
+    user = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDA1")
+    assert record(caller=user)["userIdentity"]["type"] == "IAMUser"
+    assert record(caller=user)["userIdentity"]["userName"] == "ana"
+    facts = SessionFacts(issued=int(NOW), expires=int(NOW) + 60, role=ROLE, session_name="s")
+    session = Caller(account=A, principal=f"arn:aws:sts::{A}:assumed-role/reader/s", user_id="AROA1:s", session=facts)
+    identity = record(caller=session)["userIdentity"]
+    assert identity["type"] == "AssumedRole"
+    assert identity["sessionContext"]["sessionIssuer"]["arn"] == ROLE
+    root = Caller(account=A, principal=f"arn:aws:iam::{A}:root", user_id=A)
+    assert record(caller=root)["userIdentity"]["type"] == "Root"
+    assert record(access_key_id="AKIA1")["userIdentity"] == {"type": "Unknown", "principalId": "", "accessKeyId": "AKIA1"}
+
+
+def test_no_member_that_botocore_marks_as_sensitive_is_shown():
+    members: set[str] = set()
+    for service in SERVICES:
+        model = load_model(service)
+        for operation in model.operations.values():
+            if "input" in operation:
+                members |= _sensitive(model.shapes, operation["input"]["shape"], set())
+    assert "SecretString" in members
+    parameters = dict.fromkeys(members - NO_SECRETS, "s3cr3t") | {"SchemaName": "s"}
+    shown = record_of(event(parameters={"Outer": [parameters]} | parameters), "")
+    assert b"s3cr3t" not in shown
+    assert b'"SchemaName":"s"' in shown
+
+
+def _sensitive(shapes: Any, name: str, seen: set[str]) -> set[str]:
+    if name in seen:
+        return set()
+    seen.add(name)
+    found: set[str] = set()
+    for member, of in shapes[name].get("members", {}).items():
+        found |= {member} if shapes[of["shape"]].get("sensitive") else set()
+        found |= _sensitive(shapes, of["shape"], seen)
+    for part in ("member", "key", "value"):
+        if part in shapes[name]:
+            found |= _sensitive(shapes, shapes[name][part]["shape"], seen)
+    return found
+
+
+def test_parameters_are_bounded():
+    long = record(parameters={"SchemaDefinition": "x" * 5_000, "Data": b"\xff", "Deep": {"a": {"b": [1, 2]}}})
+    assert long["requestParameters"]["schemaDefinition"].endswith("... (5000 characters)")
+    assert long["requestParameters"]["data"] == "***OMITTED***"
+    assert long["requestParameters"]["deep"] == {"a": {"b": [1, 2]}}
+    many = record(parameters={f"Member{number}": "x" * 900 for number in range(50)})
+    assert set(many["requestParameters"].values()) == {"***OMITTED***"}
+
+
+def test_what_cannot_be_told_is_left_out():
+    def fails() -> Any:
+        raise RuntimeError
+
+    assert record(resources=fails)["resources"] == []
+
+
+def lines(*ids: str) -> list[Any]:
+    return [lambda previous, each=each: record_of(event(request_id=each), previous) for each in ids]
+
+
+def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path):
+    folder = tmp_path / "audit"
+    segments = Segments(folder, "decisions", Retention(segment_bytes=1_000, segment_seconds=100, keep_seconds=1_000))
+    for number in range(4):
+        segments.append(lines(f"{number}a", f"{number}b"), NOW + number)
+    assert len(list(segments_in(folder))) == 4
+    segments.append(lines("5"), NOW + 300)
+    assert len(list(segments_in(folder))) == 5
+    assert broken_chains(folder) == []
+    segments.keep_tidy(time.time() + 2_000)
+    # Its own stays.
+    assert len(list(segments_in(folder))) == 1
+    segments.close()
+
+
+def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path):
+    folder = tmp_path / "audit"
+    segments = Segments(folder, "decisions", Retention(segment_bytes=500, keep_bytes=2_000))
+    for number in range(6):
+        segments.append(lines(str(number)), NOW + number)
+    oldest = next(segments_in(folder))
+    # Another process may still write what was changed a moment ago.
+    segments.keep_tidy(time.time())
+    assert oldest.exists()
+    segments.keep_tidy(time.time() + 300)
+    left = list(segments_in(folder))
+    assert oldest not in left
+    assert sum(file.stat().st_size for file in left) <= 2_000
+    segments.close()
+
+
+def test_a_changed_or_missing_line_shows(tmp_path: Path):
+    folder = tmp_path / "audit"
+    segments = Segments(folder, "decisions", Retention())
+    segments.append(lines("1", "2", "3", "4"), NOW)
+    segments.close()
+    (file,) = segments_in(folder)
+    whole = file.read_bytes()
+    assert broken_chains(folder) == []
+    file.write_bytes(whole.replace(b'"requestID":"2"', b'"requestID":"9"'))
+    assert broken_chains(folder) == [f"{file.name}:3"]
+    each = whole.splitlines(keepends=True)
+    file.write_bytes(b"".join([each[0], *each[2:]]))
+    assert broken_chains(folder) == [f"{file.name}:2"]
+
+
+def test_the_newest_that_match_are_found_and_each_line_is_exported_once(tmp_path: Path):
+    folder = tmp_path / "audit"
+    segments = Segments(folder, "decisions", Retention(segment_bytes=1_500))
+    for number in range(6):
+        denied = {"outcome": OUTCOMES[1], "code": "AccessDeniedException"} if number % 2 else {}
+        made = event(time=NOW + number, request_id=str(number), **denied)
+        segments.append([lambda previous, made=made: record_of(made, previous)], NOW + number)
+    segments.close()
+    found = matching(folder, Wanted(decision="denied"), 2)
+    assert [each["requestID"] for each in found] == ["5", "3"]
+    assert [each["requestID"] for each in matching(folder, Wanted(event_name="Other"), 2)] == []
+    first = list(unexported(folder, {}))
+    assert [json.loads(line)["requestID"] for line, _, _ in first] == list("012345")
+    position = {name: end for _, name, end in first[:4]}
+    assert [json.loads(line)["requestID"] for line, _, _ in unexported(folder, position)] == list("45")
+
+
+@pytest.fixture
+def blocked(tmp_path: Path) -> Path:
+    """A folder that cannot be made."""
+    place = tmp_path / "audit"
+    place.write_text("in the way")
+    return place
+
+
+def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 20)
+    monkeypatch.setattr("penstock.access.audit.log._SPARE", 10)
+    writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
+    for number in range(15):
+        writer.note(event(request_id=f"read {number}"))
+    with pytest.raises(AuditUnavailable):
+        [writer.note(event(request_id=f"denied {number}", outcome=OUTCOMES[1])) for number in range(40)]
+    with pytest.raises(AuditUnavailable):
+        writer.check()
+    blocked.unlink()
+    writer.close()
+    written = [json.loads(line) for file in segments_in(blocked) for line in file.read_bytes().splitlines()]
+    lost = [each["requestParameters"]["count"] for each in written if each["eventName"] == "ReadsNotRecorded"]
+    reads = [each for each in written if each["requestID"].startswith("read")]
+    assert len(reads) + sum(lost) == 15
+    assert sum(lost) > 0
+    assert sum(each["requestID"].startswith("denied") for each in written) >= 10
+
+
+def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path):
+    writer = AuditWriter(AuditFolder(path=tmp_path / "audit", reads=False, retention=Retention()))
+    writer.note(event(request_id="read"))
+    writer.note(event(request_id="denied", outcome=OUTCOMES[1]))
+    writer.note(event(request_id="login", outcome=OUTCOMES[2]))
+    writer.close()
+    kinds = {file.name.partition("-")[0]: file.read_text() for file in segments_in(tmp_path / "audit")}
+    assert '"read"' not in kinds["decisions"]
+    assert '"denied"' in kinds["decisions"]
+    assert '"login"' in kinds["logins"]
