@@ -73,9 +73,6 @@ class AccessStore(EntityReader, Protocol):
     def remove(self, access_key_id: str) -> None:
         """Forget a key, whose id is never given again; :class:`AccessKeyNotFound` where there is none."""
 
-    def removed(self, access_key_id: str) -> bool:
-        """Whether there was such a key once, which was removed."""
-
     def set_active(self, access_key_id: str, active: bool) -> None:
         """Let a key be taken, or not for now; :class:`AccessKeyNotFound`."""
 

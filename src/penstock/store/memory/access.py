@@ -49,9 +49,6 @@ class MemoryAccessStore:
                 raise AccessKeyNotFound(f"The Access Key with id {access_key_id} cannot be found.")
             self._removed.add(access_key_id)
 
-    def removed(self, access_key_id: str) -> bool:
-        return access_key_id in self._removed
-
     def set_active(self, access_key_id: str, active: bool) -> None:
         with self._lock:
             key = self._keys.get(access_key_id)

@@ -126,11 +126,6 @@ class SqlAccessStore:
                 raise _no_key(access_key_id)
             record(connection, "DeleteAccessKey", principal, access_key_id)
 
-    def removed(self, access_key_id: str) -> bool:
-        query = select(access_keys.c.active).where(access_keys.c.access_key_id == access_key_id)
-        with self._database.read() as connection:
-            return connection.execute(query).scalar_one_or_none() == _REMOVED
-
     @retried
     def set_active(self, access_key_id: str, active: bool) -> None:
         mine = and_(access_keys.c.access_key_id == access_key_id, _IS_THERE)
