@@ -286,6 +286,10 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("secretsmanager", "TagResource"): _secret(Tags=[{"Key": "a", "Value": "b"}]),
     ("secretsmanager", "UntagResource"): _secret(TagKeys=["a"]),
     ("secretsmanager", "UpdateSecret"): _secret(SecretString="y"),
+    ("secretsmanager", "GetResourcePolicy"): _secret(),
+    ("secretsmanager", "UpdateSecretVersionStage"): _secret(VersionStage="AWSCURRENT"),
+    ("secretsmanager", "RotateSecret"): _secret(),
+    ("secretsmanager", "CancelRotateSecret"): _secret(),
 }
 """Operations that name the thing itself."""
 
@@ -311,6 +315,9 @@ NEITHER = {
     # Has no resource, or one that there is once.
     ("glue", "CheckSchemaVersionValidity"),
     ("glue", "GetResourcePolicies"),
+    ("secretsmanager", "GetRandomPassword"),
+    # Asks GetSecretValue of each secret, below.
+    ("secretsmanager", "BatchGetSecretValue"),
     ("athena", "BatchGetQueryExecution"),
     ("athena", "GetDataCatalog"),
     ("athena", "GetQueryExecution"),
@@ -343,6 +350,17 @@ def test_what_is_denied_cannot_be_named(world, service, operation):
         world.call(service, operation, DENIED[service, operation](world))
     assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
     assert "explicit deny" in refused.value.response["Error"]["Message"]
+
+
+def test_values_in_batches_are_those_of_single_secrets(world):
+    shown = world.secret.replace(HIDDEN, SHOWN)
+    for arguments in (
+        {"SecretIdList": [shown, world.secret]},
+        {"Filters": [{"Key": "name", "Values": [shown, world.secret]}]},
+    ):
+        answer = world.call("secretsmanager", "BatchGetSecretValue", arguments)
+        assert [each["Name"] for each in answer["SecretValues"]] == [shown]
+        assert [each["ErrorCode"] for each in answer["Errors"]] == ["AccessDeniedException"]
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
