@@ -294,3 +294,17 @@ def test_a_federated_user_administers_nothing_and_goes_no_further(target):
     denied(sts.assume_role, RoleArn=role, RoleSessionName="job")
     denied(sts.get_session_token)
     denied(sts.get_federation_token, Name="another")
+
+
+def test_only_who_may_invoke_a_function_makes_it_rotate(target):
+    secret, function = name("rotated"), f"arn:aws:lambda:{target.region}:{target.account}:function:rotator"
+    target.client("secretsmanager").create_secret(Name=secret, SecretString="one")
+    user, credentials = new_user(target, allow("secretsmanager:*"))
+    own = target.client("secretsmanager", **credentials)
+    assert "lambda:InvokeFunction" in denied(own.rotate_secret, SecretId=secret, RotationLambdaARN=function)
+    assert "RotationEnabled" not in own.describe_secret(SecretId=secret)
+    rights = policy(allow("secretsmanager:*"), allow("lambda:InvokeFunction", function))
+    target.client("iam").put_user_policy(UserName=user, PolicyName="p", PolicyDocument=rights)
+    begun = own.rotate_secret(SecretId=secret, RotationLambdaARN=function)["VersionId"]
+    assert own.describe_secret(SecretId=secret)["VersionIdsToStages"][begun] == ["AWSPENDING"]
+    assert own.get_secret_value(SecretId=secret)["SecretString"] == "one"

@@ -22,8 +22,8 @@ def test_counts_what_is_served_and_what_is_not() -> None:
     shown = CliRunner().invoke(command, ["secretsmanager"]).stdout
     assert "secretsmanager" in shown
     assert "glue" not in shown
-    assert "RotateSecret" not in shown
-    assert "RotateSecret" in CliRunner().invoke(command, ["--missing", "secretsmanager"]).stdout
+    assert "PutResourcePolicy" not in shown
+    assert "PutResourcePolicy" in CliRunner().invoke(command, ["--missing", "secretsmanager"]).stdout
 
 
 def test_refuses_a_service_it_does_not_know() -> None:
