@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import NotFound
-from penstock.query.errors import InvalidRequest, StatementError, TooManyRequests, memory_exceeded
+from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests, memory_exceeded
 from penstock.query.ports import CatalogReader
 from penstock.query.settings import OUT_OF_MEMORY
 from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
@@ -65,6 +65,12 @@ class ChildEnded(Exception):
         # By its own watch, by the system where memory is short, or by a library that could not have some.
         if self.status in {OUT_OF_MEMORY, -signal.SIGKILL, -signal.SIGABRT}:
             return memory_exceeded()
+        if self.status is not None and self.status > 0:
+            return StatementError(
+                "GENERIC_INTERNAL_ERROR",
+                "The process for the query cannot be started.",
+                remedy="The server's log says why; pip install 'penstock[server]' brings what it needs.",
+            )
         name = signal.Signals(-self.status).name if self.status is not None and self.status < 0 else self.status
         return StatementError(
             "GENERIC_INTERNAL_ERROR",
@@ -86,18 +92,19 @@ class Child:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-X", "utf8", "-m", "penstock.query.child", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                # Nothing but why it could not start, or the last words of a library: for the server's log.
+                stderr=None,
                 env=_environment(),
                 # Of its own, so that a Ctrl-C at the server is the server's to answer.
                 start_new_session=True,
             )
-        self._channel: Connection[Any, Any] = Connection(ours.detach())
+            self._channel: Connection[Any, Any] = Connection(ours.detach())
         self._doomed = False
         self.peak = 0
         """The most memory that it has used, as the system counts it (on Linux in KB), after its last answer."""
@@ -269,11 +276,19 @@ class ChildPool:
     def _read(self, sql: str, parameters: Sequence[str]) -> Reading:
         with self._lock:
             child = self._readers.pop() if self._readers else None
-        if child is None or not child.usable:
-            child = self._started()
+        if child is not None and not child.usable:
+            child.close()
+            child = None
+        try:
+            child = child or self._started()
+        except StatementError as error:
+            raise CannotRun(error.message, remedy=error.remedy) from error
         try:
             return child.read(sql, parameters)
         except ChildEnded as error:
+            if error.status is not None and error.status > 0 and error.status != OUT_OF_MEMORY:
+                failure = error.failure()
+                raise CannotRun(failure.message, remedy=failure.remedy) from error
             if error.status == -signal.SIGPROF:
                 what = f"The SQL takes longer than {_READ_SECONDS:g} seconds to read."
             else:
@@ -282,7 +297,7 @@ class ChildPool:
                 what, remedy="Split it with WITH, or put long lists in a table.", athena_code="MALFORMED_QUERY"
             ) from error
         except StatementError as error:
-            raise InvalidRequest(error.message, remedy=error.remedy) from error
+            raise CannotRun(error.message, remedy=error.remedy) from error
         finally:
             with self._lock:
                 keep = child.usable and not self._closed

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from penstock.errors import InvalidInput, LimitExceeded, NotFound, PenstockError
+from penstock.errors import InternalError, InvalidInput, LimitExceeded, NotFound, PenstockError
 from penstock.statements.model import StatementFailure
 
 __all__ = [
+    "CannotRun",
     "Interrupted",
     "InvalidRequest",
     "MetadataProblem",
@@ -81,6 +82,12 @@ class TooManyRequests(LimitExceeded):
     def members(self) -> Mapping[str, str]:
         """Members of the error's shape beside its message."""
         return {"Reason": "CONCURRENT_QUERY_LIMIT_EXCEEDED"}
+
+
+class CannotRun(InternalError):
+    """The server has no process to run statements in, whatever they are."""
+
+    aws_code = "InternalServerException"
 
 
 class MetadataProblem(NotFound):

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lake_of_flights import Lake
+from lake_of_flights import FakeCatalog, Lake
 
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
 from penstock.query.children import Child, ChildEnded, ChildPool
-from penstock.query.errors import InvalidRequest, StatementError, TooManyRequests
+from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.ports import CatalogReader
 from penstock.query.runner import RESULT, Outcome, Task
 from penstock.query.settings import QuerySettings
@@ -167,6 +167,20 @@ def test_text_that_is_slow_to_read_is_refused_and_others_are_read_meanwhile(chil
     assert attacker.is_alive()
     attacker.join()
     assert refused[0].athena_code == "MALFORMED_QUERY"
+
+
+def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
+    pool = ChildPool()
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(CannotRun, match="cannot be started"):
+        pool.read("SELECT 1", ())
+    with pool.lent("1") as child, pytest.raises(ChildEnded) as ended:
+        child.run(task, FakeCatalog(), lambda _: None)
+    assert ended.value.failure().message == "GENERIC_INTERNAL_ERROR: The process for the query cannot be started."
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(CannotRun, match="cannot be started: No such file"):
+        pool.read("SELECT 1", ())
+    pool.close()
 
 
 def test_few_wait_to_be_read() -> None:
