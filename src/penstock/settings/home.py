@@ -216,10 +216,9 @@ class Home:
         A folder that is closed already is taken for done, with all in it: the walk costs a large lake nothing at the next
         start.
         """
-        folders = (self.lake, self.account_lakes, self.root / "store", self.kafka, self.logs, self.run)
         accounts = _folders_in(self.account_lakes)
         buckets = [bucket for lake in (self.lake, *accounts) for bucket in _folders_in(lake)]
-        for path in (*buckets, *accounts, *folders, *_files_in(self.root), self.root):
+        for path in (*buckets, *accounts, *_folders_in(self.root), *_files_in(self.root), self.root):
             _make_private(path)
 
     def save(self, config: PlatformConfig) -> None:

@@ -27,6 +27,7 @@ def test_an_open_home_is_closed(tmp_path: Path) -> None:
         "kafka/data/log",
         "logs/s3.log",
         "run/platform.lock",
+        "audit/2026/log",
         "platform.json",
     ):
         path = home.root / file
