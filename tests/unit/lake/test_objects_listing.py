@@ -11,7 +11,8 @@ from penstock.lake.objects.attributes import Attributes
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, LakeStore
 
-NAME = st.text(alphabet="ab-./0é😀~", min_size=1, max_size=3)
+# Few letters, and those around the slash, so that names meet.
+NAME = st.sampled_from(["a", "b", "a-", "a.", "a0", "a/", "aé", "a😀", "é", "-", ".", ".."])
 KEYS = st.lists(st.lists(NAME, min_size=1, max_size=3).map("/".join), max_size=12)
 PREFIX = st.sampled_from(["", "a", "a/", "a/b", "b-", "é", "a//", "../", "/"])
 
