@@ -307,6 +307,9 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("athena", "ListDatabases"): lambda _: {"CatalogName": "AwsDataCatalog"},
     ("athena", "ListTableMetadata"): lambda world: {"CatalogName": "AwsDataCatalog", "DatabaseName": world.database},
     ("secretsmanager", "ListSecrets"): lambda _: {},
+    ("secretsmanager", "BatchGetSecretValue"): lambda world: {
+        "Filters": [{"Key": "name", "Values": [world.secret, world.secret.replace(HIDDEN, SHOWN)]}]
+    },
     ("iam", "ListUsers"): lambda _: {},
 }
 """Operations that show what stands in a container."""
@@ -316,8 +319,6 @@ NEITHER = {
     ("glue", "CheckSchemaVersionValidity"),
     ("glue", "GetResourcePolicies"),
     ("secretsmanager", "GetRandomPassword"),
-    # Asks GetSecretValue of each secret, below.
-    ("secretsmanager", "BatchGetSecretValue"),
     ("athena", "BatchGetQueryExecution"),
     ("athena", "GetDataCatalog"),
     ("athena", "GetQueryExecution"),

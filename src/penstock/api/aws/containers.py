@@ -71,6 +71,11 @@ def _by(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
     return lambda item, _request, _place: (item[key],)
 
 
+def _secret_found(item: Item, request: Request, _place: Place) -> Sequence[str]:
+    # Who names a secret is told why it is not there.
+    return (item["SecretId"],) if request.get("Filters") is not None else ()
+
+
 def _holder(kind: str) -> Callable[[Item, Request, Place], Sequence[str]]:
     def resources(item: Item, _request: Request, place: Place) -> Sequence[str]:
         name = item[f"{kind.capitalize()}Name"]
@@ -123,6 +128,14 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
         Shown(
             member="SecretList",
             resources=_by("ARN"),
+            action="secretsmanager:ListSecrets",
+            single="secretsmanager:DescribeSecret",
+        )
+    ],
+    ("secretsmanager", "BatchGetSecretValue"): [
+        Shown(
+            member="Errors",
+            resources=_secret_found,
             action="secretsmanager:ListSecrets",
             single="secretsmanager:DescribeSecret",
         )

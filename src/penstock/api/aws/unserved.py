@@ -8,7 +8,6 @@ the credential scope of Signature Version 4 (IAM user guide, "Elements of an AWS
 import re
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -16,9 +15,8 @@ from uuid import uuid4
 
 import orjson
 
-from penstock.api.aws.body import ClientGone, read_body
+from penstock.api.aws.body import Unread
 from penstock.api.aws.dispatch import Observer, Receive, Scope, Send, Served
-from penstock.api.aws.errors import RequestTooLarge
 from penstock.api.aws.models import SERVICES, load_model
 from penstock.errors import OperationNotServed
 
@@ -83,12 +81,18 @@ class UnservedServices:
         request_id = str(uuid4())
         service = signed_service(scope) or "unknown"
         answer = _answer(scope, service, request_id)
-        with suppress(ClientGone, RequestTooLarge):
-            await read_body(receive, None)
+        # Nobody has proven who sends it: its body is not read.
+        unread = Unread({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
         headers = [*answer.headers, (b"content-length", str(len(answer.body)).encode())]
         headers += [(b"x-amzn-requestid", request_id.encode()), (b"x-amzn-errortype", answer.code.encode())]
+        if unread.closes:
+            headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+        body = b"" if scope["method"] == "HEAD" else answer.body
+        await send({"type": "http.response.body", "body": body, "more_body": unread.pending})
+        if unread.pending:
+            await unread.drop(receive)
+            await send({"type": "http.response.body", "body": b""})
         client = scope.get("client")
         seconds = time.perf_counter() - started
         self._observer.finished(
