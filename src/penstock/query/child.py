@@ -186,6 +186,8 @@ class _Memory:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             self._serving.clear()
+            # What says that it failed needs some, too.
+            resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
     def _watch(self) -> None:
         while self._serving.wait():

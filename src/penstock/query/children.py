@@ -297,6 +297,8 @@ class ChildPool:
                 what, remedy="Split it with WITH, or put long lists in a table.", athena_code="MALFORMED_QUERY"
             ) from error
         except StatementError as error:
+            if error.code == "EXCEEDED_MEMORY_LIMIT":
+                raise InvalidRequest("The SQL needs too much memory to be read.", remedy="Split it with WITH.") from error
             raise CannotRun(error.message, remedy=error.remedy) from error
         finally:
             with self._lock:

@@ -183,6 +183,14 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
     pool.close()
 
 
+def test_text_that_takes_too_much_memory_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.query.children._READ_MEMORY", 30 << 20)
+    pool = ChildPool()
+    with pytest.raises(InvalidRequest):
+        pool.read("SELECT " + ",".join(["a.b.c.d"] * 6_000), ())
+    pool.close()
+
+
 def test_few_wait_to_be_read() -> None:
     pool = ChildPool(readers=1, waiting=1)
 
