@@ -213,7 +213,7 @@ def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_other
     config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
     home = Home(tmp_path / "home")
     said: list[str] = []
-    policy = RestartPolicy(limit=0, pause=3)
+    policy = RestartPolicy(limit=0, pause=12)
     with Platform(home, config, policy=policy, say=said.append) as platform:
         assert platform.state.phase == "running"
         assert all(part.ready for part in platform.state.parts)

@@ -108,10 +108,12 @@ def crash(supervisor: Supervisor, place: int = 0) -> None:
 
 def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_others_run_on(tmp_path, diary):
     said: list[str] = []
+    may_come_back = threading.Event()
+    may_come_back.set()
     supervisor = Supervisor(
-        [part("a", diary), part("b", diary)],
+        [part("a", diary, is_ready=may_come_back.is_set), part("b", diary)],
         tmp_path / "logs",
-        policy=RestartPolicy(limit=2, pause=0.01, longest_pause=1.5),
+        policy=RestartPolicy(limit=2, pause=0.01),
         say=said.append,
     )
     with watched(supervisor):
@@ -122,6 +124,7 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_ot
                 lambda n=restarts: supervisor.states[0].restarts == n and supervisor.states[0].ready, "the part is back"
             )
         assert supervisor.failure is None
+        may_come_back.clear()
         crash(supervisor)
         eventually(lambda: supervisor.failure is not None, "it counts as failed")
         failure, problem = supervisor.failure, supervisor.states[0].problem
@@ -131,6 +134,7 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_ot
         assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in said
         assert supervisor.states[1].pid == bystander
         assert supervisor.states[1].ready
+        may_come_back.set()
         eventually(lambda: supervisor.states[0].ready, "it is back all the same")
         assert (supervisor.failure, supervisor.states[0].problem) == (None, None)
     assert not alive(bystander)
