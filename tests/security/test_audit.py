@@ -16,6 +16,7 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 
+from penstock.local.platform import parts_of
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
@@ -289,6 +290,20 @@ def test_objects_in_the_lake_are_recorded_as_data_events(platform):
     eventually(lambda: {put_id, get_id} <= decisions().keys(), "both records", 15)
     assert decisions()[put_id] == "s3.amazonaws.com Data allowed"
     assert decisions()[get_id].endswith("failed login")
+
+
+def test_asking_whether_a_part_is_alive_is_no_failed_login(platform):
+    def logins() -> list[str]:
+        lines = [line for file in platform.home.audit.glob("logins-*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
+        return [json.loads(line)["userAgent"] for line in lines]
+
+    before = len(logins())
+    for part in parts_of(platform.home, platform.config):
+        assert part.service.is_alive(30)
+    # What comes later is written later.
+    assert requests.get(platform.config.s3_endpoint_url, headers={"User-Agent": "a stranger"}, timeout=30).status_code == 403
+    eventually(lambda: "a stranger" in logins()[before:], "the stranger's record", 15)
+    assert logins()[before:] == ["a stranger"]
 
 
 def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) -> "subprocess.CompletedProcess[str]":

@@ -116,7 +116,7 @@ class ObjectStore:
             },
             is_ready=self.healthy,
             is_alive=lambda seconds: answers_http(
-                self.host, self.port, "/", seconds, tls=None if self.tls is None else unverified()
+                self.host, self.port, "/-/healthz", seconds, tls=None if self.tls is None else unverified()
             ),
             stop_grace=25,
         )

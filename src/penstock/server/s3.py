@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlalchemy import inspect
 from sqlalchemy.exc import DBAPIError
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.access.authenticate import KeyCache
 from penstock.access.authorize import Authorizer
@@ -27,7 +29,10 @@ from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 
-__all__ = ["EarlyKeys", "build_s3_app", "serve_s3"]
+__all__ = ["ALIVE_PATH", "EarlyKeys", "build_s3_app", "serve_s3"]
+
+ALIVE_PATH = "/-/healthz"  # no bucket's name begins with a dash
+_ALIVE = JSONResponse({"status": "ok"})
 
 
 class EarlyKeys:
@@ -89,8 +94,8 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
         serve_app(lambda: build_s3_app(settings), listener, listening, protocol=UploadProtocol)
 
 
-def build_s3_app(settings: ServerSettings) -> Any:
-    """The ASGI application for ``settings``."""
+def build_s3_app(settings: ServerSettings) -> ASGIApp:
+    """The ASGI application for ``settings``; :data:`ALIVE_PATH` is answered to anybody, and is no event."""
     from penstock.api.s3.app import S3App  # noqa: PLC0415
 
     lakes, work = Lakes.under(settings), Work()
@@ -108,7 +113,7 @@ def build_s3_app(settings: ServerSettings) -> Any:
         )
     domains = (".localhost", *(each for each in settings.allowed_hosts if each.startswith(".")))
     audit, close_audit = open_audit(settings)
-    return S3App(
+    s3 = S3App(
         known.of,
         identities,
         work=work,
@@ -118,6 +123,14 @@ def build_s3_app(settings: ServerSettings) -> Any:
         audit=audit,
         close=close_audit,
     )
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == ALIVE_PATH:
+            await _ALIVE(scope, receive, send)
+        else:
+            await s3(scope, receive, send)
+
+    return app
 
 
 class _KnownLakes:
