@@ -73,7 +73,7 @@ def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
 
 def _refused_heads(server: RunningServer) -> dict[str, tuple[str, dict[str, str], str]]:
     """What is wrong with a request: path, headers and what its answer says."""
-    unknown = _signed(server, b"", key="AKIANOBODYHASTHISKEY")
+    unknown = _signed(server, b"", key="AKIATESTSUNKNOWNKEYS")
     return {
         "no signature": ("/", {"X-Amz-Target": "AWSGlue.ListRegistries", "Content-Type": JSON}, "MissingAuthentication"),
         "no signature on a form": ("/", {"Content-Type": FORM}, "MissingAuthenticationToken"),
@@ -84,7 +84,7 @@ def _refused_heads(server: RunningServer) -> dict[str, tuple[str, dict[str, str]
         "an old date": ("/", _signed(server, b"", minutes=600), "InvalidSignatureException"),
         "an unknown operation": ("/", {"X-Amz-Target": "Nobody.Knows"}, "UnknownOperationException"),
         "no credentials": ("/subjects/s/versions", {}, "Unauthorized"),
-        "an unknown user": ("/subjects/s/versions", {"Authorization": _basic("AKIANOBODYHASTHISKEY", "x")}, "Unauthorized"),
+        "an unknown user": ("/subjects/s/versions", {"Authorization": _basic("AKIATESTSUNKNOWNKEYS", "x")}, "Unauthorized"),
         "a wrong password": ("/subjects/s/versions", {"Authorization": _basic(server.access_key_id, "x")}, "Unauthorized"),
         "a signed hash": ("/", _wrong_hash(server), "InvalidSignatureException"),
     }

@@ -15,7 +15,7 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import MasterKeys, Sealer
 
 ACCOUNT = "111122223333"
-KEY = BootstrapKey(access_key_id="AKIAROOTROOTROOTROOT", secret_access_key="the-secret-of-root")
+KEY = BootstrapKey(access_key_id="AKIATESTSROOTSOWNKEY", secret_access_key="the-secret-of-root")
 
 
 @pytest.fixture
