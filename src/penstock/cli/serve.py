@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.audit_options import audit_options
 from penstock.cli.listen_options import listen_options, tls_files
+from penstock.cli.server_options import audit_options, caller_options, issuer_keys
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.server.run import serve
 from penstock.settings.home import Home
@@ -31,18 +31,10 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The S3 endpoint over the same lake.")
 @click.option("--master-key-file", type=click.Path(path_type=Path), help="Key for secrets at rest. [master.key in the home]")
 @click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials.")
-@click.option("--requests-per-second", type=click.FloatRange(1), help="What one access key may send. [no bound]")
-@click.option("--min-free-mb", type=click.IntRange(0), default=64, show_default=True, help="Disk that /readyz asks for, MB.")
-@click.option(
-    "--oidc-keys",
-    multiple=True,
-    metavar="ISSUER=FILE",
-    help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
-)
+@caller_options
 @click.option("--insecure-basic-auth", is_flag=True, help="Take passwords without TLS where others can read along.")
 @click.option("--metrics-without-key", is_flag=True, help="Show /metrics to everybody who reaches the port.")
 @audit_options
-@click.option("--access-log/--no-access-log", default=True, help="One JSON line a request on standard error.")
 def command(  # noqa: PLR0917 -- click passes options by name
     home: Path | None,
     host: str,
@@ -61,7 +53,7 @@ def command(  # noqa: PLR0917 -- click passes options by name
     s3_endpoint_url: str | None,
     master_key_file: Path | None,
     auth: bool,
-    requests_per_second: float | None,
+    requests_per_second: float,
     min_free_mb: int,
     oidc_keys: tuple[str, ...],
     insecure_basic_auth: bool,
@@ -101,9 +93,9 @@ def command(  # noqa: PLR0917 -- click passes options by name
         audit_reads=audit_reads,
         audit_keep_days=audit_keep_days,
         audit_keep_bytes=audit_keep_mb * 1024 * 1024,
-        requests_per_second=requests_per_second,
+        requests_per_second=requests_per_second or None,
         minimum_free=min_free_mb * 1_000_000,
-        oidc_keys=dict(map(_issuer_keys, oidc_keys)),
+        oidc_keys=issuer_keys(oidc_keys),
         bootstrap_key=BootstrapKey.from_environment(os.environ),
     )
     if not auth:
@@ -111,10 +103,3 @@ def command(  # noqa: PLR0917 -- click passes options by name
         if host not in _LOOPBACK:
             click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
     serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} ({region}, account {account})."))
-
-
-def _issuer_keys(text: str) -> tuple[str, Path]:
-    issuer, equals, file = text.rpartition("=")
-    if not equals or not issuer.startswith("https://") or not file:
-        raise click.BadParameter(f"'{text}' does not read https://HOST/PATH=FILE", param_hint="--oidc-keys")
-    return issuer, Path(file).absolute()

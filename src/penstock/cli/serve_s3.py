@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.audit_options import audit_options
 from penstock.cli.listen_options import listen_options, tls_files
+from penstock.cli.server_options import audit_options
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.server.s3 import serve_s3
 from penstock.settings.home import Home

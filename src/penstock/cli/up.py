@@ -22,6 +22,7 @@ from rich.table import Table
 
 from penstock.cli.fetch import fetch_shown
 from penstock.cli.homes import home_option
+from penstock.cli.server_options import issuer_keys, kept_audit_options, kept_caller_options
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.interpreter import python_module
 from penstock.local.artefacts import cache_folder
@@ -64,6 +65,9 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--insecure-plain-http", is_flag=True, default=None, help="No TLS where others can read along.")
 @click.option("--insecure-basic-auth", is_flag=True, default=None, help="Take passwords without TLS there.")
 @click.option("--metrics-without-key", is_flag=True, default=None, help="Show /metrics to everybody who reaches the port.")
+@kept_caller_options
+@click.option("--no-oidc-keys", is_flag=True, help="Forget the issuers whose keys the home has.")
+@kept_audit_options
 @click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
 @click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
@@ -79,12 +83,15 @@ def command(  # noqa: PLR0917 - click passes options by name
     detach: bool,
     new_key: bool,
     no_auth: bool,
-    **listening: Any,
+    oidc_keys: tuple[str, ...],
+    no_oidc_keys: bool,
+    **kept: Any,
 ) -> None:
     """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
 
-    Addresses, TLS and region given once are kept in the home. Ctrl-C or 'penstock down' ends it. What it has acknowledged
-    is on the disk, but for records of topics made without flush.messages=1, which the one broker has in memory for seconds.
+    What is given once is kept in the home, but for --workers and --no-auth. Ctrl-C or 'penstock down' ends it. What it
+    has acknowledged is on the disk, but for records of topics made without flush.messages=1, which the one broker has in
+    memory for seconds.
     """
     place = home_at(home)
     given = {
@@ -92,8 +99,9 @@ def command(  # noqa: PLR0917 - click passes options by name
         "s3_port": s3_port,
         "kafka_port": kafka_port,
         "controller_port": controller_port,
-        **{name: _setting(value) for name, value in listening.items() if name != "allowed_host"},
-        "allowed_hosts": ",".join(listening["allowed_host"]) or None,
+        **{name: _setting(value) for name, value in kept.items() if name != "allowed_host"},
+        "allowed_hosts": ",".join(kept["allowed_host"]) or None,
+        "oidc_keys": _issuers(oidc_keys, forget=no_oidc_keys),
     }
     if given["tls_certificate"] and given["tls"] is None:
         given["tls"] = True
@@ -109,6 +117,17 @@ def command(  # noqa: PLR0917 - click passes options by name
     else:
         config = config.with_new_key() if new_key else config
         _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
+
+
+def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
+    """The issuers' files that take the place of the home's; None where nothing is said of them."""
+    if forget and given:
+        raise click.UsageError("--oidc-keys replaces what the home has: leave --no-oidc-keys out.")
+    found = {issuer: str(file) for issuer, file in issuer_keys(given).items()}
+    for issuer, file in found.items():
+        if not Path(file).is_file():
+            raise InvalidInput(f"The keys of {issuer} are not in {file}.", remedy="Name a file with its JWKS.")
+    return found if found or forget else None
 
 
 def _setting(value: object) -> object:
@@ -128,6 +147,9 @@ def _options(given: Mapping[str, object]) -> Iterator[str]:
         option = name.replace("_", "-")
         if name == "allowed_hosts":
             yield from (f"--allowed-host={host}" for host in str(value or "").split(",") if host)
+        elif isinstance(value, dict):
+            yield from (f"--oidc-keys={issuer}={file}" for issuer, file in value.items())
+            yield from () if value else ("--no-oidc-keys",)
         elif isinstance(value, bool):
             yield f"--{option}" if value else f"--no-{option}"
         elif value is not None:

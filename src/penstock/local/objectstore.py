@@ -47,6 +47,8 @@ class ObjectStore:
     tls: PlatformTls | None = None
     allowed_hosts: tuple[str, ...] = ()
     insecure_plain_http: bool = False
+    arguments: tuple[str, ...] = ()
+    """Further ones of ``penstock serve-s3``."""
     _child: Child | None = field(default=None, init=False, repr=False)
     _client: "S3Client | None" = field(default=None, init=False, repr=False)
 
@@ -147,4 +149,4 @@ class ObjectStore:
         command += ["--host", self.host, "--port", str(self.port), "--region", self.region, "--account", self.account]
         command += ["--lake", str(self.lake), "--bucket", self.bucket]
         command += listen_arguments(self.tls, self.allowed_hosts, insecure_plain_http=self.insecure_plain_http)
-        return command if self.signed else [*command, "--no-auth"]
+        return [*command, *self.arguments, *([] if self.signed else ["--no-auth"])]

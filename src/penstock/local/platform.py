@@ -59,6 +59,7 @@ def parts_of(
         tls=tls,
         allowed_hosts=config.allowed_host_names,
         insecure_plain_http=config.insecure_plain_http,
+        arguments=config.audit_arguments,
     )
     server = ServerProcess(
         home=home.root,
@@ -76,6 +77,7 @@ def parts_of(
         insecure_plain_http=config.insecure_plain_http,
         insecure_basic_auth=config.insecure_basic_auth,
         metrics_without_key=config.metrics_without_key,
+        arguments=(*config.audit_arguments, *config.caller_arguments),
     )
     mutual = PortClaim(port=config.mtls_port, part="Kafka broker's mutual TLS", option="--mtls-port")
     return (

@@ -33,6 +33,8 @@ class ServerProcess:
     insecure_plain_http: bool = False
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
+    arguments: tuple[str, ...] = ()
+    """Further ones of the command."""
 
     def service(self) -> Service:
         """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
@@ -45,7 +47,7 @@ class ServerProcess:
             "--insecure-basic-auth": self.insecure_basic_auth,
             "--metrics-without-key": self.metrics_without_key,
         }
-        command += [flag for flag, given in flags.items() if given]
+        command += [*(flag for flag, given in flags.items() if given), *self.arguments]
         environment = {
             **trust_environment(self.tls),
             "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,

@@ -18,8 +18,9 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from typing import get_origin
 
 from penstock import durable
 from penstock.durable import PRIVATE_UMASK
@@ -60,6 +61,17 @@ class PlatformConfig:
     insecure_plain_http: bool = False
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
+    requests_per_second: float = 0.0
+    """What one access key may send; 0 is no bound."""
+    min_free_mb: int = 64
+    """Disk that the server asks for to call itself ready."""
+    access_log: bool = True
+    audit_log: bool = True
+    audit_reads: bool = True
+    audit_keep_days: int = 90
+    audit_keep_mb: int = 1024
+    oidc_keys: dict[str, str] = field(default_factory=dict)
+    """Files of the public keys (JWKS) that web identity tokens are verified with, by issuer."""
 
     @classmethod
     def generate(cls, **overrides: object) -> "PlatformConfig":
@@ -94,6 +106,26 @@ class PlatformConfig:
     def allowed_host_names(self) -> tuple[str, ...]:
         """The further hosts, one by one."""
         return tuple(filter(None, self.allowed_hosts.split(",")))
+
+    @property
+    def audit_arguments(self) -> tuple[str, ...]:
+        """The options of ``penstock serve`` and ``serve-s3`` about their audit logs."""
+        return (
+            "--audit-log" if self.audit_log else "--no-audit-log",
+            "--audit-reads" if self.audit_reads else "--no-audit-reads",
+            f"--audit-keep-days={self.audit_keep_days}",
+            f"--audit-keep-mb={self.audit_keep_mb}",
+        )
+
+    @property
+    def caller_arguments(self) -> tuple[str, ...]:
+        """The options of ``penstock serve`` about callers and disk."""
+        return (
+            f"--requests-per-second={self.requests_per_second}",
+            f"--min-free-mb={self.min_free_mb}",
+            "--access-log" if self.access_log else "--no-access-log",
+            *(f"--oidc-keys={issuer}={file}" for issuer, file in self.oidc_keys.items()),
+        )
 
     @property
     def brokers(self) -> str:
@@ -260,13 +292,24 @@ def _make_private(path: Path) -> None:
         return
 
 
-_KINDS: dict[object, str] = {int: "a number", str: "a text", bool: "true or false"}
+_KINDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    dict: "an object",
+}
 
 
 def _check_types(config: PlatformConfig) -> None:
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if type(value) is not field.type:
-            raise TypeError(f"{field.name} is {value!r} and has to be {_KINDS[field.type]}")
-        if field.type is int and not (0 < value < 65536 or value == field.default):
-            raise ValueError(f"{field.name} is {value}, which is no port")
+    for each in fields(config):
+        value = getattr(config, each.name)
+        kind = get_origin(each.type) or each.type
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise TypeError(f"{each.name} is {value!r} and has to be {_KINDS[kind]}")
+        if each.name.endswith("_port") and not (0 < value < 65536 or value == each.default):
+            raise ValueError(f"{each.name} is {value}, which is no port")
+        if kind in {int, float} and value < 0:
+            raise ValueError(f"{each.name} is {value}, which is below 0")
+    if not all(type(file) is str for file in config.oidc_keys.values()):
+        raise TypeError("oidc_keys has to name a file for each issuer")

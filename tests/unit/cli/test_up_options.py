@@ -5,8 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli import up
+from penstock.cli import serve, serve_s3, up
 from penstock.errors import InvalidInput
+from penstock.local.platform import parts_of
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.certificates import TestAuthority
 
@@ -91,3 +92,54 @@ def test_a_detached_start_hands_everything_on():
         *("--server-port=1234", "--host=lake.example.com", "--tls", "--tls-key=/a key", "--metrics-without-key"),
         *("--allowed-host=a.example", "--allowed-host=.b.example"),
     ]
+
+
+def test_what_serve_is_told_is_kept_and_taken_back(start, tmp_path):
+    keys = tmp_path / "keys, of a cluster.json"
+    keys.write_text("{}")
+    issuer = "https://cluster.example.com/id"
+    told = [
+        "--no-audit-reads",
+        "--audit-keep-days=7",
+        "--audit-keep-mb=100000",
+        "--requests-per-second=50",
+        "--min-free-mb=9",
+    ]
+    first = start("--oidc-keys", f"{issuer}={keys}", "--no-access-log", *told)
+    assert start() == first
+    assert Home(tmp_path / "home").load() == first
+    assert set(first.audit_arguments) == {"--audit-log", *told[:3]}
+    assert set(first.caller_arguments) == {
+        *("--requests-per-second=50.0", "--min-free-mb=9", "--no-access-log", f"--oidc-keys={issuer}={keys}")
+    }
+    again = start("--no-oidc-keys", "--audit-reads", "--no-audit-log", "--requests-per-second=0")
+    assert (again.oidc_keys, again.audit_reads, again.audit_log, again.requests_per_second) == ({}, True, False, 0)
+    assert again.audit_keep_days == 7
+
+
+def test_both_servers_are_started_with_what_was_kept(start, tmp_path):
+    """As the commands themselves read it: an option that one of them does not have ends it."""
+    keys = tmp_path / "keys.json"
+    keys.write_text("{}")
+    config = start("--oidc-keys", f"https://cluster.example.com={keys}", "--no-audit-log", "--requests-per-second=7")
+    parts = {part.service.name: part.service for part in parts_of(Home(tmp_path / "home"), config)}
+    for name, command in (("server", serve.command), ("s3", serve_s3.command)):
+        arguments = parts[name].command()
+        read = command.make_context(name, arguments[arguments.index("--home") :]).params
+        assert read["audit_log"] is False
+        if name == "server":
+            assert (read["requests_per_second"], read["oidc_keys"]) == (7.0, (f"https://cluster.example.com={keys}",))
+
+
+@pytest.mark.parametrize("named", ["https://cluster.example.com=/nowhere/keys.json", "https://cluster.example.com"])
+def test_keys_that_are_not_there_are_refused_before_anything_starts(start, named, tmp_path):
+    with pytest.raises((InvalidInput, SystemExit)):
+        start("--oidc-keys", named)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_detached_start_hands_issuers_on():
+    given = {"oidc_keys": {"https://a.example": "/k=1"}, "requests_per_second": 2.0, "audit_log": False}
+    options = ["--oidc-keys=https://a.example=/k=1", "--requests-per-second=2.0", "--no-audit-log"]
+    assert list(up._options(given)) == options
+    assert list(up._options({"oidc_keys": {}})) == ["--no-oidc-keys"]
