@@ -36,13 +36,17 @@ class BodyBudget:
 
     async def hold(self, owner: str, size: int) -> None:
         """Take room for ``size`` bytes; :class:`Overloaded` where none came free for 5 seconds, or too many wait for it."""
+        if not size:
+            # Nothing is counted of a request without a body, so that any number of them may be answered at once.
+            return
         lane = self._small if size <= SMALL_BODY else self._large
         if not lane.take(owner, size):
             await lane.wait(owner, size)
 
     def release(self, owner: str, size: int) -> None:
         """Give the room back."""
-        (self._small if size <= SMALL_BODY else self._large).release(owner, size)
+        if size:
+            (self._small if size <= SMALL_BODY else self._large).release(owner, size)
 
 
 class _Lane:

@@ -72,6 +72,20 @@ def test_names_are_bounded_and_the_one_used_last_stays():
     assert buckets.take("mine")
 
 
+@pytest.mark.parametrize("first", [0, 100])
+def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
+    """As the GETs of one client are: the first answer took the books of the others with it."""
+
+    async def check() -> None:
+        budget = BodyBudget()
+        await budget.hold("a", first)
+        await budget.hold("a", 0)
+        budget.release("a", first)
+        budget.release("a", 0)
+
+    asyncio.run(check())
+
+
 def test_room_is_bounded_by_owner_and_in_all_and_given_back():
     async def check() -> None:
         budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, patience=0.01)

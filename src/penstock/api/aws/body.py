@@ -42,7 +42,7 @@ class ClientGone(Exception):
 def declared_length(headers: Headers) -> int | None:
     """The body's length as its head says; None where it comes in chunks or has none."""
     length = headers.get("content-length", "")
-    return int(length) if length.isdigit() else None
+    return int(length) if length.isascii() and length.isdigit() else None
 
 
 def body_size(headers: Headers) -> int:
