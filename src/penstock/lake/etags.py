@@ -45,21 +45,23 @@ def etag(path: Path) -> str | None:
     return None if raw is None else _text(raw)
 
 
-def current_etag(path: Path, status: os.stat_result) -> str:
+def current_etag(path: Path, status: os.stat_result, descriptor: int | None = None) -> str:
     """The ETag of the file, whose ``status`` has just been read: the one kept with it, or a new one, kept where it can be.
 
-    Reads the file once where it is small and has none.
+    Reads the file once where it is small and has none. With the ``descriptor`` of an open file it is that file's, whichever
+    one has its name by now.
     """
+    source = path if descriptor is None else descriptor
     for _ in range(2):
-        raw = get_attribute(path, _ETAG)
-        if raw is not None and get_attribute(path, _HASHED) in {None, stamp_of(status).encode()}:
+        raw = get_attribute(source, _ETAG)
+        if raw is not None and get_attribute(source, _HASHED) in {None, stamp_of(status).encode()}:
             return _text(raw)
         if status.st_size > HASHED_BYTES or not tag_file(path):
             break
     return _derived(status)
 
 
-def was_hashed(path: Path) -> bool:
+def was_hashed(path: Path | int) -> bool:
     """Whether the file's ETag is one that :func:`tag_file` or :func:`set_etag` kept."""
     return get_attribute(path, _HASHED) is not None
 
@@ -113,9 +115,10 @@ def tag_file(path: Path) -> bool:
 if sys.platform == "darwin":
     _libc = ctypes.CDLL(None, use_errno=True)
 
-    def get_attribute(path: Path, name: str) -> bytes | None:
+    def get_attribute(path: Path | int, name: str) -> bytes | None:
         buffer = ctypes.create_string_buffer(_MOST_BYTES)
-        size = _libc.getxattr(os.fsencode(path), name.encode(), buffer, len(buffer), 0, 0)
+        call, file = (_libc.fgetxattr, path) if isinstance(path, int) else (_libc.getxattr, os.fsencode(path))
+        size = call(file, name.encode(), buffer, len(buffer), 0, 0)
         return buffer.raw[:size] if size >= 0 else None
 
     def set_attribute(path: Path, name: str, value: bytes) -> None:
@@ -128,7 +131,7 @@ if sys.platform == "darwin":
 
 else:
 
-    def get_attribute(path: Path, name: str) -> bytes | None:
+    def get_attribute(path: Path | int, name: str) -> bytes | None:
         try:
             return os.getxattr(path, name)
         except OSError:

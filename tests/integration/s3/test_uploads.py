@@ -146,3 +146,18 @@ def test_a_large_file_goes_up_and_comes_down_in_parallel_parts(s3: Any, tmp_path
     s3.upload_file(str(source), "lake", "up/large", Config=config)
     s3.download_file("lake", "up/large", str(target), Config=config)
     assert target.read_bytes() == source.read_bytes()
+
+
+def test_a_listing_of_uploads_by_prefix_goes_on_from_page_to_page(s3: Any) -> None:
+    keys = ["pages/a/1", "pages/a/2", "pages/b", "pages/c/1"]
+    started = {key: s3.create_multipart_upload(Bucket="lake", Key=key)["UploadId"] for key in keys}
+    pages = s3.get_paginator("list_multipart_uploads").paginate(
+        Bucket="lake", Prefix="pages/", Delimiter="/", PaginationConfig={"PageSize": 1}
+    )
+    found = [
+        [each["Prefix"] for each in page.get("CommonPrefixes", [])] + [each["Key"] for each in page.get("Uploads", [])]
+        for page in pages
+    ]
+    for key, upload in started.items():
+        s3.abort_multipart_upload(Bucket="lake", Key=key, UploadId=upload)
+    assert found == [["pages/a/"], ["pages/b"], ["pages/c/"]]

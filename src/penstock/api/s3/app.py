@@ -126,7 +126,12 @@ class S3App:
             except Exception as error:
                 seen.note(self._audit, scope, error)
                 raise
-            seen.note(self._audit, scope, None)
+            try:
+                seen.note(self._audit, scope, None)
+            except BaseException:
+                if answered[0].stream is not None:
+                    answered[0].stream.close()
+                raise
         except AuditUnavailable as error:
             raise S3Error("ServiceUnavailable", error.message, remedy=error.remedy) from None
         return answered

@@ -176,7 +176,7 @@ class BodyReader:
         if text is None:
             return None
         if not (text.isascii() and text.isdigit() and len(text) < 16):
-            raise S3Error("InvalidArgument", f"The header {name} is no number of bytes.")
+            raise S3Error("InvalidArgument", f"The header {name} is not a number of bytes.")
         return int(text)
 
     async def read_all(self, limit: int) -> bytes:
@@ -242,15 +242,16 @@ class BodyReader:
     def _take(self, sink: Sink, block: bytes, limit: int) -> None:
         if self._sha256 is not None:
             self._sha256.update(block)
-        for piece in [block] if self._chunks is None else self._chunks.feed(block):
-            self._size += len(piece)
-            if self._size > (limit if self.length is None else self.length):
-                raise S3Error("IncompleteBody", "The body is longer than the request's headers say, or than it may be.")
-            for checksum in self.checksums.values():
-                checksum.update(piece)
-            if self._md5 is not None:
-                self._md5.update(piece)
-            sink.write(piece)
+        # Joined: a client may send chunks of one byte, and each piece is hashed and written by calls of its own.
+        piece = block if self._chunks is None else b"".join(self._chunks.feed(block))
+        self._size += len(piece)
+        if self._size > (limit if self.length is None else self.length):
+            raise S3Error("IncompleteBody", "The body is longer than the request's headers say, or than it may be.")
+        for checksum in self.checksums.values():
+            checksum.update(piece)
+        if self._md5 is not None:
+            self._md5.update(piece)
+        sink.write(piece)
 
     def _check(self) -> None:
         if self.length is not None and self._size != self.length:

@@ -321,25 +321,29 @@ async def list_multipart_uploads(call: Call) -> Answer:
     shown: list[Upload] = []
     prefixes: list[str] = []
     truncated = False
+    last = ("", "")
     for each in kept:
         cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
         common = each.key[: cut + len(delimiter)] if cut >= 0 else None
-        if common is not None and common in prefixes:
+        # A marker that is a common prefix stands for all that it begins.
+        if common is not None and common in {after[0], last[0]}:
             continue
         if len(shown) + len(prefixes) >= limit:
             truncated = True
             break
         if common is not None:
             prefixes.append(common)
+            last = (common, "")
         else:
             shown.append(each)
+            last = (each.key, each.id)
     return Answer(
         members={
             "Bucket": call.bucket,
             "KeyMarker": after[0],
             "UploadIdMarker": after[1],
-            "NextKeyMarker": shown[-1].key if truncated and shown else None,
-            "NextUploadIdMarker": shown[-1].id if truncated and shown else None,
+            "NextKeyMarker": last[0] if truncated else None,
+            "NextUploadIdMarker": last[1] or None if truncated else None,
             "Prefix": prefix,
             "Delimiter": delimiter or None,
             "MaxUploads": limit,

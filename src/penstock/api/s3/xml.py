@@ -39,12 +39,12 @@ class _Builder(TreeBuilder):
 
 
 def parse_xml(body: bytes, shape: StructureShape) -> dict[str, Any]:
-    """The structure in ``body``; :class:`S3Error` where it is none. Members that the shape does not have are ignored."""
+    """The structure in ``body``; :class:`S3Error` where it is not one. Members that the shape does not have are ignored."""
     parser = XMLParser(target=_Builder())  # noqa: S314 -- no document type is taken, so no entity either
     try:
         parser.feed(body)
         root = parser.close()
-    except (ParseError, ValueError):
+    except (ParseError, ValueError, LookupError):  # the last for an encoding that nobody knows
         raise _malformed() from None
     return _structure(root, shape)
 

@@ -52,13 +52,18 @@ class ObjectInfo:
     attributes: Attributes = field(default_factory=Attributes)
 
 
-def read_info(key: str, path: Path, status: os.stat_result, *, whole: bool = True) -> ObjectInfo:
-    """What is kept with the file at ``path``; without ``whole`` no more than a listing shows."""
+def read_info(
+    key: str, path: Path, status: os.stat_result, *, whole: bool = True, descriptor: int | None = None
+) -> ObjectInfo:
+    """What is kept with the file at ``path``; without ``whole`` no more than a listing shows.
+
+    With a ``descriptor`` it is what is kept with that open file, which another one may have replaced at ``path`` since.
+    """
     if key.endswith("/"):
         attributes = _read(path, "") if whole else Attributes()
         return ObjectInfo(key=key, size=0, modified=status.st_mtime, etag=f'"{MARKER_ETAG.hex()}"', attributes=attributes)
-    etag = current_etag(path, status)
-    attributes = _read(path, stamp_of(status)) if whole else Attributes()
+    etag = current_etag(path, status, descriptor)
+    attributes = _read(path if descriptor is None else descriptor, stamp_of(status)) if whole else Attributes()
     return ObjectInfo(key=key, size=status.st_size, modified=status.st_mtime, etag=etag, attributes=attributes)
 
 
@@ -106,7 +111,7 @@ def write_tags(path: Path, tags: Mapping[str, str], etag: bytes) -> None:
     keep(path, replace(_read(path, "" if path.is_dir() else stamp_of(status)), tags=dict(tags)), etag)
 
 
-def _read(path: Path, stamp: str) -> Attributes:
+def _read(path: Path | int, stamp: str) -> Attributes:
     """What is kept with a file whose state is ``stamp``; nothing where it was kept with another state."""
     raw = get_attribute(path, _OURS)
     if raw is None:
@@ -120,7 +125,7 @@ def _read(path: Path, stamp: str) -> Attributes:
     return Attributes()
 
 
-def _read_former(path: Path) -> Attributes:
+def _read_former(path: Path | int) -> Attributes:
     try:
         names = os.listxattr(path)
     except (OSError, AttributeError):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -110,7 +111,9 @@ class LakeStore:
         if list_page(folder, prefix="", delimiter="", after="", limit=1).objects or _has_files(folder):
             raise S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name})
         try:
-            for path, _folders, _files in os.walk(folder, topdown=False):
+            for path, _folders, files in os.walk(folder, topdown=False):
+                for each in filter(is_hidden, files):
+                    Path(path, each).unlink()
                 Path(path).rmdir()
         except OSError:
             raise S3Error(
@@ -150,9 +153,9 @@ class LakeStore:
             raise no_such_key(key) from None
         try:
             status = os.fstat(descriptor)
-            if not os.path.isfile(path):  # noqa: PTH113
+            if not stat.S_ISREG(status.st_mode):
                 raise no_such_key(key)
-            info = read_info(key, path, status)
+            info = read_info(key, path, status, descriptor=descriptor)
             content = os.pread(descriptor, ahead, 0) if 0 < info.size <= ahead else None
             return OpenObject(info=info, descriptor=descriptor, content=content)
         except BaseException:
@@ -188,13 +191,15 @@ class LakeStore:
             return self._commit_marker(folder, key, target, attributes, condition)
         keep(draft.path, attributes, etag)
         draft.sync()
+        # Before it has its name: by the time that this returns, the name may be another object's.
+        info = read_info(key, draft.path, draft.path.stat())
         with self._locked(bucket, key):
             self._check(folder, key, condition)
             try:
                 place(draft.path, folder, target, exclusive=condition.absent)
             except FileExistsError:
                 raise _failed("If-None-Match") from None
-        return read_info(key, target, target.stat())
+        return info
 
     def delete(self, bucket: str, key: str, *, condition: Condition | None = None) -> None:
         """Remove the object; nothing where there is none."""
@@ -213,8 +218,13 @@ class LakeStore:
                 return
             try:
                 path.unlink()
-            except (FileNotFoundError, IsADirectoryError, PermissionError, NotADirectoryError):
+            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 return
+            except PermissionError:
+                # What macOS says of a folder; of a file it means that the object is still there.
+                if path.is_dir():
+                    return
+                raise
             _sync_removed(prune(folder, path.parent))
 
     def set_tags(self, bucket: str, key: str, tags: Mapping[str, str]) -> None:
@@ -236,7 +246,7 @@ class LakeStore:
             make_marker(bucket, target)
             keep(target, attributes, MARKER_ETAG)
             durable.sync(target)
-        return read_info(key, target, target.stat())
+            return read_info(key, target, target.stat())
 
     def _check(self, bucket: Path, key: str, condition: Condition) -> None:
         if condition.match is None and not condition.absent:
@@ -265,7 +275,11 @@ class LakeStore:
         old = time.time() - _STALE_SECONDS
         for path in self.drafts.iterdir():
             with contextlib.suppress(OSError):
-                if path.stat().st_mtime < old:
+                if path.lstat().st_mtime >= old:
+                    continue
+                if path.is_dir():  # an upload that was being dropped
+                    shutil.rmtree(path)
+                else:
                     path.unlink()
 
 

@@ -99,11 +99,12 @@ class Uploads:
 
     def get(self, bucket: str, key: str, upload_id: str) -> Upload:
         """The upload; :class:`S3Error` where there is none of that id for the key."""
+        self._store.bucket(bucket)
         upload = None
         if _ID.fullmatch(upload_id):
             upload = _read_upload(self._store.uploads / bucket / upload_id)
-        if upload is None or upload.key != key:
-            self._store.bucket(bucket)
+        # The folder of its parts follows from what the record says, which therefore has to be this one's.
+        if upload is None or (upload.bucket, upload.key, upload.id) != (bucket, key, upload_id):
             raise S3Error(
                 "NoSuchUpload",
                 "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted "
