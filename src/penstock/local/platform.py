@@ -310,7 +310,7 @@ class Platform:
                     _broker_of(self.home, self.config).renew_certificate()
                     self._say(f"The broker took the certificate in {tls.certificate}, which was renewed.")
                 stale, last = False, ""
-            except (EnvironmentProblem, OSError) as error:
+            except Exception as error:  # noqa: BLE001 -- nobody else renews, so that this thread may not end
                 # Half a renewal, a full disk, a broker that is down: the next look may find it mended.
                 if str(error) != last:
                     self._say(str(error))

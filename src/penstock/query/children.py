@@ -336,9 +336,10 @@ class ChildPool:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
             if self._starter is None:
                 self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
-            starter = self._starter
+            # Under the lock: a pool that is closed takes nothing more from its starter.
+            starting = self._starter.submit(Child)
         try:
-            return starter.submit(Child).result()
+            return starting.result()
         except OSError as error:
             raise StatementError(
                 "GENERIC_INTERNAL_ERROR",

@@ -109,6 +109,8 @@ class QueryService:
                 )
             self._waiting += 1
         try:
+            # Before it is stored: one that is stored is run.
+            previous = self._previous(statement)
             kept = self._store.add(statement)
         except BaseException:
             self._done()
@@ -117,7 +119,7 @@ class QueryService:
             self._done()
             _check_same(kept, statement)
             return kept.id
-        self._submit(statement, request.permit)
+        self._submit(statement, request.permit, previous)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
@@ -217,7 +219,7 @@ class QueryService:
             heartbeat=now,
         )
 
-    def _submit(self, statement: Statement, permit: Permit | None) -> None:
+    def _submit(self, statement: Statement, permit: Permit | None, previous: Statement | None) -> None:
         from penstock.query.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
 
         catalog = self.catalog if permit is None else PermittedCatalog(self.catalog, permit)
@@ -228,7 +230,7 @@ class QueryService:
             sink=self._sink,
             settings=self.settings,
             children=self._children,
-            previous=self._previous(statement),
+            previous=previous,
         )
         self._watch.add(run)
         with self._lock:

@@ -1,11 +1,15 @@
 """Results of earlier statements handed out again: under which conditions, and what is said of it."""
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pytest
 from lake_of_flights import Ask, Lake
 
 from penstock.errors import AccessDenied
-from penstock.query.service import QueryService
+from penstock.query.service import QueryService, StatementRequest
+from penstock.query.settings import QuerySettings
+from penstock.store.memory.statements import MemoryStatementStore
 
 COUNT = "SELECT count(*) FROM airlines"
 
@@ -88,3 +92,19 @@ def test_what_the_caller_may_no_longer_read_is_not_handed_out(ask: Ask) -> None:
     again = ask(COUNT, reuse_minutes=60, permit=refuse)
     assert again.reason is not None
     assert again.reason.startswith("PERMISSION_DENIED: not you")
+
+
+def test_a_store_that_fails_to_look_for_one_leaves_no_statement_and_no_place_taken(
+    service: QueryService, ask: Ask, settings: QuerySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ConnectionError("the store is away")
+
+    looks: Callable[..., object] = MemoryStatementStore.latest
+    monkeypatch.setattr(MemoryStatementStore, "latest", broken)
+    for _ in range(settings.workers + settings.queue + 1):
+        with pytest.raises(ConnectionError):
+            service.start(StatementRequest(sql=COUNT, database="flights_db", reuse_minutes=60))
+    assert not service.page().ids
+    monkeypatch.setattr(MemoryStatementStore, "latest", looks)
+    assert ask(COUNT, reuse_minutes=60).state == "SUCCEEDED"

@@ -1,0 +1,40 @@
+"""The thread that renews the platform's certificates lives as long as the platform, whatever a look finds."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock.local import platform as module
+from penstock.local.platform import Platform
+from penstock.settings.home import Home, PlatformConfig
+
+
+class _Tls:
+    """Files that cannot be read at the first look."""
+
+    certificate = Path("server.crt")
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.stop = lambda: None
+
+    def refresh(self) -> bool:
+        self.looks += 1
+        if self.looks == 1:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+        self.stop()
+        return False
+
+
+def test_a_look_that_fails_in_any_way_is_told_and_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RENEW_PAUSE", 0.01)
+    said: list[str] = []
+    platform = Platform(Home(tmp_path), PlatformConfig.generate(), say=said.append)
+    tls = _Tls()
+    tls.stop = platform.request_stop
+    platform._renew(tls)  # type: ignore[arg-type]
+    assert tls.looks == 2
+    assert len(said) == 1
+    assert "invalid start byte" in said[0]
