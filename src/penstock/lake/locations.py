@@ -28,14 +28,17 @@ class ObjectUri:
 
 
 def parse_uri(uri: str) -> ObjectUri:
-    """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``); raise :class:`InvalidInput` for anything else or for ``..``."""
+    """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``); :class:`InvalidInput` for anything else and for ``..``.
+
+    No bucket's name begins with a dot: beside the buckets lie the S3 endpoint's uploads in progress.
+    """
     for scheme in _SCHEMES:
         if uri.startswith(scheme):
             bucket, _, key = uri[len(scheme) :].partition("/")
             break
     else:
         raise InvalidInput(f"'{uri[:200]}' is not an S3 location.", remedy="It has to read s3://BUCKET/KEY.")
-    if not bucket or bucket in {".", ".."} or ".." in key.split("/") or "\0" in uri:
+    if not bucket or bucket.startswith(".") or ".." in key.split("/") or "\0" in uri:
         raise InvalidInput(f"'{uri[:200]}' is not a usable S3 location: it has no bucket, or a '..' in its key.")
     return ObjectUri(bucket, key)
 

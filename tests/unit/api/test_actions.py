@@ -214,4 +214,4 @@ def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
 def test_athenas_metadata_is_glues(operation: str, request_: dict[str, str], action: str, resources: list[str]) -> None:
     found = also_needed("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, PLACE)
     assert [(each, list(arns)) for each, arns in found] == [(action, resources)]
-    assert also_needed("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, PLACE) == ()
+    assert also_needed("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, PLACE) == []

@@ -15,7 +15,7 @@ from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.aws.actions import Place, Request, named_account, resources_of
 from penstock.api.aws.containers import DELETED, SHOWN, Shown
 from penstock.api.aws.lookup import Realm, StoredNames
-from penstock.api.aws.needs import PASS_ROLE, also_needed, iam_keys, passed_to
+from penstock.api.aws.needs import PASS_ROLE, PUT_OBJECT, also_needed, iam_keys, passed_to, results_of
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.api.aws.sts import origin_of
 from penstock.names import arn
@@ -249,6 +249,7 @@ class PolicyGate:
         asking = self.asking(caller, context, owner, realm)
         self._check_members(f"{service}:{operation}", request, context, asking)
         self._check_crawled(request, context, asking)
+        self._check_written(request, context, asking)
 
     def _check_members(self, action: str, request: Request, context: RequestContext, asking: "_Asking") -> None:
         """What is deleted with a container is asked for, too; the refusal names no member."""
@@ -289,6 +290,15 @@ class PolicyGate:
                 if held_back is not None:
                     where = asking.place.glue(f"database/{database}")
                     raise denial(asking.caller, f"glue:{context.operation}", where, held_back.why)
+
+    def _check_written(self, request: Request, context: RequestContext, asking: "_Asking") -> None:
+        """A statement puts its result where its caller says: not where the caller is denied to put objects."""
+        for result in results_of(context.service, context.operation, request):
+            held_back = self._warden.holds_back(
+                asking.caller, (PUT_OBJECT,), (result,), asking.origin, owner=asking.owner, realm=None
+            )
+            if held_back is not None:
+                raise denial(asking.caller, PUT_OBJECT, result, held_back.why)
 
     def _place(self, caller: Caller, owner: str, realm: Realm | None) -> Place:
         return Place(self._region, owner, self._lookup(owner, realm), user=caller.user_name)

@@ -7,6 +7,7 @@ the ``permit`` of its request's context.
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.actions import Place, Request, account_of, canonical, resources_of
@@ -14,9 +15,10 @@ from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.references import declared_references
 
-__all__ = ["PASS_ROLE", "Needed", "also_needed", "iam_keys", "passed_to"]
+__all__ = ["PASS_ROLE", "PUT_OBJECT", "Needed", "also_needed", "iam_keys", "passed_to", "results_of"]
 
 PASS_ROLE = "iam:PassRole"
+PUT_OBJECT = "s3:PutObject"
 
 Needed = Sequence[tuple[str, Sequence[str]]]
 """Actions, each with the ARNs that it is judged on."""
@@ -47,14 +49,37 @@ _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
 }
 """Athena's operations on the catalog as Glue's."""
 
+_TAGGING: Mapping[str, Callable[[str], str]] = {
+    "glue": lambda _operation: "TagResource",
+    "iam": lambda operation: operation.replace("Create", "Tag", 1),
+    "organizations": lambda _operation: "TagResource",
+    "secretsmanager": lambda _operation: "TagResource",
+}
+"""By service, the action that sets the tags of what an operation creates."""
+
 
 def also_needed(service: str, operation: str, request: Request, place: Place) -> Needed:
     """The further actions of a request.
 
-    A table that refers to a schema gives back its columns, and a schema whose tags declare what its definitions build on
-    gives that back within its own: who says so has to be one who may read it. A crawler's role is passed to Glue: raises
-    :class:`~penstock.access.errors.NotAuthorized` for one of another account.
+    What is created with tags is tagged, too: conditions read tags. A table that refers to a schema gives back its columns,
+    and a schema whose tags declare what its definitions build on gives that back within its own: who says so has to be one
+    who may read it. A crawler's role is passed to Glue: raises :class:`~penstock.access.errors.NotAuthorized` for one of
+    another account.
     """
+    return [*_tags_set(service, operation, request, place), *_named_in(service, operation, request, place)]
+
+
+def _tags_set(service: str, operation: str, request: Request, place: Place) -> Needed:
+    if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
+        return ()
+    made = resources_of(service, operation, request, place)[-1]
+    # As TagResource is judged later: a schema on its registry, too.
+    resources = resources_of("glue", "TagResource", {"ResourceArn": made}, place) if service == "glue" else (made,)
+    return [(f"{service}:{_TAGGING[service](operation)}", resources)]
+
+
+def _named_in(service: str, operation: str, request: Request, place: Place) -> Needed:
+    """What a request names beside what it is about."""
     if service == "athena" and operation in _METADATA:
         name, asked = _METADATA[operation](request)
         return [(f"glue:{name}", resources_of("glue", name, asked, place))]
@@ -77,6 +102,14 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
             key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
             needed.append(_read("GetSchema", {"SchemaId": key}, place))
     return [("glue:GetSchemaVersion", resources) for resources in needed]
+
+
+def results_of(service: str, operation: str, request: Request) -> Sequence[str]:
+    """ARNs of the objects that a request has written where it says; the id in a result's name is not known before."""
+    if (service, operation) != ("athena", "StartQueryExecution"):
+        return ()
+    _, scheme, place = request.get("ResultConfiguration", {}).get("OutputLocation", "").partition("://")
+    return tuple(f"arn:aws:s3:::{place.rstrip('/')}/{UUID(int=0)}.{ending}" for ending in ("csv", "txt")) if scheme else ()
 
 
 def passed_to(service: str) -> str:

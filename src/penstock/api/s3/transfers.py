@@ -80,6 +80,9 @@ async def copy_object(call: Call) -> Answer:
     opened = await _open_source(call)
     try:
         kept = opened.info.attributes
+        if directives["tagging"] == "COPY" and kept.tags:
+            await call.run(lambda: call.permit.check("GetObjectTagging", *_source(call)))
+            await call.permitted("PutObjectTagging")
         base = kept if directives["metadata"] == "COPY" else given
         tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
         info = await call.run(_copy, call, opened, replace(base, tags=tags), condition)

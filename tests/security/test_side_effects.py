@@ -1,0 +1,166 @@
+"""What a request does beside its own action is judged, too: tags that it sets, objects that it writes, folders it names."""
+
+import json
+import secrets
+import time
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from penstock.testing.clients import boto3_client
+
+EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+TAGS = [{"Key": "department", "Value": "finance"}]
+TRUST = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+
+
+def policy(*statements):
+    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+
+
+def name(kind):
+    return f"{kind}-{secrets.token_hex(4)}"
+
+
+def new_user(iam, *statements):
+    """The credentials of a user who may do what ``statements`` say, as boto3_client takes them."""
+    user = name("user")
+    iam.create_user(UserName=user)
+    iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=policy(*statements))
+    key = iam.create_access_key(UserName=user)["AccessKey"]
+    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+
+
+def denied(action, call, **arguments):
+    with pytest.raises(ClientError, match=action) as caught:
+        call(**arguments)
+    assert caught.value.response["Error"]["Code"] in {"AccessDenied", "AccessDeniedException"}, caught.value
+
+
+TAGGED_ON_CREATION = [
+    ("iam:TagUser", "create_user", lambda: {"UserName": name("tagged"), "Tags": TAGS}),
+    (
+        "iam:TagRole",
+        "create_role",
+        lambda: {"RoleName": name("tagged"), "AssumeRolePolicyDocument": policy(TRUST), "Tags": TAGS},
+    ),
+    (
+        "iam:TagPolicy",
+        "create_policy",
+        lambda: {"PolicyName": name("tagged"), "PolicyDocument": policy(EVERYTHING), "Tags": TAGS},
+    ),
+    ("iam:TagInstanceProfile", "create_instance_profile", lambda: {"InstanceProfileName": name("tagged"), "Tags": TAGS}),
+    (
+        "iam:TagOpenIDConnectProvider",
+        "create_open_id_connect_provider",
+        lambda: {"Url": f"https://{name('tagged')}.example.com", "ClientIDList": ["x"], "Tags": TAGS},
+    ),
+    ("glue:TagResource", "create_registry", lambda: {"RegistryName": name("tagged"), "Tags": {"a": "b"}}),
+    (
+        "glue:TagResource",
+        "create_schema",
+        lambda: {"SchemaName": name("tagged"), "DataFormat": "AVRO", "SchemaDefinition": '"int"', "Tags": {"a": "b"}},
+    ),
+    ("glue:TagResource", "create_database", lambda: {"DatabaseInput": {"Name": name("tagged")}, "Tags": {"a": "b"}}),
+    ("secretsmanager:TagResource", "create_secret", lambda: {"Name": name("tagged"), "SecretString": "x", "Tags": TAGS}),
+]
+
+
+@pytest.mark.parametrize(
+    ("action", "call", "arguments"), TAGGED_ON_CREATION, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_who_may_set_no_tags_sets_none_on_creation(target, action, call, arguments):
+    key = new_user(target.client("iam"), EVERYTHING, {"Effect": "Deny", "Action": action, "Resource": "*"})
+    client = target.client(action.partition(":")[0], **key)
+    denied(action, getattr(client, call), **arguments())
+    getattr(client, call)(**{member: value for member, value in arguments().items() if member != "Tags"})
+
+
+def test_a_right_to_create_is_none_to_tag(target):
+    """Tags decide what conditions on aws:PrincipalTag allow: who makes users chooses none for them."""
+    key = new_user(target.client("iam"), {"Effect": "Allow", "Action": "iam:CreateUser", "Resource": "*"})
+    iam = target.client("iam", **key)
+    denied("iam:TagUser", iam.create_user, UserName=name("tagged"), Tags=TAGS)
+    iam.create_user(UserName=name("plain"))
+
+
+@pytest.mark.parametrize("action", ["s3:GetObjectTagging", "s3:PutObjectTagging"])
+def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform, action):
+    config = platform.config
+    root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
+    iam = boto3_client("iam", config.endpoint_url, config.region, **root)
+    owner = boto3_client("s3", config.s3_endpoint_url, config.region, **root)
+    key = new_user(iam, EVERYTHING, {"Effect": "Deny", "Action": action, "Resource": "*"})
+    s3 = boto3_client("s3", config.s3_endpoint_url, config.region, **key)
+    source, copy = name("source"), name("copy")
+    owner.put_object(Bucket="lake", Key=source, Body=b"x", Tagging="class=secret")
+    denied(action, s3.copy_object, Bucket="lake", Key=copy, CopySource=f"lake/{source}")
+    with pytest.raises(ClientError, match="404"):
+        owner.head_object(Bucket="lake", Key=copy)
+    owner.put_object(Bucket="lake", Key=source, Body=b"x")
+    s3.copy_object(Bucket="lake", Key=copy, CopySource=f"lake/{source}")
+    for client in (iam, owner, s3):
+        client.close()
+
+
+def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target):
+    closed = name("closed")
+    deny = {"Effect": "Deny", "Action": "s3:PutObject", "Resource": f"arn:aws:s3:::lake/{closed}/*"}
+    athena = target.client("athena", **new_user(target.client("iam"), EVERYTHING, deny))
+    for location in (f"s3://lake/{closed}", f"s3://lake/{closed}/", f"s3a://lake/{closed}/deeper/"):
+        denied(
+            "s3:PutObject",
+            athena.start_query_execution,
+            QueryString="SELECT 1",
+            ResultConfiguration={"OutputLocation": location},
+        )
+    athena.start_query_execution(
+        QueryString="SELECT 1", ResultConfiguration={"OutputLocation": f"s3://lake/{name('open')}/"}
+    )
+
+
+def test_no_location_names_the_folder_of_uploads_in_progress(platform):
+    """An account's lake of its own has its uploads beside the buckets: no result goes there, and no crawl reads them."""
+    config = platform.config
+    root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
+    organizations = boto3_client("organizations", config.endpoint_url, config.region, **root)
+    account = organizations.create_account(AccountName="uploads", Email="uploads@example.com")["CreateAccountStatus"][
+        "AccountId"
+    ]
+    sts = boto3_client("sts", config.endpoint_url, config.region, **root)
+    role = f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole"
+    keys = sts.assume_role(RoleArn=role, RoleSessionName="uploads")["Credentials"]
+    session = boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"], region_name=config.region)
+    s3 = session.client("s3", endpoint_url=config.s3_endpoint_url)
+    s3.create_multipart_upload(Bucket="lake", Key="in-progress")
+    work = platform.home.account_lakes / account / ".penstock-s3"
+    before = sorted(work.rglob("*"))
+    assert before
+    athena, glue = (session.client(each, endpoint_url=config.endpoint_url) for each in ("athena", "glue"))
+    with pytest.raises(ClientError, match="InvalidRequestException"):
+        athena.start_query_execution(
+            QueryString="SELECT 1", ResultConfiguration={"OutputLocation": "s3://.penstock-s3/uploads/"}
+        )
+    with pytest.raises(ClientError, match="InvalidInputException"):
+        glue.create_crawler(
+            Name="uploads", Role="crawler", DatabaseName="d", Targets={"S3Targets": [{"Path": "s3://.penstock-s3/"}]}
+        )
+    glue.create_database(DatabaseInput={"Name": "d"})
+    serde = {"SerializationLibrary": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"}
+    storage = {
+        "Columns": [{"Name": "a", "Type": "string"}],
+        "Location": "s3://.penstock-s3/",
+        "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+        "SerdeInfo": serde,
+    }
+    glue.create_table(DatabaseName="d", TableInput={"Name": "t", "StorageDescriptor": storage})
+    started = athena.start_query_execution(QueryString="SELECT * FROM d.t")["QueryExecutionId"]
+    while (status := athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]["Status"])["State"] in {
+        "QUEUED",
+        "RUNNING",
+    }:
+        time.sleep(0.05)
+    assert status["State"] == "FAILED", status
+    assert "not a usable S3 location" in status["StateChangeReason"]
+    assert sorted(work.rglob("*")) == before
