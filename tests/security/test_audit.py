@@ -80,6 +80,13 @@ def test_a_change_is_recorded_as_cloudtrail_records_it(server):
     assert "errorCode" not in record
 
 
+def test_a_long_parameter_of_a_large_request_is_cut_once(server):
+    text = json.dumps({"type": "record", "name": "R", "doc": "x" * 20_000, "fields": []})
+    answer = server.client("glue").create_schema(SchemaName="long", DataFormat="AVRO", SchemaDefinition=text)
+    record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
+    assert record["requestParameters"]["schemaDefinition"] == f"{text[:1_000]}... ({len(text)} characters)"
+
+
 def test_a_denial_is_recorded_with_its_reason(server):
     keys = _user(server, {"Effect": "Allow", "Action": "glue:GetRegistry", "Resource": "*"})
     with pytest.raises(ClientError) as refused:

@@ -13,6 +13,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
 from penstock.testing.web_tokens import TokenIssuer
 
@@ -102,6 +103,24 @@ def test_the_answer_says_whose_token_it_was(server: RunningServer, role: str, is
     assert answer["Audience"] == "sts.amazonaws.com"
     assert answer["Provider"] == f"arn:aws:iam::{server.account}:oidc-provider/oidc.example.com/id/Cluster1"
     assert answer["AssumedRoleUser"]["Arn"].endswith("assumed-role/pod/one")
+
+
+def test_a_pods_login_is_in_the_audit_log(server: RunningServer, role: str, issuer: TokenIssuer) -> None:
+    answer = anonymous(server).assume_role_with_web_identity(
+        RoleArn=role, RoleSessionName="one", WebIdentityToken=issuer.token(SUBJECT)
+    )
+    request_id = answer["ResponseMetadata"]["RequestId"].encode()
+
+    def found() -> list[bytes]:
+        lines = [line for file in (server.home / "audit").glob("*.jsonl") for line in file.read_bytes().splitlines()]
+        return [line for line in lines if request_id in line]
+
+    eventually(lambda: bool(found()), "the record of the login", 15)
+    record = json.loads(found()[0])
+    assert (record["eventName"], record["additionalEventData"]["decision"]) == ("AssumeRoleWithWebIdentity", "allowed")
+    assert record["recipientAccountId"] == server.account
+    assert [each["ARN"] for each in record["resources"]] == [role]
+    assert record["requestParameters"]["webIdentityToken"] == "***OMITTED***"
 
 
 def test_a_session_policy_bounds_a_pods_session(server: RunningServer, role: str, issuer: TokenIssuer) -> None:

@@ -2,12 +2,13 @@
 
 import json
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of
+from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of, render_parameters
 from penstock.access.audit.log import AuditFolder, AuditUnavailable, AuditWriter
 from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
 from penstock.access.audit.segments import Retention, Segments, segments_in
@@ -92,6 +93,22 @@ def test_parameters_are_bounded():
     assert set(many["requestParameters"].values()) == {"***OMITTED***"}
 
 
+def test_parameters_that_were_cut_before_they_waited_are_cut_once():
+    large = render_parameters({"SchemaDefinition": "x" * 50_000, "SecretString": "s3cr3t"})
+    shown = record(parameters=large)["requestParameters"]
+    assert shown == {"schemaDefinition": "x" * 1_000 + "... (50000 characters)", "secretString": "***OMITTED***"}
+
+
+def test_parameters_that_are_not_text_are_left_out():
+    assert record(parameters={"Path": "\ud800"})["requestParameters"] is None
+
+
+def test_each_record_has_an_id_of_its_own():
+    ids = [uuid.UUID(record()["eventID"]) for _ in range(20)]
+    assert len(set(ids)) == 20
+    assert {each.version for each in ids} == {4}
+
+
 def test_what_cannot_be_told_is_left_out():
     def fails() -> Any:
         raise RuntimeError
@@ -131,6 +148,16 @@ def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path):
     left = list(segments_in(folder))
     assert oldest not in left
     assert sum(file.stat().st_size for file in left) <= 2_000
+    segments.close()
+
+
+def test_a_file_that_another_process_removes_meanwhile_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "audit"
+    segments = Segments(folder, "decisions", Retention())
+    segments.append(lines("1"), NOW)
+    gone = folder / "decisions-gone.jsonl"
+    monkeypatch.setattr("penstock.access.audit.segments.segments_in", lambda *_: [gone])
+    segments.keep_tidy(time.time())
     segments.close()
 
 
@@ -192,6 +219,19 @@ def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Pa
     assert len(reads) + sum(lost) == 15
     assert sum(lost) > 0
     assert sum(each["requestID"].startswith("denied") for each in written) >= 10
+
+
+def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(blocked: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 1)
+    writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
+    writer.note(event(operation="CreateSchema", request_id="first"))
+    with pytest.raises(AuditUnavailable):
+        [writer.note(event(operation="CreateSchema", code="Refused")) for _ in range(3_000)]
+    writer.note(event(operation="CreateSchema", request_id="last"))
+    blocked.unlink()
+    writer.close()
+    written = [json.loads(line)["requestID"] for file in segments_in(blocked) for line in file.read_bytes().splitlines()]
+    assert (written[0], written[-1]) == ("first", "last")
 
 
 def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path):

@@ -240,13 +240,13 @@ def test_iam_takes_no_session_token_of_users_nor_of_root(world: World) -> None:
     root = Caller(account=A, principal=root_arn(A), user_id=A)
     for caller in (root, ANA):
         for service in ("iam", "sts", "organizations"):
-            asked = replace(_athena(replace(caller, session=session)), service=service, operation="GetUser")
+            asked = _athena(replace(caller, session=session))._replace(service=service, operation="GetUser")
             if service == "iam":
                 with pytest.raises(UnrecognizedClient, match="security token included in the request is invalid"):
                     world.gate.admit(Endpoint(), {}, asked)
             elif service == "sts" or caller is root:
                 world.gate.admit(Endpoint(), {}, asked)
-    world.gate.admit(Endpoint(), {}, replace(_athena(root), service="iam", operation="GetUser"))
+    world.gate.admit(Endpoint(), {}, _athena(root)._replace(service="iam", operation="GetUser"))
     with pytest.raises(UnrecognizedClient, match="invalid"):
         # A role's session passes this gate, and finds here that its role is not there.
-        world.gate.admit(Endpoint(), {}, replace(_athena(replace(ANA, session=role)), service="iam", operation="GetUser"))
+        world.gate.admit(Endpoint(), {}, _athena(replace(ANA, session=role))._replace(service="iam", operation="GetUser"))

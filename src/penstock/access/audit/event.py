@@ -5,15 +5,16 @@ Source: CloudTrail user guide, "CloudTrail record contents" and "CloudTrail user
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from random import getrandbits
+from functools import cache, lru_cache
+from itertools import count
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import orjson
 
 from penstock.access.principals import ANONYMOUS, Caller
 
-__all__ = ["OUTCOMES", "AuditEvent", "is_reading", "record_of", "shown_parameters"]
+__all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "record_of", "render_parameters"]
 
 OUTCOMES = ("allowed", "denied", "failed login")
 
@@ -44,7 +45,7 @@ _SECRET = frozenset(
     }
 )
 _OMITTED = "***OMITTED***"
-_MOST_TEXT = 1_000  # characters of one value
+MOST_TEXT = 1_000  # characters of one value
 _MOST_BYTES = 8_192  # of all parameters
 _MOST_ITEMS = 100
 _MOST_DEPTH = 8
@@ -71,7 +72,8 @@ class AuditEvent(NamedTuple):
     code: str = ""
     message: str = ""
     secure: bool = False
-    parameters: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] | bytes | None = None
+    """Those of the request, or what :func:`render_parameters` made of them."""
     resources: Sequence[str] | Callable[[], Sequence[str]] = ()
     read_only: bool | None = None
     data: bool = False
@@ -83,14 +85,14 @@ class AuditEvent(NamedTuple):
         return is_reading(self.operation) if self.read_only is None else self.read_only
 
     @property
+    def made(self) -> bool:
+        """Whether it was allowed and did not fail: nothing is left to refuse."""
+        return self.outcome == OUTCOMES[0] and not self.code
+
+    @property
     def kept(self) -> bool:
         """Whether it must not be dropped: every change, denial and failed login."""
         return not self.reads or self.outcome != OUTCOMES[0]
-
-
-def shown_parameters(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters without secrets and long texts, as they stand in a record: for requests that are too large to wait."""
-    return {name: _shown(name, value, 0) for name, value in parameters.items()}
 
 
 def is_reading(operation: str) -> bool:
@@ -117,12 +119,12 @@ def record_of(event: AuditEvent, previous: str) -> bytes:
         "eventTime": _time(int(event.time)),
         "requestID": event.request_id,
         "eventID": _new_id(),
-        "requestParameters": orjson.Fragment(_parameters(event.parameters)) if event.parameters else None,
+        "requestParameters": orjson.Fragment(_rendered(event.parameters)) if event.parameters else None,
         "resources": [{"ARN": resource, "accountId": event.account} for resource in _resources(event)],
         "additionalEventData": {"decision": event.outcome, "secureTransport": event.secure, "previousDigest": previous},
     }
     if event.code:
-        own |= {"errorCode": event.code, "errorMessage": event.message[:_MOST_TEXT]}
+        own |= {"errorCode": event.code, "errorMessage": event.message[:MOST_TEXT]}
     return b"%b,%b" % (common, orjson.dumps(own)[1:])
 
 
@@ -148,7 +150,7 @@ def _common(  # noqa: PLR0917 -- the key of the cache
         "eventName": operation or "Unknown",
         "awsRegion": region,
         "sourceIPAddress": client,
-        "userAgent": user_agent[:_MOST_TEXT],
+        "userAgent": user_agent[:MOST_TEXT],
         "responseElements": None,
         "readOnly": reads,
         "eventType": "ConfluentApiCall" if confluent else "AwsApiCall",
@@ -164,10 +166,17 @@ def _time(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+_numbers = count()
+
+
 def _new_id() -> str:
-    # A version 4 UUID. It names a record and guards nothing, so it need not come from the system's generator.
-    digits = f"{getrandbits(128):032x}"
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+    # A version 4 UUID: the process's own digits and a count behind them. It names a record and guards nothing.
+    return f"{_process()}-{next(_numbers):012x}"
+
+
+@cache
+def _process() -> str:
+    return str(uuid4())[:23]
 
 
 def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
@@ -202,9 +211,20 @@ def _resources(event: AuditEvent) -> Sequence[str]:
         return ()
 
 
-def _parameters(parameters: Mapping[str, Any]) -> bytes:
+def _rendered(parameters: Mapping[str, Any] | bytes) -> bytes:
+    return parameters if isinstance(parameters, bytes) else render_parameters(parameters)
+
+
+def render_parameters(parameters: Mapping[str, Any]) -> bytes:
+    """The parameters as they stand in a record, in JSON: without secrets, with long texts cut; 8 KB at most.
+
+    What cannot be rendered is ``null``: the decision itself is recorded in any case.
+    """
     shown = {f"{name[0].lower()}{name[1:]}": _shown(name, value, 0) for name, value in parameters.items() if name}
-    text = orjson.dumps(shown, default=str)
+    try:
+        text = orjson.dumps(shown, default=str)
+    except orjson.JSONEncodeError:  # lone surrogates, say
+        return b"null"
     return text if len(text) <= _MOST_BYTES else orjson.dumps(dict.fromkeys(list(shown)[:_MOST_ITEMS], _OMITTED))
 
 
@@ -212,7 +232,7 @@ def _shown(name: str, value: Any, depth: int) -> Any:
     if name in _SECRET or depth > _MOST_DEPTH:
         return _OMITTED
     if isinstance(value, str):
-        return value if len(value) <= _MOST_TEXT else f"{value[:_MOST_TEXT]}... ({len(value)} characters)"
+        return value if len(value) <= MOST_TEXT else f"{value[:MOST_TEXT]}... ({len(value)} characters)"
     if isinstance(value, Mapping):
         return {str(key): _shown(str(key), item, depth + 1) for key, item in list(value.items())[:_MOST_ITEMS]}
     if isinstance(value, list | tuple):

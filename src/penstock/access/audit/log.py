@@ -95,7 +95,8 @@ class AuditWriter:
     def note(self, event: AuditEvent) -> None:
         waiting = len(self._waiting)
         if event.kept:
-            if waiting >= _MOST_WAITING:
+            # A change that was made is recorded in any case; check() refuses the next one.
+            if waiting >= _MOST_WAITING and not event.made:
                 raise _unavailable()
         elif not self._reads:
             return

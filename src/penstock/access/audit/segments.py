@@ -86,7 +86,7 @@ class Segments:
         if now - self._tidied < _TIDY_SECONDS or not self._folder.is_dir():
             return
         self._tidied = now
-        found = [(file, file.stat()) for file in segments_in(self._folder, self._kind) if file != self._file]
+        found = [(file, status) for file in segments_in(self._folder, self._kind) if (status := self._status(file))]
         total = self._size + sum(status.st_size for _, status in found)
         for file, status in found:
             age = now - status.st_mtime
@@ -94,6 +94,13 @@ class Segments:
             if age > self._retention.keep_seconds or too_much:
                 file.unlink(missing_ok=True)
                 total -= status.st_size
+
+    def _status(self, file: Path) -> os.stat_result | None:
+        """None for its own file, and for one that another process has just removed."""
+        try:
+            return None if file == self._file else file.stat()
+        except FileNotFoundError:
+            return None
 
     def close(self) -> None:
         """Append no more."""

@@ -7,6 +7,7 @@ databases and tables on their container, and then each of their members (:mod:`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from penstock.names import arn
@@ -138,7 +139,15 @@ def _schema(request: Request, place: Place) -> Sequence[str]:
 
 
 def _schema_arns(key: SchemaKey, place: Place) -> Sequence[str]:
-    return (place.glue(registry_resource(key.registry)), place.glue(schema_resource(key)))
+    return _arns_of_schema(place.region, place.account, key)
+
+
+@lru_cache(maxsize=4096)
+def _arns_of_schema(region: str, account: str, key: SchemaKey) -> Sequence[str]:
+    # Asked for each read by id: to judge it, and for its record.
+    return tuple(
+        arn("glue", region, account, resource) for resource in (registry_resource(key.registry), schema_resource(key))
+    )
 
 
 def _new_schema(request: Request, place: Place) -> Sequence[str]:

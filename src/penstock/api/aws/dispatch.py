@@ -6,16 +6,17 @@ Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification; the quer
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import replace
 from functools import partial
 from random import getrandbits
 from typing import Any, NamedTuple, Protocol
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent, is_reading, shown_parameters
+from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, is_reading, render_parameters
 from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.errors import MissingAuthentication
+from penstock.access.principals import ANONYMOUS
 from penstock.access.sigv4 import SignedRequest, is_unsigned
+from penstock.api.aws.actions import account_of
 from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
@@ -197,6 +198,7 @@ class AwsApp:
             # Nothing was decided: too many requests, or one that is none.
             return
         request = None if context is None or context.trace is None else context.trace.request
+        parameters: Mapping[str, Any] | bytes | None = request
         gate = self._gate
         resources: Any = ()
         if request is not None and context is not None and gate is not None:
@@ -204,7 +206,7 @@ class AwsApp:
         if request is not None and exchange.size > _LARGE:
             # The log's queue is bounded in events: none may hold much.
             resources = resources() if resources else ()
-            request = shown_parameters(request)
+            parameters = render_parameters(request)
         service = exchange.service or exchange.presumed
         self._audit.note(
             AuditEvent(
@@ -216,13 +218,13 @@ class AwsApp:
                 account=self._anonymous.account if caller is None else caller.account,
                 request_id=exchange.request_id,
                 client=exchange.client,
-                user_agent=exchange.headers.get("user-agent", ""),
+                user_agent=exchange.headers.get("user-agent", "")[:MOST_TEXT],
                 caller=caller,
                 access_key_id=self._key_id(exchange),
                 code="" if error is None else getattr(error, "aws_code", "InternalFailure"),
                 message="" if error is None else str(error),
                 secure=secure,
-                parameters=request,
+                parameters=parameters,
                 resources=resources,
             )
         )
@@ -230,7 +232,7 @@ class AwsApp:
     def _key_id(self, exchange: _Exchange) -> str:
         if exchange.key_id or exchange.head is None or self._login is None:
             return exchange.key_id
-        return named_key(exchange.head)
+        return named_key(exchange.head)[:MOST_TEXT]
 
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> bytes:
         head = exchange.head = _head(scope, exchange.headers)
@@ -278,10 +280,15 @@ class AwsApp:
         try:
             if endpoint is None or not endpoint.unsigned:
                 raise _no_signature()
-            return await self._call(exchange, request, Caller(account="", principal="anonymous"), service, secure=secure)
+            answered = await self._call(exchange, request, Caller(account="", principal=ANONYMOUS), service, secure=secure)
         except PenstockError:
             self._limits.failures.failed(exchange.client, "")
             raise
+        # Not before: what is refused is recorded as a failed login.
+        trace = None if exchange.context is None else exchange.context.trace
+        role = "" if trace is None or trace.request is None else trace.request.get("RoleArn", "")
+        exchange.caller = Caller(account=account_of(role) or self._anonymous.account, principal=ANONYMOUS)
+        return answered
 
     def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
         """Which service is asked, as far as the head says it: forms name it in their bodies."""
@@ -339,7 +346,7 @@ class AwsApp:
             try:
                 return _work(endpoint, raw, context, self._gate)
             except RunOnThread:
-                context = replace(context, on_loop=False)
+                context = context._replace(on_loop=False)
         if isinstance(endpoint.handler, Gathered):
             return await self._gathering(endpoint).run((raw, context))
         answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate)

@@ -1,7 +1,6 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from penstock.access.authorize import Authorizer, denial
@@ -144,9 +143,9 @@ class PolicyGate:
         if not own_root:
             self._check(caller, request, context, owner=owner, realm=realm)
         if service == "athena" and not own_root:
-            context = replace(context, permit=_CatalogPermit(self, caller, context, owner, realm))
+            context = context._replace(permit=_CatalogPermit(self, caller, context, owner, realm))
         if (service, context.operation) in _DOING_OTHERS and not own_root:
-            context = replace(context, may=self._others(service, self.asking(caller, context, owner, realm)))
+            context = context._replace(may=self._others(service, self.asking(caller, context, owner, realm)))
         at_home = shared or owner == self._first
         handler = endpoint.handler if at_home else self._realms.handler(owner, service, context.operation)
         if not own_root:

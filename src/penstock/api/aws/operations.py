@@ -7,8 +7,8 @@ types, lengths, patterns; blobs as ``bytes``, timestamps as ``datetime``), retur
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 from penstock.access.principals import Caller
 from penstock.query.ports import Permit
@@ -16,9 +16,10 @@ from penstock.query.ports import Permit
 __all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread", "Trace"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
-    """Who asks for what, as the signature proved it."""
+class RequestContext(NamedTuple):
+    """Who asks for what, as the signature proved it. There is one of each request: a tuple is made in a fifth of the time
+    that a frozen dataclass takes.
+    """
 
     service: str
     operation: str
@@ -45,7 +46,7 @@ class RequestContext:
 
     def for_account(self, account: str) -> "RequestContext":
         """The same request, on the resources of ``account``."""
-        return replace(self, account=account)
+        return self._replace(account=account)
 
 
 class Trace:

@@ -8,6 +8,7 @@ the credential scope of Signature Version 4 (IAM user guide, "Elements of an AWS
 import re
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from html import escape
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -57,6 +58,11 @@ def signed_service(scope: Scope) -> str | None:
     if query and not credential and b"X-Amz-Credential=" in query:
         hoisted = query.partition(b"X-Amz-Credential=")[2][:_MAX_CREDENTIAL].partition(b"&")[0]
         credential = unquote_to_bytes(hoisted)
+    return _service_in(credential) if credential else None
+
+
+@lru_cache(maxsize=1024)
+def _service_in(credential: bytes) -> str | None:
     # The access key's id may have a slash in it; the last four parts are date, region, service and aws4_request.
     parts = credential.strip().rsplit(b"/", 4)
     return parts[3].decode() if len(parts) == 5 and _SERVICE.fullmatch(parts[3]) else None

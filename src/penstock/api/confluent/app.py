@@ -1,7 +1,7 @@
 """Confluent's interface as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import getrandbits
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent
+from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_parameters
 from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
@@ -208,7 +208,11 @@ class ConfluentApp:
         if caller is None and not denied:
             return
         match = exchange.match
+        parameters: Mapping[str, Any] | bytes
         parameters = {"Method": scope["method"], "Path": scope["path"], "Query": scope["query_string"].decode("latin-1")}
+        if len(scope["raw_path"]) + len(scope["query_string"]) > _LARGE:
+            # The log's queue is bounded in events: none may hold much.
+            parameters = render_parameters(parameters)
         self._audit.note(
             AuditEvent(
                 time=time.time(),
@@ -219,7 +223,7 @@ class ConfluentApp:
                 account=self._anonymous.account if caller is None else caller.account,
                 request_id=exchange.request_id,
                 client=exchange.client,
-                user_agent=exchange.headers.get("user-agent", ""),
+                user_agent=exchange.headers.get("user-agent", "")[:MOST_TEXT],
                 caller=caller,
                 access_key_id=exchange.key_id,
                 code="" if error is None else str(code_of(error)),

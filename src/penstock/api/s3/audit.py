@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent
+from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent
 from penstock.access.audit.log import AuditSink
 from penstock.access.principals import Caller
 from penstock.access.sigv4 import SignedRequest
@@ -50,7 +50,7 @@ class Seen:
                 account=self.account if caller is None else caller.account,
                 request_id=self.request_id,
                 client=client[0] if client else "-",
-                user_agent=headers.get(b"user-agent", b"").decode("latin-1"),
+                user_agent=headers.get(b"user-agent", b"")[:MOST_TEXT].decode("latin-1"),
                 caller=caller,
                 access_key_id=self.key_id,
                 code=code,
