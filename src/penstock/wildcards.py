@@ -29,7 +29,7 @@ def linear_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[Sequ
     RE2, which Arrow brings along, takes time linear in the text whatever the pattern, refuses those that are too large for
     it, and leaves the interpreter to others meanwhile. It reads the pattern at each call: give it many texts at once.
 
-    Raises :class:`InvalidInput` for what is no regular expression. Needs pyarrow (the extra ``server``).
+    Raises :class:`InvalidInput` for what is not a regular expression. Needs pyarrow (the extra ``server``).
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and few need it
@@ -38,12 +38,14 @@ def linear_matcher(pattern: str, *, ignore_case: bool = False) -> Callable[[Sequ
         raise InvalidInput("Matching by expression needs pyarrow.", remedy="pip install 'penstock[server]'") from error
 
     def match(texts: Sequence[str]) -> Sequence[bool]:
-        # Names of files may hold bytes that are no UTF-8.
+        # Names of files may hold bytes that are not UTF-8.
         plain = [text.encode(errors="replace").decode() for text in texts]
         found = pc.match_substring_regex(pa.array(plain, pa.string()), f"(?s)^(?:{pattern})$", ignore_case=ignore_case)
         return [bool(each) for each in found.to_pylist()]
 
     try:
+        # Alone first: a bracket too many is not to close the one that is put around it.
+        pc.match_substring_regex(pa.array([""], pa.string()), pattern)
         match([""])
     except (pa.ArrowInvalid, pa.ArrowKeyError, UnicodeError) as error:
         raise InvalidInput(

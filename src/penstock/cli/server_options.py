@@ -1,12 +1,27 @@
-"""The options of servers about their audit log, and those about their callers."""
+"""Options of the commands that serve: state and identities, the audit log, and callers."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["audit_options", "caller_options", "issuer_keys", "kept_audit_options", "kept_caller_options"]
+from penstock.cli.listen_options import tls_files
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.addresses import is_loopback
+from penstock.settings.home import Home
+from penstock.settings.server import BootstrapKey, ServerSettings
+
+__all__ = [
+    "audit_options",
+    "caller_options",
+    "issuer_keys",
+    "kept_audit_options",
+    "kept_caller_options",
+    "settings_of",
+    "state_options",
+]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -21,6 +36,67 @@ _CALLERS: tuple[tuple[str, Any, object, str], ...] = (
     ("--min-free-mb", click.IntRange(0), 64, "Disk that /readyz asks for, MB."),
     ("--access-log/--no-access-log", bool, True, "One JSON line a request on standard error."),
 )
+
+
+def state_options(command: F) -> F:
+    """Adds where the state is and for which account and region a server answers; :func:`settings_of` reads the values."""
+    path, region, account = click.Path(path_type=Path), DEFAULT_REGION, DEFAULT_ACCOUNT
+    for option in reversed(
+        (
+            click.option("--home", type=path, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
+            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+            click.option("--region", envvar="AWS_REGION", default=region, show_default=True, help="Region it answers for."),
+            click.option(
+                "--account", default=account, show_default=True, callback=_account, help="Account id, twelve digits."
+            ),
+            click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL. [SQLite in the home]"),
+            click.option("--lake", type=path, help="Folder of the first account's buckets. [lake/ in the home]"),
+            click.option("--account-lakes", type=path, help="Further accounts' lakes. [lakes/ in the home]"),
+            click.option("--master-key-file", type=path, help="Key for secrets at rest. [master.key in the home]"),
+            click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def settings_of(given: dict[str, Any], **further: Any) -> ServerSettings:
+    """The settings by the values of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
+
+    ``further`` are fields of :class:`ServerSettings`. Warns on standard error where nobody has to prove who they are.
+    """
+    home, host = given["home"], given["host"]
+    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    if not given["auth"]:
+        click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
+        if not is_loopback(host):
+            click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
+    return ServerSettings(
+        store_url=given["store_url"] or folder.store_url,
+        lake=(given["lake"] or folder.lake).absolute(),
+        account_lakes=(given["account_lakes"] or folder.account_lakes).absolute(),
+        master_key_file=(given["master_key_file"] or folder.master_key_file).absolute(),
+        region=given["region"],
+        account=given["account"],
+        host=host,
+        port=given["port"],
+        tls=tls_files(given["tls_certificate"], given["tls_key"], given["tls_client_authority"]),
+        allowed_hosts=given["allowed_host"],
+        insecure_plain_http=given["insecure_plain_http"],
+        authenticate=given["auth"],
+        audit_folder=folder.audit if given["audit_log"] else None,
+        audit_reads=given["audit_reads"],
+        audit_keep_days=given["audit_keep_days"],
+        audit_keep_bytes=given["audit_keep_mb"] * 1024 * 1024,
+        bootstrap_key=BootstrapKey.from_environment(os.environ),
+        **further,
+    )
+
+
+def _account(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if len(value) != 12 or not value.isascii() or not value.isdigit():
+        raise click.BadParameter("an account id is twelve digits")
+    return value
 
 
 def audit_options(command: F) -> F:

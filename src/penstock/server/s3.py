@@ -87,7 +87,9 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
     )
     check_listening(listening)
     with listen(listening) as listener:
-        Lakes.under(settings).make(settings.account)
+        lakes = Lakes.under(settings)
+        lakes.check_apart()
+        lakes.make(settings.account)
         announce(url_of(listener, listening))
         from penstock.server.s3_http import UploadProtocol  # noqa: PLC0415
 

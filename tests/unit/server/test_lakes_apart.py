@@ -6,6 +6,8 @@ import pytest
 
 from penstock.errors import EnvironmentProblem
 from penstock.server.lakes import Lakes
+from penstock.server.s3 import serve_s3
+from penstock.settings.server import ServerSettings
 
 A, B = "111122223333", "444455556666"
 
@@ -33,6 +35,26 @@ def test_one_within_the_other_is_refused(tmp_path: Path, lake: str, others: str)
     (tmp_path / "link").symlink_to(tmp_path / "a")
     with pytest.raises(EnvironmentProblem, match="lie one within the other"):
         lakes(tmp_path / lake, tmp_path / others).check_apart()
+
+
+def test_the_s3_endpoint_refuses_it_too(tmp_path: Path) -> None:
+    settings = ServerSettings(
+        store_url="sqlite://",
+        lake=tmp_path / "lake",
+        account_lakes=tmp_path / "lake" / "others",
+        master_key_file=tmp_path / "master.key",
+        port=0,
+        authenticate=False,
+    )
+    announced: list[str] = []
+
+    def announce(url: str) -> None:
+        announced.append(url)
+        raise AssertionError("it serves")
+
+    with pytest.raises(EnvironmentProblem, match="lie one within the other"):
+        serve_s3(settings, announce=announce)
+    assert announced == []
 
 
 def test_a_link_in_an_accounts_place_is_its_lake(tmp_path: Path) -> None:
