@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import denied_identities
 import pytest
+from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from penstock.server.wiring import offline_coverage
@@ -17,7 +19,6 @@ from penstock.server.wiring import offline_coverage
 HIDDEN = "hushed"
 SHOWN = "plain"
 VALUE = {"Column": "x"}
-SERVICES = ("athena", "glue", "secretsmanager")
 
 Arguments = Mapping[str, Any]
 
@@ -32,6 +33,9 @@ class World:
     registry: str
     version_id: str
     secret: str
+    """The name of everything that is hidden, but for tables, schemas and functions."""
+    shown: str
+    hidden_account: str
 
     def client(self, service: str) -> Any:
         return self.target.client(
@@ -39,8 +43,7 @@ class World:
         )
 
     def call(self, service: str, operation: str, arguments: Arguments) -> Mapping[str, Any]:
-        snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
-        answer: Mapping[str, Any] = getattr(self.client(service), snake)(**arguments)
+        answer: Mapping[str, Any] = getattr(self.client(service), xform_name(operation))(**arguments)
         return answer
 
 
@@ -82,6 +85,7 @@ def _make(target: Any) -> World:
         )
         glue.create_connection(ConnectionInput=_connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
+    hidden_account = denied_identities.make_identities(target, f"{SHOWN}-{mark}", f"{HIDDEN}-{mark}")
     user = f"deny-{mark}"
     iam.create_user(UserName=user)
     statements = [
@@ -99,14 +103,16 @@ def _make(target: Any) -> World:
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
-                f"arn:aws:iam::*:user/{HIDDEN}*",
+                *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),
+                *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("instance-profile", "oidc-provider")),
+                f"arn:aws:sts::*:federated-user/{HIDDEN}*",
+                f"arn:aws:organizations::*:account/*/{hidden_account}",
             ],
         },
     ]
     iam.put_user_policy(
         UserName=user, PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements})
     )
-    iam.create_user(UserName=f"{HIDDEN}-{mark}")
     key = iam.create_access_key(UserName=user)["AccessKey"]
     return World(
         target=target,
@@ -115,6 +121,8 @@ def _make(target: Any) -> World:
         registry=registry,
         version_id=made["SchemaVersionId"],
         secret=f"{HIDDEN}-{mark}",
+        shown=f"{SHOWN}-{mark}",
+        hidden_account=hidden_account,
     )
 
 
@@ -290,6 +298,7 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("secretsmanager", "UpdateSecretVersionStage"): _secret(VersionStage="AWSCURRENT"),
     ("secretsmanager", "RotateSecret"): _secret(),
     ("secretsmanager", "CancelRotateSecret"): _secret(),
+    **denied_identities.DENIED,
 }
 """Operations that name the thing itself."""
 
@@ -310,7 +319,7 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("secretsmanager", "BatchGetSecretValue"): lambda world: {
         "Filters": [{"Key": "name", "Values": [world.secret, world.secret.replace(HIDDEN, SHOWN)]}]
     },
-    ("iam", "ListUsers"): lambda _: {},
+    **denied_identities.LISTED,
 }
 """Operations that show what stands in a container."""
 
@@ -330,17 +339,15 @@ NEITHER = {
     ("athena", "ListWorkGroups"),
     ("athena", "StartQueryExecution"),
     ("athena", "StopQueryExecution"),
+    *denied_identities.NEITHER,
 }
 
 
 def test_every_operation_that_is_served_is_attacked():
     served = {
-        (service, name)
-        for service, known in offline_coverage().items()
-        for name, is_served in known.items()
-        if is_served and service in SERVICES
+        (service, name) for service, known in offline_coverage().items() for name, is_served in known.items() if is_served
     }
-    attacked = set(DENIED) | {each for each in LISTED if each[0] in SERVICES} | NEITHER
+    attacked = set(DENIED) | set(LISTED) | NEITHER
     assert served - attacked == set(), "put it into DENIED, LISTED or NEITHER"
     assert attacked - served == set()
 
@@ -349,36 +356,46 @@ def test_every_operation_that_is_served_is_attacked():
 def test_what_is_denied_cannot_be_named(world, service, operation):
     with pytest.raises(ClientError) as refused:
         world.call(service, operation, DENIED[service, operation](world))
-    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
-    assert "explicit deny" in refused.value.response["Error"]["Message"]
+    forms = service in {"iam", "sts"}
+    assert refused.value.response["Error"]["Code"] == ("AccessDenied" if forms else "AccessDeniedException")
+    if (service, operation) == ("sts", "AssumeRole"):
+        # It says no reason, as in AWS: that of the shown role is assumed by the same user.
+        arguments = {
+            **DENIED[service, operation](world),
+            "RoleArn": f"arn:aws:iam::{world.target.account}:role/{world.shown}",
+        }
+        assert world.call(service, operation, arguments)["Credentials"]
+    else:
+        assert "explicit deny" in refused.value.response["Error"]["Message"]
 
 
 def test_values_in_batches_are_those_of_single_secrets(world):
     shown = world.secret.replace(HIDDEN, SHOWN)
-    for arguments in (
-        {"SecretIdList": [shown, world.secret]},
-        {"Filters": [{"Key": "name", "Values": [shown, world.secret]}]},
+    # Who names a secret is told that it is denied; a search shows nothing of it.
+    for arguments, told in (
+        ({"SecretIdList": [shown, world.secret]}, ["AccessDeniedException"]),
+        ({"Filters": [{"Key": "name", "Values": [shown, world.secret]}]}, []),
     ):
         answer = world.call("secretsmanager", "BatchGetSecretValue", arguments)
         assert [each["Name"] for each in answer["SecretValues"]] == [shown]
-        assert [each["ErrorCode"] for each in answer["Errors"]] == ["AccessDeniedException"]
+        assert [each["ErrorCode"] for each in answer["Errors"]] == told
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
 def test_what_is_denied_is_in_no_list(world, service, operation):
+    hidden = world.hidden_account if service == "organizations" else HIDDEN
     arguments = LISTED[service, operation](world)
     as_root = _all_pages(world.target.client(service), operation, arguments)
-    assert HIDDEN in as_root
+    assert hidden in as_root
     as_user = _all_pages(world.client(service), operation, arguments)
-    assert HIDDEN not in as_user
+    assert hidden not in as_user
 
 
 def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
     answers: list[Any] = []
     more: dict[str, Any] = {}
     while True:
-        answer = getattr(client, snake)(**arguments, **more)
+        answer = getattr(client, xform_name(operation))(**arguments, **more)
         answer.pop("ResponseMetadata")
         answers.append(answer)
         token = answer.get("NextToken") or answer.get("Marker")

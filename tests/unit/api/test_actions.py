@@ -19,8 +19,6 @@ WITHOUT = {
     "iam": {"ListPolicies"},
     "organizations": {
         "CreateAccount",
-        "DescribeAccount",
-        "DescribeCreateAccountStatus",
         "DescribeOrganization",
         "DescribeOrganizationalUnit",
         "DescribePolicy",
@@ -31,11 +29,8 @@ WITHOUT = {
         "ListCreateAccountStatus",
         "ListDelegatedAdministrators",
         "ListOrganizationalUnitsForParent",
-        "ListParents",
         "ListPolicies",
-        "ListPoliciesForTarget",
         "ListRoots",
-        "ListTagsForResource",
     },
     "secretsmanager": {"BatchGetSecretValue", "GetRandomPassword", "ListSecrets"},
     "sts": {"AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity", "GetSessionToken"},
@@ -68,6 +63,7 @@ SAMPLE = {
     "SecretId": "x",
     "OpenIDConnectProviderArn": "arn:o",
     "Url": "https://oidc.example.com",
+    "AccountId": "111122223333",
 }
 
 

@@ -10,11 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
+from penstock.api.aws.organizations_tree import ORGANIZATION
 from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 
-__all__ = ["EVERYTHING", "Lookup", "Place", "Request", "account_of", "canonical", "named_account", "resources_of"]
+__all__ = [
+    "EVERYTHING",
+    "Lookup",
+    "Place",
+    "Request",
+    "account_of",
+    "account_resource",
+    "canonical",
+    "named_account",
+    "resources_of",
+]
 
 Request = Mapping[str, Any]
 EVERYTHING = ("*",)
@@ -326,6 +337,18 @@ def _entity(kind: str, name: str | None, request: Request, place: Place) -> str:
     return found or arn("iam", "", place.account, f"{shown}{request.get('Path', '/')}{name}")
 
 
+def account_resource(account: str, place: Place) -> str:
+    """The ARN of an account of the organization that the caller's account manages."""
+    return arn("organizations", "", place.account, f"account/{ORGANIZATION}/{account}")
+
+
+def _organizations_account(request: Request, place: Place) -> Sequence[str]:
+    named = next(filter(None, map(request.get, _NAMING_ACCOUNTS)))
+    account = named.removeprefix("car-")
+    # The root and units are named by the same members.
+    return (account_resource(account, place),) if account.isdigit() else EVERYTHING
+
+
 def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
     return dict.fromkeys(operations, builder)
 
@@ -399,11 +422,18 @@ _IAM: dict[str, Builder] = {
     "ListOpenIDConnectProviders": _all_oidc,
     **_each(_policy, "TagPolicy", "UntagPolicy", "ListPolicyTags"),
 }
+_NAMING_ACCOUNTS = ("AccountId", "ChildId", "CreateAccountRequestId", "ResourceId", "TargetId")
+_ORGANIZATIONS: dict[str, Builder] = {
+    # The request for an account is judged as the account, of which it tells the same.
+    **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
+    **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
+}
 _STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,
     "glue": _GLUE,
     "iam": _IAM,
+    "organizations": _ORGANIZATIONS,
     "secretsmanager": _SECRETS,
     "sts": _STS,
 }

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.aws.actions import Place, Request
+from penstock.api.aws.actions import Place, Request, account_resource
 from penstock.names import arn
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 
-__all__ = ["DELETED", "SHOWN", "Deleted", "Shown"]
+__all__ = ["DELETED", "SHOWN", "Deleted", "Shown", "kept_of"]
 
 Item = Any
 
@@ -25,6 +25,7 @@ class Shown:
     """The members in one list of an answer. ``resources`` gives the ARNs that one is judged on."""
 
     member: str
+    """The list's name; with dots where it stands within a structure, or within each member of another list."""
     resources: Callable[[Item, Request, Place], Sequence[str]]
     action: str
     """The listing's own action."""
@@ -84,6 +85,10 @@ def _holder(kind: str) -> Callable[[Item, Request, Place], Sequence[str]]:
     return resources
 
 
+def _account(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, place: (account_resource(item[key], place),)
+
+
 def _tables_in(request: Request, place: Place) -> Sequence[str]:
     database = request["Name"].lower()
     return [place.glue(f"table/{database}/{name}") for name in place.lookup.tables_of(database)]
@@ -102,6 +107,24 @@ def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: 
 
 def _iam(operation: str, member: str, resources: Any, single: str) -> Shown:
     return Shown(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
+
+
+def _accounts(operation: str, member: str, key: str = "Id") -> Shown:
+    action = f"organizations:{operation}"
+    return Shown(member=member, resources=_account(key), action=action, single="organizations:DescribeAccount")
+
+
+def kept_of(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
+    """``answer`` with those items of the list ``member`` alone that are kept; see :attr:`Shown.member`."""
+    name, _, within = member.partition(".")
+    found = answer.get(name)
+    if found is None:
+        return answer
+    if not within:
+        return {**answer, name: [item for item in found if keep(item)]}
+    if isinstance(found, Mapping):
+        return {**answer, name: kept_of(found, within, keep)}
+    return {**answer, name: [kept_of(item, within, keep) for item in found]}
 
 
 SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
@@ -157,7 +180,9 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
     ("iam", "GetGroup"): [_iam("GetGroup", "Users", _by("Arn"), "GetUser")],
     ("iam", "ListInstanceProfiles"): [
         _iam("ListInstanceProfiles", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
+        _iam("ListInstanceProfiles", "InstanceProfiles.Roles", _by("Arn"), "GetRole"),
     ],
+    ("iam", "GetInstanceProfile"): [_iam("GetInstanceProfile", "InstanceProfile.Roles", _by("Arn"), "GetRole")],
     ("iam", "ListInstanceProfilesForRole"): [
         _iam("ListInstanceProfilesForRole", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
     ],
@@ -168,6 +193,12 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
         _iam("ListEntitiesForPolicy", "PolicyGroups", _holder("group"), "GetGroup"),
         _iam("ListEntitiesForPolicy", "PolicyUsers", _holder("user"), "GetUser"),
         _iam("ListEntitiesForPolicy", "PolicyRoles", _holder("role"), "GetRole"),
+    ],
+    ("organizations", "ListAccounts"): [_accounts("ListAccounts", "Accounts")],
+    ("organizations", "ListAccountsForParent"): [_accounts("ListAccountsForParent", "Accounts")],
+    ("organizations", "ListChildren"): [_accounts("ListChildren", "Children")],
+    ("organizations", "ListCreateAccountStatus"): [
+        _accounts("ListCreateAccountStatus", "CreateAccountStatuses", "AccountId")
     ],
 }
 """By service and operation."""

@@ -1,6 +1,7 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from penstock.access.authorize import Authorizer, denial
@@ -12,7 +13,7 @@ from penstock.access.policies import Policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.aws.actions import Place, Request, named_account, resources_of
-from penstock.api.aws.containers import DELETED, SHOWN, Shown
+from penstock.api.aws.containers import DELETED, SHOWN, Shown, kept_of
 from penstock.api.aws.lookup import Realm, StoredNames
 from penstock.api.aws.needs import PASS_ROLE, PUT_OBJECT, also_needed, iam_keys, passed_to, results_of
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
@@ -210,12 +211,9 @@ class PolicyGate:
         asking = self.asking(caller, context, owner, realm)
 
         def showing(request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-            answer = dict(handler(request, context))
+            answer = handler(request, context)
             for shown in lists:
-                if shown.member in answer:
-                    answer[shown.member] = [
-                        item for item in answer[shown.member] if self.shows(shown, item, request, asking)
-                    ]
+                answer = kept_of(answer, shown.member, partial(self.shows, shown, request=request, asking=asking))
             return answer
 
         return showing
