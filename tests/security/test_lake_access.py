@@ -3,6 +3,8 @@
 import hashlib
 import http.client
 import os
+import re
+import socket
 import stat
 import time
 from collections.abc import Iterator
@@ -341,3 +343,28 @@ def test_an_account_reaches_its_own_lake_alone(platform: Platform, s3: Any) -> N
         wrong.list_buckets()
     other.close()
     wrong.close()
+
+
+def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform):
+    """From an address of its own, so that the platform's other tests are not refused for it."""
+    here = ("127.0.0.9", 0)
+    parts = urlsplit(platform.config.s3_endpoint_url)
+    owner = signed(platform, "GET", "/lake?list-type=2&max-keys=1")
+
+    def owns() -> int:
+        connection = http.client.HTTPConnection(parts.netloc, source_address=here, timeout=30)
+        connection.request("GET", "/lake?list-type=2&max-keys=1", headers=dict(owner.headers))
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    assert owns() == 200
+    guess = f"GET /lake/secret.txt HTTP/1.1\r\nHost: {parts.netloc}\r\n".encode()
+    with socket.create_connection((parts.hostname, parts.port), timeout=60, source_address=here) as guessing:
+        guessing.sendall((guess + b"\r\n") * 599 + guess + b"Connection: close\r\n\r\n")
+        answers = b""
+        while received := guessing.recv(65536):
+            answers += received
+    assert {int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answers)} == {403, 503}
+    assert b"<Code>SlowDown</Code>" in answers
+    assert owns() == 200

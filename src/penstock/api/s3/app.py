@@ -16,11 +16,13 @@ from penstock.access.audit.log import AuditSink, AuditUnavailable, NoAudit
 from penstock.access.facts import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
-from penstock.api.s3.audit import Seen, named_key
+from penstock.api.aws.errors import Throttled
+from penstock.api.limits import FailedLogins
+from penstock.api.s3.audit import UNDECIDED, Seen, named_key
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.buckets import BUCKET_HANDLERS
 from penstock.api.s3.call import Answer, Call, Handler, Lake, Permit, not_implemented
-from penstock.api.s3.identity import Identities
+from penstock.api.s3.identity import Identities, Proof
 from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
 from penstock.api.s3.objects import OBJECT_HANDLERS
 from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
@@ -74,6 +76,7 @@ class S3App:
         region: str,
         domains: tuple[str, ...] = (".localhost",),
         audit: AuditSink | None = None,
+        failures: FailedLogins | None = None,
         close: Callable[[], None] | None = None,
     ) -> None:
         self._lake_of = lake_of
@@ -84,6 +87,7 @@ class S3App:
         self._region = region
         self._domains = domains
         self._audit: AuditSink = audit or NoAudit()
+        self._failures = failures or FailedLogins()
         self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -172,7 +176,7 @@ class S3App:
                 caller=proved.caller,
                 region=self._region,
                 permit=proved.permit,
-                run=self._work.run,
+                work=self._work,
             )
             answer = await handler(call)
         return answer, model.name
@@ -182,10 +186,10 @@ class S3App:
             caller = Caller(account=self._first, principal=ANONYMOUS)
             payload = payload_of(None, request.headers)
             return _Proved(caller=caller, permit=Permit(None), payload=payload, signer=ChunkSigner(None, ""))
-        proof = await self._identities.prove(request)
-        client = scope.get("client")
+        client = scope["client"][0] if scope.get("client") else "-"
+        proof = await self._login(self._identities, request, client)
         origin = Origin(
-            client=client[0] if client else "-",
+            client=client,
             secure=scope.get("scheme") == "https",
             region=self._region,
             user_agent=request.headers.get("user-agent", ""),
@@ -197,6 +201,22 @@ class S3App:
             payload=proof.payload,
             signer=ChunkSigner(claim, proof.secret_access_key),
         )
+
+    async def _login(self, identities: Identities, request: SignedRequest, client: str) -> Proof:
+        """Who signed the request; failures are counted by address and key id, as on the server."""
+        key_id = named_key(request)
+        try:
+            self._failures.admit(client, key_id)
+            try:
+                proof = await identities.prove(request)
+            except S3Error as error:
+                if error.code not in UNDECIDED:
+                    self._failures.failed(client, key_id)
+                raise
+        except Throttled as error:
+            raise S3Error("SlowDown", "Please reduce your request rate.", remedy=error.remedy) from None
+        self._failures.proved(client, key_id)
+        return proof
 
     def _target(self, scope: Scope, headers: Mapping[str, str]) -> _Target:
         try:

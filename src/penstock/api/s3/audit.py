@@ -12,7 +12,10 @@ from penstock.access.sigv4 import SignedRequest
 from penstock.api.s3.signature import read_s3_claim
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["Seen", "named_key"]
+__all__ = ["UNDECIDED", "Seen", "named_key"]
+
+UNDECIDED = frozenset({"ServiceUnavailable", "SlowDown"})
+"""Codes of requests that were refused before it was known who sends them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class Seen:
     def note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
         """Record what was decided; :class:`~penstock.access.audit.log.AuditUnavailable`."""
         caller = self.caller
-        refused = isinstance(error, S3Error)
+        refused = isinstance(error, S3Error) and error.code not in UNDECIDED
         if caller is None and not refused:
             return
         code = "" if error is None else error.code if isinstance(error, S3Error) else "InternalError"

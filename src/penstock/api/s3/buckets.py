@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from penstock.api.s3.call import Answer, Call, Handler, not_implemented
 from penstock.api.s3.habits import check_habits
-from penstock.api.s3.model import service_model
-from penstock.api.s3.xml import NAMESPACE, parse_xml
+from penstock.api.s3.xml import NAMESPACE
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.listing import LAST, Page
@@ -17,7 +16,7 @@ from penstock.lake.objects.listing import LAST, Page
 __all__ = ["BUCKET_HANDLERS", "owner_of"]
 
 _MAX_KEYS = 1_000
-_MAX_BODY = 4 * 1024 * 1024
+_MAX_ELEMENTS = 1_000
 
 
 def owner_of(call: Call) -> dict[str, str]:
@@ -44,9 +43,8 @@ async def list_buckets(call: Call) -> Answer:
 async def create_bucket(call: Call) -> Answer:
     check_habits(call)
     await call.permitted("CreateBucket")
-    body = await call.body.read_all(_MAX_BODY)
-    if body.strip():
-        wanted = parse_xml(body, service_model().shape_for("CreateBucketConfiguration"))  # type: ignore[arg-type]
+    wanted = await call.document("CreateBucketConfiguration", elements=_MAX_ELEMENTS, optional=True)
+    if wanted:
         region = wanted.get("LocationConstraint")
         if region not in {None, "", call.region}:
             raise S3Error(

@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 from penstock.access.principals import Caller
 from penstock.api.s3.body import BodyReader
+from penstock.api.s3.model import service_model
+from penstock.api.s3.work import Work
+from penstock.api.s3.xml import parse_xml
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import LakeStore, OpenObject
 from penstock.lake.objects.uploads import Uploads
@@ -13,6 +16,8 @@ from penstock.lake.objects.uploads import Uploads
 __all__ = ["Answer", "Call", "Handler", "Lake", "Permit", "not_implemented"]
 
 T = TypeVar("T")
+
+_MAX_DOCUMENT = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +73,25 @@ class Call:
     caller: Caller
     region: str
     permit: Permit
-    run: Callable[..., Awaitable[Any]]
-    """Calls a function that may block, on a thread."""
+    work: Work
     lake_of_source: Lake | None = None
+
+    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function that may block returns or raises, called on a thread."""
+        return await self.work.run(function, *arguments)
+
+    async def document(self, shape: str, *, elements: int, optional: bool = False) -> dict[str, Any]:
+        """The body as a structure of botocore's ``shape``; :class:`S3Error` where it is not one, or too large.
+
+        ``elements`` is how many it may have; where it is ``optional``, a body of nothing is a structure of nothing.
+        """
+        model: Any = service_model().shape_for(shape)
+        with self.work.document(f"{self.caller.account} {self.caller.principal}"):
+            body = await self.body.read_all(_MAX_DOCUMENT)
+            if optional and not body.strip():
+                return {}
+            found: dict[str, Any] = await self.work.parse(lambda: parse_xml(body, model, elements=elements))
+            return found
 
     async def permitted(self, action: str, *, extra: Mapping[str, str] | None = None) -> None:
         """Raise :class:`S3Error` unless the caller may do ``action`` on this request's bucket or object."""

@@ -10,8 +10,7 @@ from penstock.api.s3.buckets import full_control
 from penstock.api.s3.call import Answer, Call, Handler
 from penstock.api.s3.checksums import header_of
 from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, object_headers, tags_of
-from penstock.api.s3.model import service_model
-from penstock.api.s3.xml import http_date, parse_xml
+from penstock.api.s3.xml import http_date
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, OpenObject
@@ -20,7 +19,7 @@ __all__ = ["OBJECT_HANDLERS", "check_preconditions", "checksum_members", "condit
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _OVERRIDES = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
-_MAX_BODY = 4 * 1024 * 1024
+_MAX_TAG_ELEMENTS = 1_000  # more than ten tags have, so that eleven are refused as too many
 _MAX_DELETED = 1_000
 _READ_AHEAD = 64 * 1024  # bytes of an object that are read with it
 _UNCHANGED = {"etag", "last-modified", "cache-control", "expires"}  # what an answer without a body says
@@ -224,8 +223,7 @@ async def delete_object(call: Call) -> Answer:
 
 async def delete_objects(call: Call) -> Answer:
     check_habits(call)
-    shape = service_model().shape_for("Delete")
-    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    wanted = await call.document("Delete", elements=6 * _MAX_DELETED + 2)
     if not 1 <= len(wanted["Objects"]) <= _MAX_DELETED:
         raise S3Error("MalformedXML", f"A request deletes 1 to {_MAX_DELETED:,} objects.")
 
@@ -259,8 +257,7 @@ async def get_object_tagging(call: Call) -> Answer:
 async def put_object_tagging(call: Call) -> Answer:
     check_habits(call)
     await call.permitted("PutObjectTagging")
-    shape = service_model().shape_for("Tagging")
-    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    wanted = await call.document("Tagging", elements=_MAX_TAG_ELEMENTS)
     await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(wanted["TagSet"]))
     return Answer()
 

@@ -10,9 +10,7 @@ from penstock.api.s3.buckets import owner_of
 from penstock.api.s3.call import Answer, Call, Handler
 from penstock.api.s3.checksums import ALGORITHMS, Checksum, composite, header_of
 from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, parse_tags
-from penstock.api.s3.model import service_model
 from penstock.api.s3.objects import check_preconditions, checksum_members, condition_of, range_of, wanted_algorithm
-from penstock.api.s3.xml import parse_xml
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, OpenObject
@@ -22,7 +20,7 @@ from penstock.lake.objects.writing import Draft
 __all__ = ["TRANSFER_HANDLERS"]
 
 _MAX_COPY = 5 * 1024**3
-_MAX_BODY = 4 * 1024 * 1024
+_MAX_PARTS = 10_000
 _SOURCE = "x-amz-copy-source-"
 
 
@@ -215,8 +213,7 @@ async def complete_multipart_upload(call: Call) -> Answer:
     check_habits(call)
     await call.permitted("PutObject")
     condition = condition_of(call.headers)
-    shape = service_model().shape_for("CompletedMultipartUpload")
-    wanted = parse_xml(await call.body.read_all(_MAX_BODY), shape)  # type: ignore[arg-type]
+    wanted = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
     listed = wanted.get("Parts", [])
     if not listed or any("PartNumber" not in each or "ETag" not in each for each in listed):
         raise S3Error(

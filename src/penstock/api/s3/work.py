@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,6 +15,8 @@ __all__ = ["MAX_REQUESTS", "Work"]
 MAX_REQUESTS = 256
 """Under way at once; each holds up to two blocks of 512 KiB, so all of them up to 256 MiB."""
 _THREADS = 16
+_MOST_DOCUMENTS = 64
+_DOCUMENTS_OF_ONE = 16
 
 
 class Work:
@@ -21,8 +24,11 @@ class Work:
 
     def __init__(self, *, threads: int = _THREADS, requests: int = MAX_REQUESTS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="s3")
+        # One at a time: two that parse hold the interpreter's lock between them, and the event loop waits for both.
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="s3-documents")
         self._requests = requests
         self._admitted = 0
+        self._documents: Counter[str] = Counter()
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What the function returns or raises, called on a thread."""
@@ -44,6 +50,24 @@ class Work:
         finally:
             self._admitted -= 1
 
+    @contextlib.contextmanager
+    def document(self, owner: str) -> Iterator[None]:
+        """Hold a place for an XML document in memory; :class:`S3Error`, on which clients wait, where there are too many."""
+        if self._documents[owner] >= _DOCUMENTS_OF_ONE or self._documents.total() >= _MOST_DOCUMENTS:
+            raise S3Error("SlowDown", "Please reduce your request rate.")
+        self._documents[owner] += 1
+        try:
+            yield
+        finally:
+            self._documents[owner] -= 1
+            if not self._documents[owner]:
+                del self._documents[owner]
+
+    async def parse(self, function: Callable[[], Any]) -> Any:
+        """What the function returns or raises: for documents, one at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._parser, function)
+
     def close(self) -> None:
         """End the threads when they are done."""
         self._pool.shutdown(wait=True)
+        self._parser.shutdown(wait=True)

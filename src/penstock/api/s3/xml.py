@@ -16,33 +16,56 @@ __all__ = ["NAMESPACE", "error_xml", "http_date", "parse_xml", "render_xml", "sc
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 _MAX_DEPTH = 16
+_SLICE = 64 * 1024
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 # What XML 1.0 has no way to write.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class _Builder(TreeBuilder):
-    depth = 0
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.left = most
+        self.depth = 0
+        self.seen = 0
+        """How many times the parser has reported anything."""
 
     def start(self, tag: Any, attrs: Any) -> Element:
+        self.seen += 1
         self.depth += 1
-        if self.depth > _MAX_DEPTH:
+        self.left -= 1
+        if self.depth > _MAX_DEPTH or self.left < 0:
             raise _malformed()
         return super().start(tag, attrs)
 
     def end(self, tag: Any) -> Element:
+        self.seen += 1
         self.depth -= 1
         return super().end(tag)
+
+    def data(self, data: Any) -> None:
+        self.seen += 1
+        super().data(data)
 
     def doctype(self, *_declared: str | None) -> None:
         raise _malformed()
 
 
-def parse_xml(body: bytes, shape: StructureShape) -> dict[str, Any]:
-    """The structure in ``body``; :class:`S3Error` where it is not one. Members that the shape does not have are ignored."""
-    parser = XMLParser(target=_Builder())  # noqa: S314 -- no document type is taken, so no entity either
+def parse_xml(body: bytes, shape: StructureShape, *, elements: int) -> dict[str, Any]:
+    """The structure in ``body``; :class:`S3Error` where it is not one, or has more than so many elements.
+
+    Members that the shape does not have are ignored. Takes some 4 µs of the processor for each element: to be called on a
+    thread.
+    """
+    builder = _Builder(elements)
+    parser = XMLParser(target=builder)  # noqa: S314 -- no document type is taken, so no entity either
     try:
-        parser.feed(body)
+        for at in range(0, len(body), _SLICE):
+            before = builder.seen
+            parser.feed(body[at : at + _SLICE])
+            if builder.seen == before and at + _SLICE < len(body):
+                # One tag or comment as long as this: no client sends it, and expat holds the interpreter lock until its end.
+                raise _malformed()
         root = parser.close()
     except (ParseError, ValueError, LookupError):  # the last for an encoding that nobody knows
         raise _malformed() from None
