@@ -76,7 +76,7 @@ class Holders:
 
         def check(entities: EntityReader) -> None:
             if not policy_exists(entities, account, arn):
-                raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.")
+                raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
 
         def change(holder: Holder) -> Holder:
             if arn in holder.attached:
@@ -151,7 +151,14 @@ def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
 def check_boundary(entities: EntityReader, account: str, arn: str | None) -> None:
     """Raise :class:`NoSuchEntity` for a boundary that is no policy of the account or AWS's."""
     if arn is not None and not policy_exists(entities, account, arn):
-        raise NoSuchEntity(f"Scope ARN: {arn[:400]} does not exist or is not attachable.")
+        raise NoSuchEntity(f"Scope ARN: {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
+
+
+def _remedy(arn: str) -> str | None:
+    """What helps against an ARN of AWS's that is none here; the account's own policies need no hint."""
+    if not arn.startswith("arn:aws:iam::aws:policy/"):
+        return None
+    return "ListPolicies with Scope=AWS lists the ones of AWS that are here; CreatePolicy takes the text of another one."
 
 
 def check_empty(holder: Holder) -> None:

@@ -208,7 +208,7 @@ def _bounded(entities: EntityReader, account: str, arn: str) -> Sequence[Identit
 
 
 def _aws(arn: str) -> ManagedPolicy:
-    name = arn.rpartition("/")[2]
+    path, _, name = arn.partition(":policy")[2].rpartition("/")
     version = PolicyVersion(number=1, document=AWS_MANAGED[arn], created=_PUBLISHED)
     return ManagedPolicy(
         account="aws",
@@ -216,6 +216,7 @@ def _aws(arn: str) -> ManagedPolicy:
         id=f"ANPAAWS{name.upper()}"[:32],
         created=_PUBLISHED,
         updated=_PUBLISHED,
+        path=f"{path}/",
         versions=(version,),
         default=1,
         next_number=2,

@@ -70,8 +70,8 @@ class Roles:
         found = self._store.list_entities(EntityKind.ROLE, account)
         return [role for role in found if isinstance(role, Role) and role.path.startswith(path_prefix)]
 
-    def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> None:
-        """Change what is given; :class:`NoSuchEntity`."""
+    def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> Role:
+        """Change what is given, and return the role; :class:`NoSuchEntity`."""
 
         def change(role: Holder) -> Holder:
             assert isinstance(role, Role)
@@ -82,6 +82,7 @@ class Roles:
             )
 
         self._holders.change(EntityKind.ROLE, account, name, "UpdateRole", change)
+        return self.get(account, name)
 
     def trust(self, account: str, name: str, text: str) -> None:
         """Say anew who may assume the role; :class:`NoSuchEntity`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""

@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import boto3
 import click
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from rich.console import Console
 from rich.table import Table
 
-from penstock.client.connection import default_region, stray
+from penstock.client.connection import open_client, stray
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 
 __all__ = ["command"]
@@ -74,15 +73,14 @@ def command(
     if output_location is not None:
         request["ResultConfiguration"] = {"OutputLocation": output_location}
     try:
-        make_client: Any = boto3.session.Session().client
-        athena = make_client("athena", endpoint_url=endpoint_url, region_name=region or default_region())
+        athena = open_client("athena", endpoint_url=endpoint_url, region=region)
         execution = _run(athena, request, timeout)
         names, kinds, rows = _result(athena, execution)
         _print(names, kinds, rows, style)
     except ClientError as error:
         details = error.response["Error"]
         raise StatementFailed(f"{details.get('Code')}: {details.get('Message')}") from error
-    except (NoRegionError, NoCredentialsError) as error:
+    except NoCredentialsError as error:
         raise stray(error) from error
     except BotoCoreError as error:
         raise EnvironmentProblem(

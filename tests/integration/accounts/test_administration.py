@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from accounts_world import allow, policy
+from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import RunningServer, running_server
@@ -117,6 +117,9 @@ def test_roles(iam: Any, server: RunningServer) -> None:
     found = iam.get_role(RoleName="reader")["Role"]
     assert (found["MaxSessionDuration"], found["Description"]) == (3600, "d")
     assert found["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": "111122223333"}
+    described = iam.update_role_description(RoleName="reader", Description="by Terraform")["Role"]
+    assert (described["Description"], described["MaxSessionDuration"]) == ("by Terraform", 3600)
+    refused("NoSuchEntity", 404, iam.update_role_description, RoleName="none", Description="")
     iam.put_role_policy(RoleName="reader", PolicyName="read", PolicyDocument=READ)
     assert iam.get_role_policy(RoleName="reader", PolicyName="read")["PolicyDocument"] == json.loads(READ)
     assert iam.list_role_policies(RoleName="reader")["PolicyNames"] == ["read"]
@@ -160,6 +163,27 @@ def test_managed_policies_and_their_versions(iam: Any, server: RunningServer) ->
     refused("NoSuchEntity", 404, iam.get_policy, PolicyArn=arn)
     refused("NoSuchEntity", 404, iam.attach_user_policy, UserName="held", PolicyArn=arn)
     refused("NoSuchEntity", 404, iam.delete_policy, PolicyArn=ADMINISTRATOR)
+
+
+def test_policies_of_aws_that_jobs_and_crawlers_are_given(iam: Any, server: RunningServer) -> None:
+    # What examples of Terraform and of Glue's developer guide attach to the role of a job or crawler.
+    arn = "arn:aws:iam::aws:policy/service-role/AWSGlueServiceRole"
+    trust = {"Effect": "Allow", "Principal": {"AWS": server.account}, "Action": "sts:AssumeRole"}
+    role = iam.create_role(RoleName="job", AssumeRolePolicyDocument=policy(trust))["Role"]
+    iam.attach_role_policy(RoleName="job", PolicyArn=arn)
+    iam.create_user(UserName="scheduler")
+    iam.attach_user_policy(UserName="scheduler", PolicyArn=ADMINISTRATOR)
+    scheduler = Identity(server, iam.create_access_key(UserName="scheduler")["AccessKey"])
+    job = scheduler.assume(role["Arn"])
+    job.client("glue").create_database(DatabaseInput={"Name": "jobs"})
+    refused("AccessDenied", 403, job.client("iam").list_roles)
+    found = iam.get_policy(PolicyArn=arn)["Policy"]
+    assert (found["Path"], found["PolicyName"]) == ("/service-role/", "AWSGlueServiceRole")
+    assert [each["Arn"] for each in iam.list_policies(Scope="AWS", PathPrefix="/service-role/")["Policies"]] == [arn]
+    for attached in ("AmazonS3FullAccess", "AmazonS3ReadOnlyAccess"):
+        iam.attach_role_policy(RoleName="job", PolicyArn=f"arn:aws:iam::aws:policy/{attached}")
+    other = {"RoleName": "job", "PolicyArn": "arn:aws:iam::aws:policy/PowerUserAccess"}
+    assert "CreatePolicy takes the text" in refused("NoSuchEntity", 404, iam.attach_role_policy, **other)
 
 
 def test_lists_come_in_pages(iam: Any) -> None:

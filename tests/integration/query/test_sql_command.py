@@ -65,6 +65,8 @@ def test_the_table_counts_its_rows(penstock_server: RunningServer) -> None:
         (["SELECT 1", "--workgroup", "other"], 1, "WorkGroup other is not found"),
         ([], 2, "One statement is needed"),
         (["SELECT 1", "--endpoint-url", "http://127.0.0.1:9"], 3, "Athena cannot be reached"),
+        (["SELECT 1", "--endpoint-url", "nonsense"], 3, "The athena client cannot be made for nonsense: Invalid endpoint"),
+        (["SELECT 1", "--region", "x y"], 3, "region_name 'x y' doesn't match a supported format"),
         ([ENDLESS, "--timeout", "1"], 1, "took longer than 1 seconds and was stopped"),
     ],
 )

@@ -412,6 +412,7 @@ _IAM: dict[str, Builder] = {
     **_each(_role, *_ON_ROLES, "DetachRolePolicy", "ListAttachedRolePolicies", "TagRole", "UntagRole", "ListRoleTags"),
     **_each(_role, "CreateRole", "GetRole", "ListRoles", "UpdateRole", "UpdateAssumeRolePolicy", "DeleteRole"),
     **_each(_role, "PutRolePermissionsBoundary", "DeleteRolePermissionsBoundary", "ListInstanceProfilesForRole"),
+    **_each(_role, "UpdateRoleDescription"),
     "CreatePolicy": _new_policy,
     **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
     **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),

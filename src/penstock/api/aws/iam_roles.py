@@ -43,6 +43,9 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
         )
         return {}
 
+    def describe(request: Request, context: RequestContext) -> Request:
+        return {"Role": _whole(roles.update(context.account, request["RoleName"], description=request["Description"]))}
+
     def trust(request: Request, context: RequestContext) -> Request:
         roles.trust(context.account, request["RoleName"], request["PolicyDocument"])
         return {}
@@ -56,6 +59,7 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
         "GetRole": get,
         "ListRoles": list_all,
         "UpdateRole": update,
+        "UpdateRoleDescription": describe,
         "UpdateAssumeRolePolicy": trust,
         "DeleteRole": delete,
     }

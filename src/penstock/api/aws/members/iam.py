@@ -56,6 +56,7 @@ MEMBERS = Members(
         "UpdateAccessKeyRequest": "UserName AccessKeyId Status",
         "UpdateAssumeRolePolicyRequest": "RoleName PolicyDocument",
         "UpdateRoleRequest": "RoleName Description MaxSessionDuration",
+        "UpdateRoleDescriptionRequest": "RoleName Description",
         "AddUserToGroupRequest": "GroupName UserName",
         "AttachGroupPolicyRequest": "GroupName PolicyArn",
         "CreateGroupRequest": "Path GroupName",
