@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,24 @@ def test_a_put_answers_of_its_own_object(store: LakeStore, monkeypatch: pytest.M
     info = put(store, b"mine", content_type="text/mine")
     assert (info.key, info.size, info.etag) == ("key", 4, etag_of(b"mine"))
     assert info.attributes.headers == {"content-type": "text/mine"}
+
+
+def test_a_folder_that_becomes_an_object_is_not_removed_with_its_last_file(
+    store: LakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, b"last", "folder/file")
+    deleting = threading.Thread(target=store.delete, args=("bucket", "folder/file"))
+
+    def delete_meanwhile() -> None:
+        deleting.start()
+        deleting.join(0.5)  # it ends, or has to wait for us
+
+    calling_first(monkeypatch, "keep", delete_meanwhile)
+    put(store, b"", "folder/")
+    deleting.join()
+    assert store.info("bucket", "folder/").size == 0
+    with pytest.raises(S3Error, match="key does not exist"):
+        store.info("bucket", "folder/file")
 
 
 def test_an_object_that_may_not_be_removed_is_not_called_deleted(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:

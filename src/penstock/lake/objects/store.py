@@ -69,6 +69,8 @@ class LakeStore:
         for folder in (self.drafts, self.uploads):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._locks = [threading.Lock() for _ in range(_STRIPES)]
+        # A folder is not removed for being empty while it becomes an object: their keys differ, and so do their locks.
+        self._folders = threading.Lock()
         self._sweep()
 
     # Buckets
@@ -214,7 +216,7 @@ class LakeStore:
                 if is_marker(path):
                     unmark(path)
                     durable.sync(path)
-                    _sync_removed(prune(folder, path))
+                    self._prune(folder, path)
                 return
             try:
                 path.unlink()
@@ -225,7 +227,7 @@ class LakeStore:
                 if path.is_dir():
                     return
                 raise
-            _sync_removed(prune(folder, path.parent))
+            self._prune(folder, path.parent)
 
     def set_tags(self, bucket: str, key: str, tags: Mapping[str, str]) -> None:
         """Replace the object's tags."""
@@ -243,10 +245,18 @@ class LakeStore:
     ) -> ObjectInfo:
         with self._locked(bucket.name, key):
             self._check(bucket, key, condition)
-            make_marker(bucket, target)
-            keep(target, attributes, MARKER_ETAG)
+            with self._folders:
+                make_marker(bucket, target)
+                keep(target, attributes, MARKER_ETAG)
             durable.sync(target)
             return read_info(key, target, target.stat())
+
+    def _prune(self, bucket: Path, folder: Path) -> None:
+        with self._folders:
+            left = prune(bucket, folder)
+        # Gone with all that was in it, where somebody was faster.
+        with contextlib.suppress(FileNotFoundError):
+            durable.sync(left)
 
     def _check(self, bucket: Path, key: str, condition: Condition) -> None:
         if condition.match is None and not condition.absent:
@@ -281,12 +291,6 @@ class LakeStore:
                     shutil.rmtree(path)
                 else:
                     path.unlink()
-
-
-def _sync_removed(folder: Path) -> None:
-    # Gone with all that was in it, where somebody was faster.
-    with contextlib.suppress(FileNotFoundError):
-        durable.sync(folder)
 
 
 def no_such_key(key: str) -> S3Error:
