@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 HASHED_BYTES = 8 * 1024 * 1024
-"""Up to this size a file's ETag is the MD5 of its bytes; boto3 uploads larger ones in parts, whose ETag is none either."""
+"""Up to this size a file's ETag is the MD5 of its bytes; those of parts, as boto3 uploads larger ones, are not."""
 
 # Java's user-defined attributes live in Linux's user namespace; s3proxy's own names begin with user. as well.
 _PREFIX = "user." if sys.platform == "linux" else ""

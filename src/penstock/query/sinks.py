@@ -1,7 +1,6 @@
 """Where results go: straight into the lake's folder, or through the S3 endpoint in front of it.
 
-Through the endpoint is right where a gateway keeps ETags of its own: an object that did not come through it has none
-there, and some clients need one.
+Through the endpoint is right where the objects are not files of a lake here, or where its own rules are to hold for them.
 """
 
 import contextlib

@@ -49,7 +49,7 @@ def host_rule(bound: str, allowed: Iterable[str] = ()) -> HostRule | None:
     """The rule for a server bound to ``bound``; None where every host may be asked for.
 
     That is so on an address that is not loopback as long as none is ``allowed``: whose names it has cannot be known there.
-    A name with a dot in front allows all below it. Raises :class:`InvalidInput` for what is no name.
+    A name with a dot in front allows all below it. Raises :class:`InvalidInput` for what is not a name.
     """
     given = [each.lower().strip("[]") for each in allowed]
     for each in given:

@@ -205,7 +205,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headers_complete = False
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP: uvicorn's word for it, or the bound that was broken."""
+        """Answer what is not HTTP: uvicorn's word for it, or the bound that was broken."""
         self.refuse(*(self._refusal or (400, "SerializationException", msg)))
 
     def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:

@@ -20,7 +20,7 @@ _log = logging.getLogger("penstock.server")
 
 
 class Readiness:
-    """``folders`` are looked at by what they hold; less than ``minimum_free`` bytes on the disk of one is no room."""
+    """``folders``, by what they hold, need ``minimum_free`` bytes on their disks."""
 
     def __init__(self, database: Database, folders: Mapping[str, Path], *, minimum_free: int) -> None:
         self._database = database

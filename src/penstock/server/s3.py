@@ -38,7 +38,7 @@ _ALIVE = JSONResponse({"status": "ok"})
 class EarlyKeys:
     """The server's access store; until a server has prepared it, ``key`` of the first account's root alone is known.
 
-    From then on the store decides: a root key that was deactivated or deleted there is none here either.
+    From then on the store decides: a root key that was deactivated or deleted there is refused here too.
     """
 
     def __init__(self, database: Database, sealer: Sealer, key: BootstrapKey | None, account: str) -> None:
@@ -97,7 +97,7 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
 
 
 def build_s3_app(settings: ServerSettings) -> ASGIApp:
-    """The ASGI application for ``settings``; :data:`ALIVE_PATH` is answered to anybody, and is no event."""
+    """The ASGI application for ``settings``; :data:`ALIVE_PATH` is answered to anybody and not recorded."""
     from penstock.api.s3.app import S3App  # noqa: PLC0415
 
     lakes, work = Lakes.under(settings), Work()

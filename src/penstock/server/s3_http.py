@@ -1,4 +1,4 @@
-"""HTTP for large bodies: an upload may take as long as it goes on, and what is no request is refused in S3's XML."""
+"""HTTP for large bodies: an upload may take as long as it goes on, and what is not a request is refused in S3's XML."""
 
 from typing import Any
 

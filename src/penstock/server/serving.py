@@ -41,7 +41,7 @@ class Listening:
 
 
 def check_listening(listening: Listening) -> None:
-    """Raise where the server cannot listen so: certificates that do not work, names that are none, no TLS for a network.
+    """Raise where the server cannot listen so: certificates that do not work, names of no host, a network without TLS.
 
     :class:`InvalidInput` for what is asked for, :class:`EnvironmentProblem` for what is in the files.
     """
@@ -91,7 +91,7 @@ def serve_app(
     # Imported in the process that serves.
     from penstock.server.http import BoundedProtocol, SharingProtocol  # noqa: PLC0415
 
-    # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is no failure.
+    # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is not a failure.
     signal.signal(signal.SIGTERM, leave)
     http: Any = functools.partial(
         protocol or (BoundedProtocol if beat is None else SharingProtocol),

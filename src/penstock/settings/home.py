@@ -308,7 +308,7 @@ def _check_types(config: PlatformConfig) -> None:
         if type(value) is not kind and not (kind is float and type(value) is int):
             raise TypeError(f"{each.name} is {value!r} and has to be {_KINDS[kind]}")
         if each.name.endswith("_port") and not (0 < value < 65536 or value == each.default):
-            raise ValueError(f"{each.name} is {value}, which is no port")
+            raise ValueError(f"{each.name} is {value}, which is not a port")
         if kind in {int, float} and value < 0:
             raise ValueError(f"{each.name} is {value}, which is below 0")
     if not all(type(file) is str for file in config.oidc_keys.values()):

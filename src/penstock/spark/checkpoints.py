@@ -98,7 +98,7 @@ def _numbers(files: FileSystem, folder: str) -> list[int]:
 
 
 def _check_commit(files: FileSystem, checkpoint: str) -> None:
-    """Spark refuses a newest ``commits/N`` that is none; without it the batch is replayed, which is harmless."""
+    """Spark refuses a newest ``commits/N`` that is not one; without it the batch is replayed, which is harmless."""
     for number in _numbers(files, f"{checkpoint}/commits")[-1:]:
         path = f"{checkpoint}/commits/{number}"
         if not files.read(path).startswith(b"v"):

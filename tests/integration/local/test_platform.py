@@ -161,7 +161,7 @@ def test_sigkill_of_up_leaves_nothing_and_the_next_up_has_all_data(running):
     running.client("secretsmanager").create_secret(Name="kept", SecretString="data")
     supervisor = running.status()["pid"]
     pids = descendants(supervisor)
-    # Three leashes, the broker, the gateway, the server.
+    # Three leashes, the broker, the S3 endpoint, the server.
     assert len(pids) >= 6
     os.kill(supervisor, signal.SIGKILL)
     eventually(lambda: not any(alive(pid) for pid in pids), "all children end")

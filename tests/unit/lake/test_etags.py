@@ -1,4 +1,4 @@
-"""ETags of files that did not come through the gateway."""
+"""ETags of files that did not come through the S3 endpoint."""
 
 import hashlib
 import os

@@ -104,7 +104,7 @@ def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Map
 
 
 def parse_query(raw: str) -> dict[str, str]:
-    """The parameters of a query; :class:`S3Error` where one is given twice or is no UTF-8."""
+    """The parameters of a query; :class:`S3Error` where one is given twice or is not UTF-8."""
     found: dict[str, str] = {}
     try:
         pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=200)

@@ -65,7 +65,7 @@ def _answer_of(call: Call, info: ObjectInfo) -> Answer:
         value = call.query.get(f"response-{name}")
         if value is not None:
             if not value.isprintable() or not value.isascii():
-                raise S3Error("InvalidArgument", f"response-{name} is no value of a header.")
+                raise S3Error("InvalidArgument", f"response-{name} is not a value of a header.")
             headers[name] = value
     answer = Answer(headers=headers, length=info.size)
     wanted = range_of(call.headers.get("range"), info.size)
@@ -97,7 +97,7 @@ def _part_of(call: Call, info: ObjectInfo, headers: dict[str, str]) -> tuple[int
 
 
 def range_of(header: str | None, size: int) -> tuple[int, int] | None:
-    """First and last byte of a Range header; None for the whole, as for what is no single range.
+    """First and last byte of a Range header; None for the whole, as for what is not a single range.
 
     :class:`S3Error` where nothing of it is there.
     """

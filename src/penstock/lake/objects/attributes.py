@@ -100,7 +100,7 @@ def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
 
 
 def unmark(folder: Path) -> None:
-    """Let a folder be one, and no object any more."""
+    """Remove what makes a folder an object."""
     for name in (_MARKER, _OURS):
         remove_attribute(folder, name)
 

@@ -142,7 +142,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _is_text(name: str) -> bool:
-    # A name that is no UTF-8, or that XML cannot show, is no key: see names.check_key.
+    # A name that is not UTF-8, or that XML cannot show, is not a key: see names.check_key.
     return name.isprintable() or not any(
         c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" for c in name
     )

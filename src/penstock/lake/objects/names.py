@@ -29,7 +29,7 @@ def check_bucket_name(name: str) -> None:
         raise S3Error(
             "InvalidBucketName",
             "The specified bucket is not valid.",
-            remedy="A bucket's name has 3 to 63 small letters, digits, dots and hyphens, and is no network address.",
+            remedy="A bucket's name has 3 to 63 small letters, digits, dots and hyphens, and is not a network address.",
             details={"BucketName": name[:100]},
         )
 
@@ -46,7 +46,7 @@ def check_key(key: str) -> None:
         if name in {"", ".", ".."}:
             raise S3Error(
                 "InvalidArgument",
-                f"The key '{key[:200]}' has the part '{name}' between two slashes, which is no name of a file.",
+                f"The key '{key[:200]}' has the part '{name}' between two slashes, which is not a name of a file.",
                 remedy="Objects are files in this store: leave out doubled slashes, '.' and '..'.",
             )
         if len(name.encode()) > _MAX_NAME_BYTES:
