@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from penstock.access.globs import arn_glob, text_glob
 from penstock.access.policy_errors import MalformedPolicy
 
-__all__ = ["Condition", "Facts", "parse_conditions"]
+__all__ = ["Condition", "Facts", "Values", "parse_conditions"]
 
 _OPERATOR = re.compile(r"(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?")
 _ALL = "ForAllValues"
@@ -173,7 +173,7 @@ def _binary(place: str, wanted: str, _variables: bool) -> Test:
 
 def _address(place: str, wanted: str, _variables: bool) -> Test:
     try:
-        network = ipaddress.ip_network(wanted, strict=False)
+        network = _unmapped(ipaddress.ip_network(wanted, strict=False))
     except ValueError:
         raise MalformedPolicy(place, f"'{wanted[:100]}' is no IP address or range") from None
 
@@ -182,6 +182,14 @@ def _address(place: str, wanted: str, _variables: bool) -> Test:
         return address is not None and address.version == network.version and address in network
 
     return test
+
+
+def _unmapped(
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network,
+) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """A range of IPv4 addresses that is written in IPv6, as what it is: clients' addresses are read so, too."""
+    mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None
+    return network if mapped is None or network.prefixlen < 96 else ipaddress.ip_network((mapped, network.prefixlen - 96))
 
 
 @lru_cache(maxsize=1024)

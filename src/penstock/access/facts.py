@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from penstock.access.principals import Caller
 
-__all__ = ["Origin", "RequestFacts"]
+__all__ = ["SERVED_KEYS", "Origin", "RequestFacts"]
 
 Values = tuple[str, ...]
 _TAG = "aws:principaltag/"
@@ -85,6 +85,7 @@ _KNOWN: dict[str, Callable[[Caller, Origin], str | None]] = {
     "aws:multifactorauthpresent": lambda caller, _: None if caller.session is None else "false",
     "aws:principalaccount": lambda caller, _: caller.account,
     "aws:principalarn": lambda caller, _: caller.arn_for_policies,
+    "aws:principalisawsservice": lambda _caller, _origin: "false",
     "aws:principaltype": _principal_type,
     "aws:requestedregion": lambda _, origin: origin.region or None,
     "aws:securetransport": lambda _, origin: "true" if origin.secure else "false",
@@ -93,4 +94,7 @@ _KNOWN: dict[str, Callable[[Caller, Origin], str | None]] = {
     "aws:useragent": lambda _, origin: origin.user_agent or None,
     "aws:userid": lambda caller, _: caller.user_id or None,
     "aws:username": lambda caller, _: caller.user_name,
+    "aws:viaawsservice": lambda _caller, _origin: "false",
 }
+SERVED_KEYS = frozenset({*_KNOWN, "aws:resourceaccount"})
+"""The keys that every request may have, in small letters; beside them are the tags of who calls."""

@@ -13,6 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from penstock.access.condition_keys import rests_on_nothing
 from penstock.access.conditions import Condition, parse_conditions
 from penstock.access.globs import Glob, arn_glob, text_glob
 from penstock.access.policy_arns import check_resource
@@ -133,8 +134,17 @@ class _Reader:
             resources=resources,
             not_resources=not_resources,
             principals=None if self._kind is Kind.IDENTITY else self._principals(place, members),
-            conditions=parse_conditions(f"{place}.Condition", members.get("Condition", {}), variables=self._variables),
+            conditions=self._conditions(f"{place}.Condition", members, deny=effect == "Deny"),
         )
+
+    def _conditions(self, place: str, members: Mapping[str, Any], *, deny: bool) -> Sequence[Condition]:
+        found = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
+        lost = next((each.key for each in found if deny and not self._stored and rests_on_nothing(each)), None)
+        if lost is not None:
+            raise MalformedPolicy(
+                place, f"reads {_shown(lost)}, which no request has here: the Deny would hold for nothing. Name resources"
+            )
+        return found
 
     def _either(
         self, place: str, members: Mapping[str, Any], name: str, read: Callable[[str, str], Glob]
