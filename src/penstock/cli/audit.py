@@ -145,7 +145,9 @@ def _append(file: Path, lines: list[bytes]) -> None:
         with os.fdopen(descriptor, "ab") as output:
             output.write(b"".join(line + b"\n" for line in lines))
             output.flush()
-            os.fsync(output.fileno())
+            durable.sync_file(output.fileno())
+        # A new file's name too: what was exported is not exported again.
+        durable.sync(file.absolute().parent)
     except OSError as error:
         raise EnvironmentProblem(f"{file} cannot be written: {error.strerror}.", remedy="Choose another one.") from error
 

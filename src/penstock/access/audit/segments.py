@@ -73,7 +73,7 @@ class Segments:
             left = memoryview(content)
             while left:
                 left = left[os.write(self._descriptor, left) :]
-            os.fsync(self._descriptor)
+            durable.sync_file(self._descriptor)
         except OSError:
             # The same lines are written again, once there is room.
             os.ftruncate(self._descriptor, self._size)
