@@ -21,7 +21,9 @@ _PREFIX = "user.user." if os.uname().sysname == "Linux" else "user."
 _OURS = f"{_PREFIX}penstock-object"
 _MARKER = f"{_PREFIX}content-md5"
 _FORMER_HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type")
-_FORMER_METADATA = f"{_PREFIX}user."
+_FORMER_METADATA = "user-metadata."
+# What s3proxy kept for itself among the user's metadata, and showed to nobody.
+_FORMER_OWN = "s3proxy_checksum_"
 MARKER_ETAG = bytes.fromhex("d41d8cd98f00b204e9800998ecf8427e")
 """MD5 of nothing: what an object whose key ends in a slash has."""
 
@@ -138,6 +140,6 @@ def _read_former(path: Path | int) -> Attributes:
         short = name.removeprefix(_PREFIX)
         if short in _FORMER_HEADERS:
             headers[short] = value
-        elif name.startswith(_FORMER_METADATA):
-            metadata[name.removeprefix(_FORMER_METADATA)] = value
+        elif short.startswith(_FORMER_METADATA) and _FORMER_OWN not in short:
+            metadata[short.removeprefix(_FORMER_METADATA)] = value
     return Attributes(headers=headers, metadata=metadata)
