@@ -16,7 +16,10 @@ from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.local import leash
 
-__all__ = ["Child", "Service", "tail"]
+__all__ = ["LAST_LINES", "Child", "Service", "tail"]
+
+LAST_LINES = " Its last lines:"
+"""What ends the first line of an error that shows the end of a log."""
 
 _LOG_LIMIT = 10_000_000  # bytes, twice: the log and its predecessor
 _READY_PAUSE = 0.05
@@ -168,5 +171,5 @@ class Child:
     def problem(self, what: str) -> EnvironmentProblem:
         """An error that says what happened to the service and shows the end of its log."""
         last = tail(self.log)
-        shown = f" Its last lines:\n{last}\n" if last else " It wrote no log."
+        shown = f"{LAST_LINES}\n{last}\n" if last else " It wrote no log."
         return EnvironmentProblem(f"The {self.service.title} {what}.{shown}", remedy=f"The whole log is {self.log}.")

@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from penstock.errors import EnvironmentProblem
-from penstock.local.child import Child, Service
+from penstock.local.child import LAST_LINES, Child, Service
 
 __all__ = ["LivenessPolicy", "RestartPolicy", "ServiceState", "Supervisor"]
 
@@ -222,7 +222,7 @@ class Supervisor:
             else:
                 again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
                 known = member.problem is not None
-                member.problem = member.child.problem(f"{what} and {again}; it is tried again in {pause:g} s.")
+                member.problem = member.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
                 self._say(member.problem.message.partition("\n")[0] if known else str(member.problem))
             self._changed()
             if self._stopping.wait(pause):
@@ -233,7 +233,7 @@ class Supervisor:
                 return
             except Exception as error:  # noqa: BLE001 -- a full disk, a file in the way: whatever it is may pass
                 member.child.stop()
-                what = f"did not start: {str(error).partition(chr(10))[0]}"
+                what = f"did not start: {_brief(error)}"
 
     def _waves(self) -> list[list[_Member]]:
         """The services grouped so that each group needs only earlier ones."""
@@ -245,3 +245,8 @@ class Supervisor:
             waves.append([self._members[name] for name in names])
             order.done(*names)
         return waves
+
+
+def _brief(error: Exception) -> str:
+    """What happened, without the lines of the log that go with it and without a full stop."""
+    return str(error).partition("\n")[0].removesuffix(LAST_LINES).rstrip(".")

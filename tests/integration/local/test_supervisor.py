@@ -140,6 +140,28 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_ot
     assert not alive(bystander)
 
 
+def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path, diary):
+    came_up = threading.Event()
+    whole = part("a", diary)
+
+    def command() -> list[str]:
+        return [sys.executable, "-c", "print('a word'); raise SystemExit(7)"] if came_up.is_set() else list(whole.command())
+
+    broken = dataclasses.replace(whole, command=command, is_ready=lambda: not came_up.is_set())
+    said: list[str] = []
+    policy = RestartPolicy(limit=1, pause=0.01, longest_pause=0.1)
+    supervisor = Supervisor([broken], tmp_path / "logs", policy=policy, say=said.append)
+    with watched(supervisor):
+        came_up.set()
+        crash(supervisor)
+        eventually(lambda: any("did not start" in line for line in said), "it was tried again")
+    first = next(line for line in said if "did not start" in line).partition("\n")[0]
+    assert first == (
+        "The part a did not start: The part a ended with status 7 before it was ready and was restarted 1 times already "
+        "in 300 s; it is tried again in 0.02 s. Its last lines:"
+    )
+
+
 def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path, diary):
     stuck = threading.Event()
     came_up = threading.Event()
