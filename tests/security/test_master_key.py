@@ -95,3 +95,15 @@ def test_a_server_goes_on_through_a_rotation_and_a_killed_one(server: RunningSer
     assert secrets.get_secret_value(SecretId="s7")["SecretString"] == "kept 7"
     with pytest.raises(ClientError, match="security token"):
         client(server, "sts", **session).get_caller_identity()
+
+
+def test_a_server_without_the_key_file_does_not_start_on_a_store_with_secrets(server: RunningServer, tmp_path: Path) -> None:
+    client(server, "secretsmanager").create_secret(Name="kept", SecretString="s")
+    store = f"sqlite:///{server.home / 'store' / 'penstock.db'}"
+    other = tmp_path / "other"
+    for command in ("serve", "serve-s3"):
+        arguments = python_module("penstock", command, "--home", str(other), "--store-url", store, "--port", "0")
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert f"There is no master key file {other / 'master.key'}, and the store holds 2 values" in done.stderr
+        assert not (other / "master.key").exists()

@@ -37,12 +37,11 @@ def command() -> None:
 @_options
 def list_keys(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:
     """List the keys by id, and how many values are sealed with each. Keys themselves are never shown."""
-    from penstock.store.sql.rotation import sealed_with  # noqa: PLC0415 - as in stores.py
-    from penstock.store.sql.sealing import MasterKeys  # noqa: PLC0415
+    from penstock.store.sql.rotation import sealed_with, sealer_of  # noqa: PLC0415 - as in stores.py
 
     with _stores(home, store_url) as databases:
         counts = dict(sealed_with(databases))
-    keys = MasterKeys.load(_file(home, master_key_file))
+        keys = sealer_of(_file(home, master_key_file), databases[0]).keys
     for key in keys:
         what = "current" if key == keys.current else "waiting" if key == keys.waiting else "older"
         click.echo(f"{key.id}  {what}  {counts.pop(key.id, 0):,} values")
@@ -60,6 +59,16 @@ def add(home: Path | None, store_url: str | None, master_key_file: Path | None) 
     path = _file(home, master_key_file)
     key = add_key(path)
     click.echo(f"Master key {key.id} waits in {path}. Copy the file to every server, then run 'penstock master-key rotate'.")
+
+
+@command.command("create")
+@_options
+def create(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:  # noqa: ARG001 - as the others
+    """Make a key file anew where it is lost for good: what the lost key sealed stays closed."""
+    from penstock.store.sql.rotation import create_key_file  # noqa: PLC0415 - as in stores.py
+
+    path = _file(home, master_key_file)
+    click.echo(f"Master key {create_key_file(path).id} is in {path}. Back it up, apart from the store.")
 
 
 @command.command("rotate")
@@ -89,7 +98,7 @@ def forget(home: Path | None, store_url: str | None, master_key_file: Path | Non
 
 
 def _file(home: Path | None, file: Path | None) -> Path:
-    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    folder = Home.at(home, os.environ)
     return (file or folder.master_key_file).absolute()
 
 

@@ -27,6 +27,7 @@ from penstock.server.serving import Listening, check_listening, leave, listen, s
 from penstock.settings.server import BootstrapKey, ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
+from penstock.store.sql.rotation import sealer_of
 from penstock.store.sql.sealing import Sealer
 
 __all__ = ["ALIVE_PATH", "EarlyKeys", "build_s3_app", "serve_s3"]
@@ -104,8 +105,9 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     known = _KnownLakes(lakes)
     identities = None
     if settings.authenticate:
-        sealer = Sealer.of_file(settings.master_key_file)
-        store: Any = EarlyKeys(connect_store(settings.store_url), sealer, settings.bootstrap_key, settings.account)
+        database = connect_store(settings.store_url)
+        sealer = sealer_of(settings.master_key_file, database)
+        store: Any = EarlyKeys(database, sealer, settings.bootstrap_key, settings.account)
         identities = Identities(
             region=settings.region,
             keys=KeyCache(store),

@@ -36,6 +36,7 @@ from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.rotation import sealer_of
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.statements import SqlStatementStore
@@ -79,7 +80,8 @@ class Services:
 
 def wire(settings: ServerSettings) -> Services:
     """The services over the settings' store, which has been prepared."""
-    return _assemble(settings, connect_store(settings.store_url), Sealer.of_file(settings.master_key_file))
+    database = connect_store(settings.store_url)
+    return _assemble(settings, database, sealer_of(settings.master_key_file, database))
 
 
 def prepare(settings: ServerSettings) -> None:

@@ -166,3 +166,12 @@ def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="newer Penstock"):
         migrate(database)
     database.close()
+
+
+def test_a_damaged_file_is_said_to_be_one(tmp_path: Path) -> None:
+    file = tmp_path / "penstock.db"
+    file.write_bytes(b"no database at all" * 100)
+    database = Database(f"sqlite:///{file}")
+    with pytest.raises(EnvironmentProblem, match=r"file is not a database\. The file is damaged: .* run 'penstock restore'"):
+        migrate(database)
+    database.close()

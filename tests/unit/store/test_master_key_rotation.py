@@ -14,14 +14,14 @@ from penstock.access.entities import Account
 from penstock.access.keys import AccessKey
 from penstock.catalog.connections import Connection
 from penstock.cli.main import cli
-from penstock.errors import DataProblem, InvalidInput
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 from penstock.store.sql import rotation
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.connections import SqlConnectionStore, connections
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
-from penstock.store.sql.rotation import add_key, forget_keys, rotate, sealed_with
+from penstock.store.sql.rotation import add_key, create_key_file, forget_keys, rotate, sealed_with, sealer_of
 from penstock.store.sql.sealing import SEALED, MasterKeys, Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.tables import metadata
@@ -175,3 +175,36 @@ def test_the_commands(stores: Stores) -> None:
         written = connection.execute("SELECT outcome FROM audit WHERE operation = 'RotateMasterKey'").fetchall()
     assert [text for (text,) in written] == [f"3 values sealed with {MasterKeys.load(stores.path).current.id}"]
     stores.check()
+
+
+def test_a_lost_key_file_is_not_replaced_where_something_is_sealed(stores):
+    lost = stores.sealer.keys.current.id
+    stores.path.unlink()
+    with pytest.raises(EnvironmentProblem, match=f"no master key file .* holds 5 values .* sealed with master key {lost}"):
+        sealer_of(stores.path, stores.databases[0])
+    assert not stores.path.exists()
+
+
+def test_what_another_account_has_sealed_counts_too(stores):
+    stores.path.unlink()
+    with stores.databases[0].write() as connection:
+        for table, _, _ in SEALED:
+            connection.execute(table.delete())
+    with pytest.raises(EnvironmentProblem, match="holds 2 values"):
+        sealer_of(stores.path, stores.databases[0])
+
+
+def test_a_lost_key_is_given_up_by_a_command_alone(stores):
+    with pytest.raises(InvalidInput, match="is there already"):
+        create_key_file(stores.path)
+    lost = stores.sealer.keys.current
+    stores.path.unlink()
+    made = create_key_file(stores.path)
+    assert made != lost
+    assert sealer_of(stores.path, stores.databases[0]).keys.current == made
+
+
+def test_an_empty_store_gets_a_key_also_before_it_has_tables(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'new.db'}")
+    assert sealer_of(tmp_path / "master.key", database).keys.current
+    database.close()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
@@ -76,7 +76,14 @@ def revision_of(database: Database) -> str | None:
             revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
     except (DBAPIError, OSError) as error:
         raise EnvironmentProblem(
-            f"The store {database.name} cannot be used: {_reason(error).rstrip('.')}.",
-            remedy="Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL).",
+            f"The store {database.name} cannot be used: {_reason(error).rstrip('.')}.", remedy=_remedy(database, error)
         ) from error
     return revision
+
+
+def _remedy(database: Database, error: Exception) -> str:
+    if not database.is_sqlite:
+        return "Check that it runs, and the URL (--store-url or PENSTOCK_STORE_URL)."
+    if isinstance(error, OperationalError):
+        return "Check the owner and the permissions of the file and its folder, and its path (--home or --store-url)."
+    return "The file is damaged: move it and those with -wal and -shm after its name away, and run 'penstock restore'."

@@ -8,19 +8,22 @@ whenever it seals, and whenever it meets a key that it does not know.
 import fcntl
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Inspector, Table, inspect, select, update
 
 import penstock.store.sql.tables  # noqa: F401 - every table declares what it has sealed
 from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.store.sql.access import accounts
 from penstock.store.sql.database import Database
+from penstock.store.sql.migrate import revision_of
 from penstock.store.sql.registry_base import record
 from penstock.store.sql.sealing import SEALED, MasterKey, MasterKeys, Sealer, key_id_of
+from penstock.store.sql.tenancy import of_account, with_database
 
-__all__ = ["Rotated", "add_key", "forget_keys", "rotate", "sealed_with"]
+__all__ = ["Rotated", "add_key", "create_key_file", "forget_keys", "rotate", "sealed_with", "sealer_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +40,59 @@ def sealed_with(databases: Sequence[Database]) -> Mapping[str | None, int]:
     counts: Counter[str | None] = Counter()
     for database in databases:
         with database.read() as connection:
-            counts += _count(connection)
+            counts += _count(connection, [(table, name) for table, name, _ in SEALED])
     return counts
+
+
+def sealer_of(path: Path, first: Database) -> Sealer:
+    """A sealer with the keys in ``path``, which is made with one where ``first`` and its accounts hold nothing sealed.
+
+    A new key beside values of another one would leave those closed, and seal further ones that no other server opens: it
+    is what a server gets that is started with an empty home on another one's store. Raises :class:`EnvironmentProblem`
+    there and where the store cannot be read, and what :meth:`MasterKeys.load` raises.
+    """
+    if not path.exists():
+        counts = _sealed_anywhere(first)
+        if counts:
+            keys = " and ".join(sorted(key or "one without an id" for key in counts))
+            raise EnvironmentProblem(
+                f"There is no master key file {path}, and the store holds {sum(counts.values())} values that are sealed "
+                f"with master key {keys}.",
+                remedy="Copy the file from the server that made it, or from a backup. Where it is lost for good, 'penstock "
+                "master-key create' makes a new one; what the old one sealed stays closed.",
+            )
+    return Sealer.of_file(path)
+
+
+def create_key_file(path: Path) -> MasterKey:
+    """Make a key file with a new key; :class:`InvalidInput` where the file is there."""
+    if path.exists():
+        raise InvalidInput(f"{path} is there already.", remedy="To change the key run 'penstock master-key rotate'.")
+    return MasterKeys.load(path).current
+
+
+def _sealed_anywhere(first: Database) -> Counter[str | None]:
+    """What is sealed in the store and its accounts' ones, also where they are of an earlier release."""
+    if revision_of(first) is None:
+        return Counter()
+    counts = _count_existing(first)
+    with first.read() as connection:
+        known = inspect(connection).has_table(accounts.name)
+    for account in with_database(first) if known else ():
+        with closing(of_account(first, account)) as database:
+            counts += _count_existing(database)
+    return counts
+
+
+def _count_existing(database: Database) -> Counter[str | None]:
+    with database.read() as connection:
+        found = inspect(connection)
+        there = [(table, name) for table, name, _ in SEALED if _has_column(found, table.name, name)]
+        return _count(connection, there)
+
+
+def _has_column(found: Inspector, table: str, name: str) -> bool:
+    return found.has_table(table) and any(column["name"] == name for column in found.get_columns(table))
 
 
 def add_key(path: Path) -> MasterKey:
@@ -108,9 +162,9 @@ def _seal_anew(database: Database, sealer: Sealer) -> int:
     return count
 
 
-def _count(connection: Connection) -> Counter[str | None]:
+def _count(connection: Connection, columns: Sequence[tuple[Table, str]]) -> Counter[str | None]:
     return Counter(
-        key_id_of(sealed) for table, name, _ in SEALED for sealed in connection.execute(select(table.c[name])).scalars()
+        key_id_of(sealed) for table, name in columns for sealed in connection.execute(select(table.c[name])).scalars()
     )
 
 
