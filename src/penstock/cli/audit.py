@@ -153,7 +153,7 @@ def _append(file: Path, lines: list[bytes]) -> None:
 
 
 def _folder(home: Path | None) -> Path:
-    place = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    place = Home.at(home, os.environ)
     if not place.audit.is_dir():
         raise EnvironmentProblem(
             f"There is no audit log in {place.audit}.", remedy="Name the server's home with --home; it is written there."

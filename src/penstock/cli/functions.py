@@ -51,7 +51,7 @@ def run_command(
 ) -> None:
     """Poll the sources that FUNCTION.yaml declares and call its handler. Ends cleanly on SIGTERM and SIGINT."""
     declaration = read_function(file)
-    where = Home(home.absolute()) if home else Home.from_environment(os.environ)
+    where = Home.at(home, os.environ)
     stop = stop_on_signals("the invocations in hand", at_once=True)
     function = declaration.function
     click.echo(f"Function {function.name} ({function.handler}) runs: {', '.join(_titles(declaration)) or 'no source'}.")

@@ -65,7 +65,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     """
     if not script.is_file():
         raise InvalidInput(f"The script {script} does not exist.")
-    where = Home(home.absolute()) if home else Home.from_environment(os.environ)
+    where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
     java_home = find_java(os.environ).home
     settings = SessionSettings(

@@ -69,7 +69,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     if dry_run:
         _check(pipeline, lake)
         return
-    where = Home(home.absolute()) if home else Home.from_environment(os.environ)
+    where = Home.at(home, os.environ)
     java_home = find_java(os.environ).home
     os.environ["JAVA_HOME"] = str(java_home)
     stop = stop_on_signals("the batch in hand")

@@ -66,7 +66,10 @@ def settings_of(given: dict[str, Any], **further: Any) -> ServerSettings:
     ``further`` are fields of :class:`ServerSettings`. Warns on standard error where nobody has to prove who they are.
     """
     home, host = given["home"], given["host"]
-    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    folder = Home.at(home, os.environ)
+    if folder.master_key_file.exists():
+        # A home of an earlier release, and no folder that is made one now.
+        folder.make_private()
     if not given["auth"]:
         click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
         if not is_loopback(host):

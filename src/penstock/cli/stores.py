@@ -41,7 +41,7 @@ def opened_store(home: Path | None, store_url: str | None, *, existing: bool = T
     # The options alone are the client's, too, which has no server's packages.
     from penstock.store.sql.database import Database  # noqa: PLC0415
 
-    folder = Home(home.absolute()) if home is not None else Home.from_environment(os.environ)
+    folder = Home.at(home, os.environ)
     database = Database(store_url or folder.store_url)
     file = Path(str(database.url.database)) if database.is_sqlite else None
     if file is not None and not file.exists():

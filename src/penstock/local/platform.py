@@ -322,5 +322,5 @@ def _own_authority(config: PlatformConfig) -> bool:
 
 
 def home_at(folder: Path | None) -> Home:
-    """The home in ``folder``, or the one that the environment names."""
-    return Home(folder.absolute()) if folder is not None else Home.from_environment(os.environ)
+    """The home in ``folder``, or the one that the environment names; raises what :meth:`Home.at` raises."""
+    return Home.at(folder, os.environ)

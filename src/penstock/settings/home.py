@@ -24,10 +24,12 @@ from typing import get_origin
 
 from penstock import durable
 from penstock.durable import PRIVATE_UMASK
-from penstock.errors import InvalidInput
+from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
 __all__ = ["Home", "PlatformConfig"]
+
+_ROOT = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +176,19 @@ class Home:
         """The home that PENSTOCK_HOME names, or ``.penstock`` in the working directory."""
         return cls(Path(environment.get("PENSTOCK_HOME") or ".penstock").absolute())
 
+    @classmethod
+    def at(cls, folder: Path | None, environment: Mapping[str, str]) -> "Home":
+        """The home in ``folder``, or where it is None the one that the environment names.
+
+        Raises :class:`EnvironmentProblem` where it or a part of it belongs to another user, who could have put keys,
+        passwords, ports and a store of their own there (in ``/tmp`` everybody can make a ``.penstock``), and where it is a
+        folder for everybody, as ``/tmp`` itself, which must not be closed.
+        """
+        home = cls(folder.absolute()) if folder is not None else cls.from_environment(environment)
+        for path in (home.root, home.config_file, home.master_key_file, home.root / "store", home.run):
+            _check_owner(path)
+        return home
+
     @property
     def config_file(self) -> Path:
         """Ports and credentials."""
@@ -246,8 +261,10 @@ class Home:
         """Take away what others may do with the home and its parts, which earlier releases left open.
 
         A folder that is closed already is taken for done, with all in it: the walk costs a large lake nothing at the next
-        start.
+        start. Those that were closed before their files were are gone through each time: they are small.
         """
+        for part in (self.root / "store", self.logs, self.run, self.kafka):
+            _make_private(part, closed_too=True)
         accounts = _folders_in(self.account_lakes)
         buckets = [bucket for lake in (self.lake, *accounts) for bucket in _folders_in(lake)]
         for path in (*buckets, *accounts, *_folders_in(self.root), *_files_in(self.root), self.root):
@@ -258,6 +275,23 @@ class Home:
         durable.make_folder(self.root, mode=0o700)
         with durable.writing(self.config_file) as file:
             file.write(json.dumps(asdict(config), indent=2).encode() + b"\n")
+
+
+def _check_owner(path: Path) -> None:
+    try:
+        found = path.stat()
+    except OSError:
+        # What is not there yet is made by this user; what cannot be read is said where it is needed.
+        return
+    if found.st_uid not in {os.getuid(), _ROOT}:
+        raise EnvironmentProblem(
+            f"{path} belongs to another user (uid {found.st_uid}), who can change what Penstock reads there.",
+            remedy="Choose another --home, run the command as that user, or make it yours with chown.",
+        )
+    if found.st_mode & stat.S_ISVTX:
+        raise EnvironmentProblem(
+            f"{path} is a folder that all users of the machine share.", remedy="Name a folder in it as --home."
+        )
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -274,16 +308,16 @@ def _files_in(folder: Path) -> list[Path]:
         return []
 
 
-def _make_private(path: Path) -> None:
+def _make_private(path: Path, *, closed_too: bool = False) -> None:
     """Take away what others may do with a folder and all in it, or with a file; links and other people's files stay."""
     try:
         status = path.lstat()
         folder = stat.S_ISDIR(status.st_mode)
         if status.st_uid != os.getuid() or not (folder or stat.S_ISREG(status.st_mode)):
             return
-        if folder and stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
+        if folder and (closed_too or stat.S_IMODE(status.st_mode) & PRIVATE_UMASK):
             for each in path.iterdir():
-                _make_private(each)
+                _make_private(each, closed_too=closed_too)
         # The folder's own mode comes last: it says that what is in it has been seen to.
         if stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
             path.chmod(stat.S_IMODE(status.st_mode) & ~PRIVATE_UMASK)

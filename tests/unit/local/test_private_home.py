@@ -7,6 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from penstock.errors import EnvironmentProblem
 from penstock.local.child import Child, Service
 from penstock.settings.home import Home
 
@@ -34,6 +37,9 @@ def test_an_open_home_is_closed(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         path.write_text("x")
         path.chmod(0o644)
+    for folder in (home.root, *home.root.rglob("*")):
+        # Whatever mask the test runs with.
+        folder.chmod(0o755 if folder.is_dir() else 0o644)
     outside = tmp_path / "outside"
     outside.write_text("x")
     outside.chmod(0o644)
@@ -49,6 +55,43 @@ def test_an_open_home_is_closed(tmp_path: Path) -> None:
         name for name in found if (home.root / name).is_file()
     }
     assert oct(stat.S_IMODE(outside.stat().st_mode)) == "0o644"
+
+
+def test_files_in_closed_folders_are_closed_too(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    files = [home.root / part for part in ("store/penstock.db", "logs/server.log", "run/platform.lock", "kafka/data/x.log")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("x")
+        file.chmod(0o644)
+        file.parent.chmod(0o700)
+        (home.root / file.relative_to(home.root).parts[0]).chmod(0o700)
+    home.make_private()
+    assert {oct(stat.S_IMODE(file.stat().st_mode)) for file in files} == {"0o600"}
+
+
+@pytest.mark.parametrize("part", [".", "platform.json", "master.key", "store", "run"])
+def test_a_home_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    home = Home(tmp_path)
+    (home.root / part).mkdir(exist_ok=True)
+    assert Home.at(tmp_path, {}) == home
+    real = Path.stat
+
+    def of_another(path: Path) -> os.stat_result:
+        found = real(path)
+        return os.stat_result((*found[:4], os.getuid() + 1, *found[5:10])) if path == home.root / part else found
+
+    monkeypatch.setattr(Path, "stat", of_another)
+    with pytest.raises(EnvironmentProblem, match=r"belongs to another user \(uid"):
+        Home.at(tmp_path, {})
+    with pytest.raises(EnvironmentProblem, match=r"belongs to another user \(uid"):
+        Home.at(None, {"PENSTOCK_HOME": str(tmp_path)})
+
+
+def test_a_folder_for_everybody_is_no_home(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with pytest.raises(EnvironmentProblem, match="all users of the machine share"):
+        Home.at(tmp_path, {})
 
 
 def test_a_home_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
