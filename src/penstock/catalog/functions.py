@@ -11,7 +11,7 @@ from penstock.catalog.errors import CatalogFull
 from penstock.catalog.search import name_matcher
 from penstock.catalog.store import CatalogStore
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
-from penstock.paging import Page, page
+from penstock.paging import InvalidToken, Page, page
 
 __all__ = ["FunctionNotFound", "Functions"]
 
@@ -97,6 +97,8 @@ class Functions:
         def read(after: str | None, count: int) -> Sequence[tuple[str, Body]]:
             found: list[tuple[str, Body]] = []
             behind = None if after is None else tuple(after.split(_BEHIND, 1))
+            if behind is not None and len(behind) != 2:
+                raise InvalidToken
             while len(found) < count:
                 batch = self._store.list_details(DetailKind.FUNCTION, database=home, after=behind, limit=_SCAN)
                 taken = matches([name for _, name, _ in batch]) if batch else ()

@@ -10,6 +10,7 @@ from test_input_members import ACCOUNT, World, start
 
 from penstock.catalog.errors import CatalogFull
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
+from penstock.paging import encode_token
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOME = {"DatabaseName": "Air", "TableName": "Flights"}
@@ -204,6 +205,12 @@ def test_functions_are_found_by_pattern_kind_and_page(world: World) -> None:
         if token is None:
             break
     assert seen == [("air", "geo_a"), ("air", "geo_b"), ("sea", "geo_a")]
+
+
+def test_a_token_that_was_made_up_is_refused(world: World) -> None:
+    token = encode_token("functions:None:None:*", "no name behind it")
+    with pytest.raises(InvalidInput, match="NextToken"):
+        world.call("glue", "GetUserDefinedFunctions", Pattern="*", NextToken=token)
 
 
 def test_a_database_has_a_hundred_functions(world: World) -> None:

@@ -35,6 +35,10 @@ class AuditUnavailable(LimitExceeded):
 class AuditSink(Protocol):
     """Takes decisions. Safe to be called from any thread; never waits for a disk."""
 
+    @property
+    def reads(self) -> bool:
+        """Whether allowed reads are recorded: where not, nobody has to note one."""
+
     def check(self) -> None:
         """Raise :class:`AuditUnavailable` where a change could not be recorded now: asked before each change."""
 
@@ -44,6 +48,8 @@ class AuditSink(Protocol):
 
 class NoAudit:
     """An :class:`AuditSink` that forgets everything."""
+
+    reads = False
 
     def check(self) -> None:
         """Nothing is recorded, so that nothing is in the way."""
@@ -75,7 +81,7 @@ class AuditWriter:
     """
 
     def __init__(self, folder: AuditFolder, *, clock: Callable[[], float] = time.time) -> None:
-        self._reads = folder.reads
+        self.reads = folder.reads
         self._clock = clock
         self._decisions = Segments(folder.path, "decisions", folder.retention)
         self._logins = Segments(folder.path, "logins", folder.retention.share(4))
@@ -98,7 +104,7 @@ class AuditWriter:
             # A change that was made is recorded in any case; check() refuses the next one.
             if waiting >= _MOST_WAITING and not event.made:
                 raise _unavailable()
-        elif not self._reads:
+        elif not self.reads:
             return
         elif waiting >= _MOST_WAITING - _SPARE:
             self._dropped += 1

@@ -197,6 +197,8 @@ class AwsApp:
         if caller is None and not denied:
             # Nothing was decided: too many requests, or one that is none.
             return
+        if error is None and not self._audit.reads and is_reading(exchange.operation):
+            return
         request = None if context is None or context.trace is None else context.trace.request
         parameters: Mapping[str, Any] | bytes | None = request
         gate = self._gate

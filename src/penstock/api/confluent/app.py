@@ -205,9 +205,11 @@ class ConfluentApp:
 
     def _note(self, exchange: _Exchange, scope: Scope, error: Exception | None) -> None:
         caller, denied = exchange.caller, isinstance(error, AccessDenied)
+        match = exchange.match
         if caller is None and not denied:
             return
-        match = exchange.match
+        if error is None and not self._audit.reads and _reads(scope, match):
+            return
         parameters: Mapping[str, Any] | bytes
         parameters = {"Method": scope["method"], "Path": scope["path"], "Query": scope["query_string"].decode("latin-1")}
         if len(scope["raw_path"]) + len(scope["query_string"]) > _LARGE:
