@@ -67,6 +67,8 @@ class CrawlService:
         self._owner = new_owner()
         self._closing = threading.Event()
         self._queue = CrawlQueue(self._crawl, workers=_AT_ONCE, bound=_MAX_CRAWLS)
+        # Ended crawls that the store could not be told of, by run: it was full, or away.
+        self._untold: dict[str, tuple[Crawler, LastCrawl]] = {}
         self._keeping = threading.Lock()
         self._keeper: threading.Thread | None = None
 
@@ -202,8 +204,10 @@ class CrawlService:
         return True
 
     def _keep(self) -> None:
-        """Say of every crawl that its process lives, and end what waits and was stopped elsewhere, until closed."""
+        """Until closed: say of each crawl that its process lives, end what waits and was stopped elsewhere, tell of ends."""
         while not self._closing.wait(_HEARTBEAT_SECONDS):
+            for crawler, last in list(self._untold.values()):
+                self._finish(crawler, last)
             for crawler in self._queue.crawls():
                 try:
                     self._beat(crawler)
@@ -272,11 +276,17 @@ class CrawlService:
                 totals=_add(current.totals, last.tally),
             )
 
+        assert crawler.run_id is not None
         try:
             self._store.change(crawler.name, end)
+        except CrawlerNotFound:
+            _LOG.warning("crawler %s is gone: nobody is told how its last crawl ended", crawler.name)
         except Exception:  # noqa: BLE001 - nobody above would hear of it
-            _LOG.exception("the end of crawler %s (%s) could not be recorded", crawler.name, last.status)
+            if crawler.run_id not in self._untold:
+                _LOG.exception("the end of crawler %s (%s) could not be recorded yet", crawler.name, last.status)
+            self._untold[crawler.run_id] = (crawler, last)
             return
+        self._untold.pop(crawler.run_id, None)
         _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
 
 

@@ -1,13 +1,15 @@
 """Crawls that wait: how many there may be, and how they end."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from crawl_world import World, held_up, wait
 
 from penstock.crawl.errors import TooManyCrawls
+from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
+from penstock.errors import StorageFull
 
 
 @pytest.fixture
@@ -71,3 +73,27 @@ def test_closing_cancels_what_waits(world: World, crowd: threading.Event) -> Non
         last = world.crawls.get(f"c{number}").last_crawl
         assert last is not None
         assert (last.status, last.message) == ("CANCELLED", "The server was shut down.")
+
+
+def test_an_end_that_the_store_cannot_take_is_recorded_once_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake)
+    world.write("f/x.parquet")
+    world.crawler("s3://lake/f/")
+    refused, change = threading.Event(), world.store.change
+
+    def full(name: str, changed: Callable[[Crawler], Crawler]) -> Crawler:
+        def checked(current: Crawler) -> Crawler:
+            after = changed(current)
+            if after.state == "READY" and not refused.is_set():
+                refused.set()
+                raise StorageFull("The disk of the store is full.")
+            return after
+
+        return change(name, checked)
+
+    monkeypatch.setattr(world.store, "change", full)
+    last = world.crawl()
+    assert refused.is_set()
+    assert last.status == "SUCCEEDED"
+    world.crawls.close()
