@@ -22,6 +22,7 @@ from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads
 from penstock.server.auditing import open_audit
 from penstock.server.directory import connect_store
+from penstock.server.hosts import host_of
 from penstock.server.lakes import Lakes
 from penstock.server.serving import Listening, check_listening, leave, listen, serve_app, url_of
 from penstock.settings.server import BootstrapKey, ServerSettings
@@ -115,7 +116,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
             authorizer=Authorizer(store),
             run=work.run,
         )
-    domains = (".localhost", *(each for each in settings.allowed_hosts if each.startswith(".")))
+    domains = (".localhost", *(each.lower() for each in settings.allowed_hosts if each.startswith(".")))
     audit, close_audit = open_audit(settings)
     s3 = S3App(
         known.of,
@@ -129,12 +130,18 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == ALIVE_PATH:
+        if scope["type"] == "http" and scope["path"] == ALIVE_PATH and not _names_bucket(scope, domains):
             await _ALIVE(scope, receive, send)
         else:
             await s3(scope, receive, send)
 
     return app
+
+
+def _names_bucket(scope: Scope, domains: tuple[str, ...]) -> bool:
+    """Whether the host is named after a bucket, in which any path is a key."""
+    host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+    return (host_of(host) or "").endswith(domains)
 
 
 class _KnownLakes:

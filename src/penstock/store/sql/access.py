@@ -121,7 +121,7 @@ class SqlAccessStore:
             update(access_keys).where(mine).values(active=_REMOVED, secret_sealed=nothing).returning(access_keys.c.principal)
         )
         with self._database.write() as connection:
-            principal = connection.execute(gone.returning(access_keys.c.principal)).scalar_one_or_none()
+            principal = connection.execute(gone).scalar_one_or_none()
             if principal is None:
                 raise _no_key(access_key_id)
             record(connection, "DeleteAccessKey", principal, access_key_id)
