@@ -6,16 +6,14 @@ words AWS uses; a value of another JSON type ends it at once. Members that the m
 
 import base64
 import binascii
-import re
-import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from threading import RLock
 from typing import Any
 
 from penstock.api.aws.errors import UnreadableRequest
 from penstock.api.aws.members import Members
+from penstock.api.aws.shape_patterns import matcher
 
 __all__ = ["Checker", "Renderer", "ShapeCompiler", "UnservedMember"]
 
@@ -24,11 +22,6 @@ Checker = Callable[[Any, str, list[str]], Any]
 Renderer = Callable[[Any], Any]
 
 _SHOWN = 200  # characters of an offending value in a message
-_MAX_MATCHED = 65_536  # characters a pattern is tried on
-# Java's classes hold surrogate pairs as one range, Python's as code points.
-_JAVA_ASTRAL = r"\uD800\uDC00-\uDBFF\uDFFF"
-_PYTHON_ASTRAL = r"\U00010000-\U0010FFFF"
-_ONE_CHARACTER = re.compile(r"\[\^?[^\]]*\]")
 
 
 class UnservedMember(Exception):
@@ -161,7 +154,8 @@ class ShapeCompiler:
 
     def _check_string(self, shape: Mapping[str, Any]) -> Checker:
         limits = _limits(shape)
-        pattern = _pattern(shape["pattern"]) if "pattern" in shape else None
+        most = shape.get("max")
+        matches = matcher(shape["pattern"], most) if "pattern" in shape else None
         allowed = frozenset(shape.get("enum", ()))
         listed = ", ".join(shape.get("enum", ()))
         hidden = bool(shape.get("sensitive"))
@@ -173,7 +167,8 @@ class ShapeCompiler:
                 _check_limits(len(value), "***" if hidden else value, path, limits, broken)
             if allowed and value not in allowed:
                 broken.append(_breach(value, path, f"Member must satisfy enum value set: [{listed}]"))
-            if pattern is not None and pattern.fullmatch(value[:_MAX_MATCHED]) is None:
+            # What is too long is told so, and is not worth a pattern's time.
+            if matches is not None and (most is None or len(value) <= most) and not matches(value):
                 broken.append(_breach(value, path, f"Member must satisfy regular expression pattern: {shape['pattern']}"))
             return value
 
@@ -347,17 +342,3 @@ def _json_type(value: Any) -> str:
             return "START_OBJECT"
         case _:
             return "NULL_VALUE"
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str] | None:
-    """The model's pattern for Python, or None where it cannot be meant (Java-only classes, one bare character class)."""
-    if _ONE_CHARACTER.fullmatch(text):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        try:
-            # AWS takes definitions and queries of many lines where the pattern says ".*": a dot is any character.
-            return re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII | re.DOTALL)
-        except re.error:
-            return None

@@ -1,0 +1,105 @@
+"""The patterns of AWS's models, made for Java, as functions whose time is bounded whatever text they are given.
+
+Python's expressions are the fastest by far for the short texts of requests, and go back and forth for ages over some: a
+repeat within a repeat (``(a+)*``) takes time exponential in the text, two repeats in a row time that grows with its square.
+Such patterns are matched by RE2, in linear time; RE2 has no look-ahead, and the few patterns with one are for short texts.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
+from re import _parser  # type: ignore[attr-defined] # what re itself compiles from
+from typing import Any, NamedTuple
+
+from penstock.errors import InvalidInput
+from penstock.wildcards import linear_matcher
+
+__all__ = ["is_harmless", "matcher"]
+
+_MAX_MATCHED = 65_536  # characters a pattern is tried on
+_MAX_SQUARED = 2_048  # characters of a text that time may grow with the square of
+_MANY = 64  # repetitions from which on a repeat counts as one without end
+# Java's classes hold surrogate pairs as one range, Python's as code points.
+_JAVA_ASTRAL = r"\uD800\uDC00-\uDBFF\uDFFF"
+_PYTHON_ASTRAL = r"\U00010000-\U0010FFFF"
+_ONE_CHARACTER = re.compile(r"\[\^?[^\]]*\]")
+_WITHIN: dict[str, Callable[[Any], Any]] = {
+    "SUBPATTERN": lambda value: value[3],
+    "ASSERT": lambda value: value[1],
+    "ASSERT_NOT": lambda value: value[1],
+    "ATOMIC_GROUP": lambda value: value,
+}
+_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
+
+
+@cache
+def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
+    """A function that says whether a whole text matches; ``most`` is how many characters the shape allows it.
+
+    None where the pattern cannot be meant (Java-only classes, one bare character class), or would be dangerous and is none
+    that RE2 reads.
+    """
+    if _ONE_CHARACTER.fullmatch(text):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            # AWS takes definitions and queries of many lines where the pattern says ".*": a dot is any character.
+            pattern = re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII | re.DOTALL)
+        except re.error:
+            return None
+    if is_harmless(pattern, most):
+        return lambda value: pattern.fullmatch(value[:_MAX_MATCHED]) is not None
+    try:
+        linear = linear_matcher(pattern.pattern)
+    except InvalidInput:
+        return None
+    return lambda value: linear([value[:_MAX_MATCHED]])[0]
+
+
+def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:
+    """Whether Python's matching of texts of up to ``most`` characters ends soon."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        parsed = list(_parser.parse(pattern.pattern, pattern.flags))
+    if parsed and _takes_the_rest(*parsed[-1]):
+        # Nothing fails behind it, for which anything would be tried again.
+        parsed.pop()
+    found = _repeats(parsed)
+    return not found.nested and (found.endless < 2 or (most is not None and most <= _MAX_SQUARED))
+
+
+def _takes_the_rest(kind: Any, value: Any) -> bool:
+    """Whether it is ``.*``, where a dot is any character."""
+    return str(kind) == "MAX_REPEAT" and value[0] == 0 and [str(each[0]) for each in value[2]] == ["ANY"]
+
+
+class _Repeats(NamedTuple):
+    nested: bool = False
+    """Whether what may match in several ways stands within a repeat."""
+    choices: int = 0
+    """Repeats of no fixed number, and alternatives."""
+    endless: int = 0
+
+    def and_then(self, other: "_Repeats") -> "_Repeats":
+        return _Repeats(self.nested or other.nested, self.choices + other.choices, self.endless + other.endless)
+
+
+def _repeats(parsed: Iterable[tuple[Any, Any]]) -> _Repeats:
+    found = _Repeats()
+    for kind, value in parsed:
+        name = str(kind)
+        if name in _REPEATS:
+            least, most, body = value
+            inner = _repeats(body)
+            nested = inner.nested or (most > 1 and inner.choices > 0)
+            choices = inner.choices + (least != most)
+            found = found.and_then(_Repeats(nested, choices, 1 if most >= _MANY else inner.endless))
+        elif name == "BRANCH":
+            for part in value[1]:
+                found = found.and_then(_repeats(part))
+            found = found.and_then(_Repeats(choices=1))
+        elif name in _WITHIN:
+            found = found.and_then(_repeats(_WITHIN[name](value)))
+    return found

@@ -1,0 +1,82 @@
+"""The patterns of AWS's own models take bounded time on any text."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from penstock.api.aws.models import SERVICES, load_model
+from penstock.api.aws.shape_patterns import is_harmless, matcher
+from penstock.api.aws.shapes import ShapeCompiler
+
+UNREAD = "^[a-z0-9]([a-z0-9]|-(?!-)){1,61}[a-z0-9]$"
+"""Of IAM's account aliases, which are not served: a look-ahead within a repeat."""
+
+
+def _patterns():
+    for service in SERVICES:
+        for name, shape in load_model(service).shapes.items():
+            if "pattern" in shape:
+                yield pytest.param(shape["pattern"], shape.get("max"), id=f"{service}-{name}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "most", "harmless"),
+    [
+        (r"(\.[a-z.]+)*", 512, False),
+        (r"((/[a-z]+)*)/", 512, False),
+        (r"([a-z]+-){2}", 512, False),
+        (r"([a-z]{1,9})*", 512, False),
+        (r"(ab|a|b)*", 512, False),
+        (r"[a-z]+-?[a-z]+", 100_000, False),
+        (r"[a-z]+-?[a-z]+", 512, True),
+        (r"[a-z]+-?[a-z]+", None, False),
+        (r"(ab){1,9}[a-z]{1,3}(c|dd)", None, True),
+        (r"[a-z]+", None, True),
+        (r".*\S.*", None, True),
+    ],
+)
+def test_repeats_within_and_behind_each_other_are_seen(pattern, most, harmless):
+    assert is_harmless(re.compile(pattern, re.DOTALL), most) is harmless
+
+
+def test_a_repeat_within_a_repeat_ends_soon_on_what_it_was_made_to_fail_on():
+    """In a process of its own, which can be ended: the pattern of Glue's JsonPathString takes Python years."""
+    program = (
+        "from penstock.api.aws.models import load_model\n"
+        "from penstock.api.aws.shapes import ShapeCompiler\n"
+        "broken = []\n"
+        "check = ShapeCompiler(load_model('glue').shapes).checker('JsonPathString')\n"
+        "check('$' + '.' * 500 + '!', 'path', broken)\n"
+        "check('$.a.b', 'path', broken)\n"
+        "print(len(broken))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize(("pattern", "most"), list(_patterns()))
+def test_each_pattern_that_python_reads_is_applied(pattern, most):
+    """None is left out because it is dangerous and RE2 does not read it."""
+    if pattern == UNREAD:
+        assert matcher(pattern, most) is None
+        return
+    written = pattern.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
+    assert (matcher(pattern, most) is not None) == (_is_python(written) and not re.fullmatch(r"\[\^?[^\]]*\]", pattern))
+
+
+def _is_python(pattern):
+    try:
+        re.compile(pattern, re.ASCII)
+    except re.error:
+        return False
+    return True
+
+
+def test_what_is_too_long_is_told_so_alone():
+    shape = {"Name": {"type": "string", "max": 3, "pattern": "[a-z]+"}}
+    broken: list[str] = []
+    ShapeCompiler(shape).checker("Name")("A" * 4, "name", broken)
+    assert len(broken) == 1
+    assert "less than or equal to 3" in broken[0]
