@@ -241,6 +241,10 @@ async def delete_objects(call: Call) -> Answer:
                 deleted.append({"Key": key})
             except S3Error as error:
                 errors.append({"Key": key, "Code": error.code, "Message": str(error)})
+            except OSError as error:
+                # Of one object, while others are deleted already: the client has to hear of each.
+                text = f"The object could not be deleted: {error.strerror}."
+                errors.append({"Key": key, "Code": "InternalError", "Message": text})
         return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
 
     return Answer(members=await call.run(delete))
