@@ -115,17 +115,33 @@ def record_of(event: AuditEvent, previous: str) -> bytes:
         event.reads,
         event.data,
     )
-    own: dict[str, Any] = {
-        "eventTime": _time(int(event.time)),
-        "requestID": event.request_id,
-        "eventID": _new_id(),
-        "requestParameters": orjson.Fragment(_rendered(event.parameters)) if event.parameters else None,
-        "resources": [{"ARN": resource, "accountId": event.account} for resource in _resources(event)],
-        "additionalEventData": {"decision": event.outcome, "secureTransport": event.secure, "previousDigest": previous},
-    }
+    failed = b""
     if event.code:
-        own |= {"errorCode": event.code, "errorMessage": event.message[:MOST_TEXT]}
-    return b"%b,%b" % (common, orjson.dumps(own)[1:])
+        failed = b',"errorCode":%b,"errorMessage":%b' % (orjson.dumps(event.code), orjson.dumps(event.message[:MOST_TEXT]))
+    return _RECORD % (
+        common,
+        _time(int(event.time)).encode(),
+        orjson.dumps(event.request_id),
+        _new_id().encode(),
+        _rendered(event.parameters) if event.parameters else b"null",
+        _rendered_resources(tuple(_resources(event)), event.account),
+        orjson.dumps(event.outcome),
+        b"true" if event.secure else b"false",
+        previous.encode(),
+        failed,
+    )
+
+
+# A serializer would build and look through a dictionary of what is the same in all records.
+_RECORD = (
+    b'%b,"eventTime":"%b","requestID":%b,"eventID":"%b","requestParameters":%b,"resources":%b,"additionalEventData":'
+    b'{"decision":%b,"secureTransport":%b,"previousDigest":"%b"}%b}'
+)
+
+
+@lru_cache(maxsize=1024)
+def _rendered_resources(resources: tuple[str, ...], account: str) -> bytes:
+    return orjson.dumps([{"ARN": resource, "accountId": account} for resource in resources])
 
 
 @lru_cache(maxsize=1024)
