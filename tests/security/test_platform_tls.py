@@ -16,11 +16,19 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 from cryptography import x509
 
@@ -173,6 +181,43 @@ def test_a_client_certificate_is_an_identity_of_the_broker(platform):
     assert error is not None
     assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert produce(bob, "mutual", b"from bob") is None
+
+
+def test_an_identity_of_the_broker_does_not_administer_it(platform):
+    """Who changes passwords or access control lists is the platform's user at once, and frees itself of every list."""
+    mallory = AdminClient({**as_client(platform, "mallory"), "log_level": 0})
+    password = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
+    user = platform.config.kafka_username
+    everything = AclBinding(
+        ResourceType.TOPIC,
+        "*",
+        ResourcePatternType.LITERAL,
+        "User:mallory",
+        "*",
+        AclOperation.ALL,
+        AclPermissionType.ALLOW,
+    )
+    all_acls = AclBindingFilter(
+        ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+    )
+    setting = ConfigEntry("log.retention.ms", "1", incremental_operation=AlterConfigOpType.SET)
+    whole_broker = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[setting])
+    for asked in (
+        mallory.alter_user_scram_credentials([UserScramCredentialUpsertion(user, password, b"mallorys")]),
+        mallory.alter_user_scram_credentials([UserScramCredentialUpsertion("new", password, b"mallorys")]),
+        mallory.create_acls([everything]),
+        mallory.delete_acls([all_acls]),
+        mallory.incremental_alter_configs([whole_broker]),
+    ):
+        for done in asked.values():
+            with pytest.raises(KafkaException) as caught:
+                done.result()
+            assert caught.value.args[0].code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
+    assert produce(login(platform), "owners", b"still here") is None
+    # What a producer needs is not in that.
+    for done in mallory.create_topics([NewTopic("mallorys", 1, 1)]).values():
+        done.result()
+    assert produce({**as_client(platform, "mallory"), "enable.idempotence": True}, "mallorys", b"mine") is None
 
 
 def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(platform, tmp_path):

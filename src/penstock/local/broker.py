@@ -386,7 +386,8 @@ class Broker:
             "listener.name.mutual.ssl.client.auth": "required",
             # A certificate's common name is who its holder is; another subject is one as a whole.
             "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([A-Za-z0-9._@-]+)(,.*)?$/$1/,DEFAULT",
-            # So that access control lists can tell the identities apart; without any, all may do everything, as before.
+            # So that access control lists can tell the identities apart. What has none is everybody's; the cluster has one
+            # (broker_access.guard_cluster).
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": f"User:{self.username};User:controller",
             "allow.everyone.if.no.acl.found": "true",

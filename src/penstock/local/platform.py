@@ -13,6 +13,7 @@ from typing import Self
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.broker import Broker
+from penstock.local.broker_access import guard_cluster
 from penstock.local.child import Service
 from penstock.local.instance import Instance, PartState, PlatformState, process_started
 from penstock.local.java import Java, find_java
@@ -187,6 +188,8 @@ class Platform:
             if self._stopping.is_set():
                 return
             self._store_credentials()
+            if self.config.mtls_port is not None:
+                guard_cluster(_broker_of(self.home, self.config).client_settings)
             if self._tls is not None:
                 self._renewer = threading.Thread(target=self._renew, args=(self._tls,), name="certificates", daemon=True)
                 self._renewer.start()
