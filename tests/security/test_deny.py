@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import denied_identities
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from penstock.server.wiring import offline_coverage
+from penstock.testing.clients import boto3_client
 
 HIDDEN = "hushed"
 SHOWN = "plain"
@@ -422,6 +425,40 @@ def test_a_crawler_does_not_change_what_its_starter_is_denied(world):
     with pytest.raises(ClientError) as refused:
         world.call("glue", "StartCrawler", {"Name": world.secret.replace(HIDDEN, SHOWN)})
     assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
+
+
+def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform):
+    config, name = platform.config, f"finds_{uuid.uuid4().hex[:8]}"
+    for table in (HIDDEN, SHOWN):
+        folder = platform.home.lake / "lake" / name / table
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({table: [1]}), folder / "part.parquet")
+    root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
+    iam = boto3_client("iam", config.endpoint_url, config.region, **root)
+    iam.create_user(UserName=name)
+    statements = [
+        {"Effect": "Allow", "Action": "*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "glue:CreateTable", "Resource": f"arn:aws:glue:*:*:table/{name}/{HIDDEN}"},
+    ]
+    iam.put_user_policy(
+        UserName=name, PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements})
+    )
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    glue = boto3_client("glue", config.endpoint_url, config.region, **root)
+    user = boto3_client(
+        "glue",
+        config.endpoint_url,
+        config.region,
+        access_key_id=key["AccessKeyId"],
+        secret_access_key=key["SecretAccessKey"],
+    )
+    glue.create_crawler(Name=name, Role="r", DatabaseName=name, Targets={"S3Targets": [{"Path": f"s3://lake/{name}/"}]})
+    user.start_crawler(Name=name)
+    while (crawler := glue.get_crawler(Name=name)["Crawler"])["State"] != "READY":
+        pass
+    assert crawler["LastCrawl"]["Status"] == "FAILED"
+    assert "explicit deny" in crawler["LastCrawl"]["ErrorMessage"]
+    assert HIDDEN not in {table["Name"] for table in glue.get_tables(DatabaseName=name)["TableList"]}
 
 
 @pytest.mark.parametrize(

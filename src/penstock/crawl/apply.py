@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from penstock.catalog.errors import DatabaseExists, DatabaseNotFound, StaleTable
 from penstock.catalog.indexes import PartitionIndex
@@ -18,7 +19,10 @@ from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
 
-__all__ = ["MADE_BY", "Applier"]
+__all__ = ["MADE_BY", "Applier", "May"]
+
+May = Callable[[str, Mapping[str, Any]], None]
+"""Raises where an operation of Glue's catalog, by name and with its request, is denied."""
 
 MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
@@ -32,8 +36,16 @@ class Applier:
     """One crawl's writes. ``check`` is called between batches and raises to end the crawl."""
 
     def __init__(
-        self, catalog: CatalogService, crawler: Crawler, problems: Problems, *, now: datetime, check: Callable[[], None]
+        self,
+        catalog: CatalogService,
+        crawler: Crawler,
+        problems: Problems,
+        *,
+        now: datetime,
+        check: Callable[[], None],
+        may: May | None = None,
     ) -> None:
+        self._judge = may
         self._catalog = catalog
         self._crawler = crawler
         self._database = crawler.database or "default"
@@ -55,6 +67,8 @@ class Applier:
         try:
             tables = self._catalog.tables(self._database)
         except DatabaseNotFound:
+            if self._judge is not None:
+                self._judge("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
             # Another crawl may make it at this moment; its tables are looked for again where they are in the way.
             with suppress(DatabaseExists):
                 self._catalog.create_database(DatabaseInput(name=self._database))
@@ -89,6 +103,7 @@ class Applier:
             parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
         )
+        self._may("CreateTable", wanted.name)
         table = self._catalog.create_table(self._database, wanted)
         self._count(tables_created=1)
         return table
@@ -115,6 +130,7 @@ class Applier:
             partition_keys=tuple(keys),
             parameters=parameters,
         )
+        self._may("UpdateTable", current.name)
         # New statistics alone are no new version of the table.
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
@@ -151,6 +167,7 @@ class Applier:
         fresh = [values for values in found.partitions if values not in current]
         for start in range(0, len(fresh), _BATCH):
             self._check()
+            self._may("BatchCreatePartition", table.name)
             wanted = [self._partition(table, values, found.partitions[values]) for values in fresh[start : start + _BATCH]]
             failed = self._catalog.create_partitions(self._database, table.name, wanted)
             self._count(partitions_added=len(wanted) - len(failed))
@@ -188,6 +205,7 @@ class Applier:
             self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and stay (LOG).")
         elif behavior == "DELETE_FROM_DATABASE":
             for start in range(0, len(gone), _BATCH):
+                self._may("BatchDeletePartition", table.name)
                 batch = [tuple(each.values) for each in gone[start : start + _BATCH]]
                 failed = self._catalog.delete_partitions(self._database, table.name, batch)
                 self._count(partitions_deleted=len(batch) - len(failed))
@@ -205,6 +223,7 @@ class Applier:
         for start in range(0, len(partitions), _BATCH):
             self._check()
             batch = partitions[start : start + _BATCH]
+            self._may("BatchUpdatePartition", batch[0].table)
             wanted = [(each.values, PartitionInput.of(each)) for each in batch]
             self._catalog.update_partitions(self._database, batch[0].table, wanted)
 
@@ -217,12 +236,18 @@ class Applier:
             if behavior == "LOG":
                 self._problems.add(f"Table {table.name} has no files any more, and stays (LOG).")
             elif behavior == "DELETE_FROM_DATABASE":
+                self._may("DeleteTable", table.name)
                 self._catalog.delete_table(self._database, table.name)
                 self._count(tables_deleted=1)
             elif _DEPRECATED not in table.parameters:
+                self._may("UpdateTable", table.name)
                 wanted = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
                 self._catalog.update_table(self._database, wanted, version=table.version_id)
                 self._count(tables_updated=1)
+
+    def _may(self, operation: str, table: str) -> None:
+        if self._judge is not None:
+            self._judge(operation, {"DatabaseName": self._database, "Name": table})
 
     def _owns(self, table: Table) -> bool:
         return table.parameters.get(MADE_BY) == self._crawler.name

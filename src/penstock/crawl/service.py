@@ -11,6 +11,7 @@ from typing import Literal
 from uuid import uuid4
 
 from penstock.catalog.service import CatalogService
+from penstock.crawl.apply import May
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
 from penstock.crawl.globs import exclusion
@@ -66,6 +67,7 @@ class CrawlService:
         self._now = now
         self._owner = new_owner()
         self._closing = threading.Event()
+        self._judges: dict[str, May] = {}
         self._queue = CrawlQueue(self._crawl, workers=_AT_ONCE, bound=_MAX_CRAWLS)
         # Ended crawls that the store could not be told of, by run: it was full, or away.
         self._untold: dict[str, tuple[Crawler, LastCrawl]] = {}
@@ -128,8 +130,12 @@ class CrawlService:
         self.get(name)
         self._store.delete(name)
 
-    def start(self, name: str) -> None:
-        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning, TooManyCrawls."""
+    def start(self, name: str, *, may: May | None = None) -> None:
+        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning, TooManyCrawls.
+
+        ``may`` is asked before each change of the catalog, with Glue's name of the operation and its request; the crawl
+        fails with the error that it raises.
+        """
         run_id = str(uuid4())
 
         def begin(crawler: Crawler) -> Crawler:
@@ -145,6 +151,8 @@ class CrawlService:
         except BaseException:
             self._queue.release()
             raise
+        if may is not None:
+            self._judges[run_id] = may
         self._queue.put(crawler)
         with self._keeping:
             if self._keeper is None:
@@ -239,7 +247,15 @@ class CrawlService:
         try:
             check = self._checker(crawler)
             check()
-            tally = crawl(crawler, store=self._store, catalog=self._catalog, lake=self._lake, now=started, check=check)
+            tally = crawl(
+                crawler,
+                store=self._store,
+                catalog=self._catalog,
+                lake=self._lake,
+                now=started,
+                check=check,
+                may=self._judges.get(crawler.run_id or ""),
+            )
             status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
         except _Cancelled as reason:
             status, message = "CANCELLED", str(reason)
@@ -267,6 +283,8 @@ class CrawlService:
         return check
 
     def _finish(self, crawler: Crawler, last: LastCrawl) -> None:
+        self._judges.pop(crawler.run_id or "", None)
+
         def end(current: Crawler) -> Crawler:
             if current.run_id != crawler.run_id:
                 return current

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -17,6 +17,7 @@ import pytest
 from crawl_world import NOW, World, held_up, wait
 
 import penstock.crawl.run as run_module
+from penstock.access.errors import NotAuthorized
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, StorageDescriptor
 from penstock.crawl.errors import (
@@ -490,3 +491,28 @@ def test_dates_in_files_keep_their_types(world: World) -> None:
         "flag": "boolean",
         "raw": "binary",
     }
+
+
+def test_a_crawl_makes_no_table_that_its_starter_is_denied(world: World) -> None:
+    world.write("all/hushed/x.parquet")
+    world.write("all/plain/x.parquet", other=pa.array(["a"]))
+    world.crawler("s3://lake/all/")
+
+    def may(operation: str, request: Mapping[str, Any]) -> None:
+        asked.append((operation, request.get("Name", "")))
+        if request.get("Name") == "hushed":
+            raise NotAuthorized("no hushed tables")
+
+    asked: list[tuple[str, str]] = []
+    world.crawls.start("c", may=may)
+    wait(lambda: world.crawls.get("c").state == "READY")
+    last = world.crawls.get("c").last_crawl
+    assert last is not None
+    assert last.status == "FAILED"
+    assert "no hushed tables" in (last.message or "")
+    assert ("CreateDatabase", "") in asked
+    assert ("CreateTable", "hushed") in asked
+    assert "hushed" not in {table.name for table in world.catalog.tables("air")}
+    # The next one is asked by somebody else.
+    assert world.crawl().status == "SUCCEEDED"
+    assert "hushed" in {table.name for table in world.catalog.tables("air")}

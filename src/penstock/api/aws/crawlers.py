@@ -43,8 +43,8 @@ def _writers(service: CrawlService) -> dict[str, Handler]:
         service.delete(request["Name"])
         return {}
 
-    def start(request: Request, _context: RequestContext) -> Response:
-        service.start(request["Name"])
+    def start(request: Request, context: RequestContext) -> Response:
+        service.start(request["Name"], may=context.may)
         return {}
 
     def stop(request: Request, _context: RequestContext) -> Response:

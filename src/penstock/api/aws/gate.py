@@ -147,6 +147,8 @@ class PolicyGate:
             context = context._replace(permit=_CatalogPermit(self, caller, context, owner, realm))
         if (service, context.operation) in _DOING_OTHERS and not own_root:
             context = context._replace(may=self._others(service, self.asking(caller, context, owner, realm)))
+        if (service, context.operation) == ("glue", "StartCrawler") and not own_root:
+            context = context._replace(may=self._crawling(self.asking(caller, context, owner, realm)))
         at_home = shared or owner == self._first
         handler = endpoint.handler if at_home else self._realms.handler(owner, service, context.operation)
         if not own_root:
@@ -198,6 +200,19 @@ class PolicyGate:
             self._warden.check(
                 asking.caller, f"{service}:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
             )
+
+        return may
+
+    def _crawling(self, asking: "_Asking") -> Callable[[str, Request], None]:
+        """What judges the tables that a crawl is about to make or change: those that its starter is denied."""
+
+        def may(operation: str, request: Request) -> None:
+            action, resources = f"glue:{operation}", resources_of("glue", operation, request, asking.place)
+            held_back = self._warden.holds_back(
+                asking.caller, (action,), resources, asking.origin, owner=asking.owner, realm=asking.realm
+            )
+            if held_back is not None:
+                raise denial(asking.caller, action, resources[-1], held_back.why)
 
         return may
 
