@@ -1,5 +1,6 @@
 """``penstock demo``: the whole platform on real data, and an account of every record."""
 
+import os
 import shutil
 import statistics
 import tempfile
@@ -49,8 +50,8 @@ def _folder(home: Path | None) -> Path:
     if home is not None:
         if home.exists() and any(home.iterdir()):
             raise click.UsageError(f"{home} is not empty. The demo wants a folder of its own.")
-        return home.absolute()
-    parent = Path(".penstock-demo").absolute()
+        return Home.at(home, os.environ).root
+    parent = Home.at(Path(".penstock-demo"), os.environ).root
     parent.mkdir(mode=0o700, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="run-", dir=parent))
 

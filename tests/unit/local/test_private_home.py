@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from penstock.cli.main import cli
 from penstock.errors import EnvironmentProblem
 from penstock.local.child import Child, Service
 from penstock.settings.home import Home
@@ -86,6 +88,40 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.M
         Home.at(tmp_path, {})
     with pytest.raises(EnvironmentProblem, match=r"belongs to another user \(uid"):
         Home.at(None, {"PENSTOCK_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "up",
+        "down",
+        "status",
+        "env",
+        "certificate me",
+        "serve",
+        "serve-s3",
+        "backup x",
+        "restore x",
+        "master-key list",
+        "demo",
+    ],
+)
+def test_no_command_takes_a_home_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "x").touch()
+    monkeypatch.chdir(tmp_path)
+    real = Path.stat
+
+    def of_another(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        found = real(path, follow_symlinks=follow_symlinks)
+        return os.stat_result((*found[:4], os.getuid() + 1, *found[5:10])) if path.name == "home" else found
+
+    monkeypatch.setattr(Path, "stat", of_another)
+    done = CliRunner().invoke(cli, [*command.split(), "--home", "home"])
+    said = f"{done.output}{done.exception}"
+    assert "belongs to another user" in said
+    assert done.exit_code != 0
+    assert list((tmp_path / "home").iterdir()) == []
 
 
 def test_a_folder_for_everybody_is_no_home(tmp_path: Path) -> None:
