@@ -100,6 +100,25 @@ def test_a_user_made_anew_has_none_of_the_old_ones_rights_and_keys(iam: Any, ser
     assert iam.list_access_keys(UserName="again")["AccessKeyMetadata"] == []
 
 
+def test_whoever_deletes_a_user_finds_no_other_credentials(iam: Any) -> None:
+    # The calls of Terraform's aws_iam_user with force_destroy, in its order.
+    iam.create_user(UserName="leaver")
+    key = iam.create_access_key(UserName="leaver")["AccessKey"]["AccessKeyId"]
+    assert iam.list_groups_for_user(UserName="leaver")["Groups"] == []
+    assert [each["AccessKeyId"] for each in iam.list_access_keys(UserName="leaver")["AccessKeyMetadata"]] == [key]
+    iam.delete_access_key(UserName="leaver", AccessKeyId=key)
+    assert iam.list_ssh_public_keys(UserName="leaver")["SSHPublicKeys"] == []
+    assert iam.list_virtual_mfa_devices(AssignmentStatus="Assigned")["VirtualMFADevices"] == []
+    assert iam.list_mfa_devices(UserName="leaver")["MFADevices"] == []
+    refused("NoSuchEntity", 404, iam.get_login_profile, UserName="leaver")
+    refused("NoSuchEntity", 404, iam.delete_login_profile, UserName="leaver")
+    assert iam.list_signing_certificates(UserName="leaver")["Certificates"] == []
+    assert iam.list_service_specific_credentials(UserName="leaver")["ServiceSpecificCredentials"] == []
+    iam.delete_user(UserName="leaver")
+    for listed in (iam.list_mfa_devices, iam.list_ssh_public_keys, iam.list_signing_certificates):
+        refused("NoSuchEntity", 404, listed, UserName="leaver")
+
+
 def test_roles(iam: Any, server: RunningServer) -> None:
     trust = {"Effect": "Allow", "Principal": {"AWS": server.account}, "Action": "sts:AssumeRole"}
     made = iam.create_role(

@@ -16,7 +16,7 @@ WITHOUT = {
     "athena": {"ListDataCatalogs", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
     "glue": {"CheckSchemaVersionValidity"},
-    "iam": {"ListPolicies"},
+    "iam": {"ListPolicies", "ListVirtualMFADevices"},
     "organizations": {
         "CreateAccount",
         "DescribeOrganization",

@@ -401,6 +401,8 @@ _ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePo
 _IAM: dict[str, Builder] = {
     **_each(_user, *_ON_USERS, "DetachUserPolicy", "ListAttachedUserPolicies", "TagUser", "UntagUser", "ListUserTags"),
     **_each(_user, "CreateUser", "ListUsers", "DeleteUser", "ListGroupsForUser"),
+    **_each(_user_or_caller, "GetLoginProfile", "DeleteLoginProfile", "ListServiceSpecificCredentials"),
+    **_each(_user_or_caller, "ListMFADevices", "ListSigningCertificates", "ListSSHPublicKeys"),
     **_each(_user, "PutUserPermissionsBoundary", "DeleteUserPermissionsBoundary"),
     **_each(_group, "CreateGroup", "GetGroup", "ListGroups", "DeleteGroup", "AddUserToGroup", "RemoveUserFromGroup"),
     **_each(_group, "PutGroupPolicy", "GetGroupPolicy", "ListGroupPolicies", "DeleteGroupPolicy", "AttachGroupPolicy"),

@@ -15,6 +15,7 @@ from penstock.api.aws.iam_groups import group_handlers
 from penstock.api.aws.iam_holders import holder_handlers
 from penstock.api.aws.iam_instance_profiles import instance_profile_handlers
 from penstock.api.aws.iam_oidc import oidc_handlers
+from penstock.api.aws.iam_other_credentials import other_credential_handlers
 from penstock.api.aws.iam_policies import policy_handlers
 from penstock.api.aws.iam_roles import role_handlers
 from penstock.api.aws.iam_users import user_handlers
@@ -41,6 +42,7 @@ def operations(administration: Administration) -> OperationSet:
     """The operations that are served; each works on the caller's own account."""
     handlers: Mapping[str, Handler] = {
         **user_handlers(administration.users, administration.accounts),
+        **other_credential_handlers(administration.users),
         **role_handlers(administration.roles),
         **policy_handlers(administration.policies),
         **holder_handlers(administration.holders),

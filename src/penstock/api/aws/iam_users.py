@@ -12,7 +12,7 @@ from penstock.api.aws.registry_shapes import Request, present
 from penstock.api.aws.sts import caller_in
 from penstock.errors import InvalidInput
 
-__all__ = ["user_handlers"]
+__all__ = ["user_handlers", "user_meant"]
 
 
 class NeedsUserName(InvalidInput):
@@ -72,25 +72,25 @@ class _Users:
         return {}
 
     def create_key(self, request: Request, context: RequestContext) -> Request:
-        key = self._users.create_key(context.account, _key_owner(request, context))
+        key = self._users.create_key(context.account, user_meant(request, context))
         return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
 
     def list_keys(self, request: Request, context: RequestContext) -> Request:
-        found = self._users.keys(context.account, _key_owner(request, context))
+        found = self._users.keys(context.account, user_meant(request, context))
         return paged(request, "keys", "AccessKeyMetadata", found, key=lambda key: key.access_key_id, shape=_key)
 
     def update_key(self, request: Request, context: RequestContext) -> Request:
         active = request["Status"] == "Active"
-        self._users.set_active(context.account, _key_owner(request, context), request["AccessKeyId"], active)
+        self._users.set_active(context.account, user_meant(request, context), request["AccessKeyId"], active)
         return {}
 
     def delete_key(self, request: Request, context: RequestContext) -> Request:
-        self._users.delete_key(context.account, _key_owner(request, context), request["AccessKeyId"])
+        self._users.delete_key(context.account, user_meant(request, context), request["AccessKeyId"])
         return {}
 
 
-def _key_owner(request: Request, context: RequestContext) -> str | None:
-    """The user whose keys are meant: the named one, or the caller; None for the account's root."""
+def user_meant(request: Request, context: RequestContext) -> str | None:
+    """The user whose credentials are meant: the named one, or the caller; None for the account's root."""
     name: str | None = request.get("UserName")
     if name is not None:
         return name
