@@ -252,3 +252,7 @@ def test_both_apis_count_towards_what_a_key_may_send(tmp_path: Path) -> None:
         with pytest.raises(ClientError) as refused:
             [client.list_registries() for _ in range(20)]
         assert refused.value.response["Error"]["Code"] == "ThrottlingException"
+    # Stopped, so that everything is written.
+    records = "".join(file.read_text() for file in (tmp_path / "home" / "audit").glob("logins-*"))
+    assert '"errorCode":"ThrottlingException"' in records
+    assert server.access_key_id in records

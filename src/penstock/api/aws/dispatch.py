@@ -19,12 +19,13 @@ from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.aws.actions import account_of
 from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.aws.endpoints import Endpoint, EndpointTable, Service
-from penstock.api.aws.errors import RenderedError, UnreadableRequest, render
+from penstock.api.aws.errors import RenderedError, Throttled, UnreadableRequest, render
 from penstock.api.aws.gathered import Gathered, answer_together
 from penstock.api.aws.login import Login, named_key, named_service
 from penstock.api.aws.models import QUERY
 from penstock.api.aws.operations import Gate, RequestContext, RunOnThread, Trace
 from penstock.api.aws.query import XML_TYPE, read_fields, write_error
+from penstock.api.aws.throttle import Buckets
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.workers import Gathering, Workers
@@ -41,6 +42,7 @@ _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
+_THROTTLED_RECORDS = 10.0  # a second
 _LARGE = 16 * 1024  # bytes of a request that waits for its record
 
 
@@ -134,6 +136,7 @@ class AwsApp:
         self._limits = limits or Limits()
         self._login = None if authenticator is None else Login(authenticator, self._limits)
         self._anonymous = Caller(account=account, principal="anonymous")
+        self._throttled = Buckets(_THROTTLED_RECORDS, _THROTTLED_RECORDS)
         self._region = region
         self._observer = observer
         self._workers = Workers(threads, name="penstock-api")
@@ -194,8 +197,9 @@ class AwsApp:
     def _note(self, exchange: _Exchange, error: Exception | None, *, secure: bool) -> None:
         caller, context = exchange.caller, exchange.context
         denied = isinstance(error, AccessDenied)
-        if caller is None and not denied:
-            # Nothing was decided: too many requests, or one that is none.
+        throttled = isinstance(error, Throttled) and self._throttled.take("")
+        if caller is None and not denied and not throttled:
+            # Nothing was decided: the request is none, or one of so many that their records would be in the way of others.
             return
         if error is None and not self._audit.reads and is_reading(exchange.operation):
             return
@@ -215,7 +219,7 @@ class AwsApp:
                 time=time.time(),
                 service=service.model.name if service is not None else "unknown",
                 operation=exchange.operation or exchange.target.rpartition(".")[2][:128],
-                outcome=OUTCOMES[0 if not denied else 2 if caller is None else 1],
+                outcome=OUTCOMES[2 if caller is None else 1 if denied else 0],
                 region=self._region,
                 account=self._anonymous.account if caller is None else caller.account,
                 request_id=exchange.request_id,
