@@ -323,3 +323,68 @@ def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) 
         timeout=60,
         check=False,
     )
+
+
+def test_what_a_statement_may_not_read_is_recorded(server):
+    glue = server.client("glue")
+    glue.create_database(DatabaseInput={"Name": "audited"})
+    keys = _user(server, {"Effect": "Allow", "Action": ["athena:*", "s3:*"], "Resource": "*"})
+    athena = server.client("athena", **keys)
+    results = {"OutputLocation": "s3://lake/results/"}
+    started = athena.start_query_execution(QueryString="SELECT * FROM audited.hidden", ResultConfiguration=results)
+    asked = started["ResponseMetadata"]["RequestId"]
+    record = _one(server, requestID=asked, eventSource="glue.amazonaws.com", errorCode="AccessDeniedException")
+    assert record["additionalEventData"]["decision"] == "denied"
+    assert record["userIdentity"]["type"] == "IAMUser"
+    assert "no identity-based policy" in record["errorMessage"]
+
+
+def test_what_a_batch_may_not_read_is_recorded(server):
+    secrets = server.client("secretsmanager")
+    shown = secrets.create_secret(Name=f"shown-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
+    hidden = secrets.create_secret(Name=f"hidden-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
+    keys = _user(server, ALLOW, {"Effect": "Deny", "Action": "secretsmanager:GetSecretValue", "Resource": hidden})
+    answer = server.client("secretsmanager", **keys).batch_get_secret_value(SecretIdList=[shown, hidden])
+    assert len(answer["SecretValues"]) == len(answer["Errors"]) == 1
+    asked = answer["ResponseMetadata"]["RequestId"]
+    denied = _one(server, requestID=asked, eventName="GetSecretValue", errorCode="AccessDeniedException")
+    assert denied["additionalEventData"]["decision"] == "denied"
+    assert [each["ARN"] for each in denied["resources"]] == [hidden]
+    allowed = [
+        each
+        for each in _records(server)
+        if each["requestID"] == asked and each["eventName"] == "GetSecretValue" and "errorCode" not in each
+    ]
+    assert [each["resources"][0]["ARN"] for each in allowed] == [shown]
+
+
+def test_values_are_left_out_by_their_names_wherever_they_stand(server):
+    parameters = {"password": SECRET, "fs.s3a.secret.key": SECRET, "kept": "shown"}
+    with pytest.raises(ClientError) as refused:
+        server.client("glue").create_table(DatabaseName="none", TableInput={"Name": "t", "Parameters": parameters})
+    record = _one(server, requestID=refused.value.response["ResponseMetadata"]["RequestId"])
+    omitted = "***OMITTED***"
+    assert record["requestParameters"]["tableInput"]["Parameters"] == {
+        "password": omitted,
+        "fs.s3a.secret.key": omitted,
+        "kept": "shown",
+    }
+    started = {"QueryString": "SELECT ?", "ExecutionParameters": [f"'{SECRET}'"]}
+    answer = server.client("athena").start_query_execution(
+        **started, ResultConfiguration={"OutputLocation": "s3://lake/results/"}
+    )
+    record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
+    assert record["requestParameters"]["executionParameters"] == omitted
+
+
+def test_a_password_in_a_url_is_not_recorded(server):
+    auth = (server.access_key_id, server.secret_access_key)
+    url = f"{server.endpoint_url}/subjects?subjectPrefix=in-a-url&password={SECRET}&X-Amz-Security-Token={SECRET}"
+    assert requests.get(url, auth=auth, timeout=30).status_code == 200
+
+    def recorded() -> list[str]:
+        shown = [(record["requestParameters"] or {}).get("query", "") for record in _records(server)]
+        return [each for each in shown if "in-a-url" in each]
+
+    eventually(lambda: bool(recorded()), "a record of the request", 15)
+    assert recorded() == ["subjectPrefix=in-a-url&password=***OMITTED***&X-Amz-Security-Token=***OMITTED***"]

@@ -2,11 +2,13 @@
 
 import hashlib
 import http.client
+import json
 import os
 import re
 import socket
 import stat
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +26,7 @@ from botocore.exceptions import ClientError
 
 from penstock.local.platform import Platform
 from penstock.testing.clients import boto3_client
+from penstock.testing.polling import eventually
 
 
 @pytest.fixture(scope="module")
@@ -368,3 +371,33 @@ def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform):
     assert {int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answers)} == {403, 503}
     assert b"<Code>SlowDown</Code>" in answers
     assert owns() == 200
+
+
+def test_objects_that_a_batch_may_not_delete_are_recorded(platform, s3):
+    s3.put_object(Bucket="lake", Key="batch/kept.txt", Body=b"kept")
+    iam = client_of(platform, "iam")
+    name = f"batch-{uuid.uuid4().hex[:8]}"
+    iam.create_user(UserName=name)
+    deny = {"Effect": "Deny", "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::lake/batch/*"}
+    document = json.dumps(
+        {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}, deny]}
+    )
+    iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    user = client_of(platform, access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
+    answer = user.delete_objects(Bucket="lake", Delete={"Objects": [{"Key": "batch/kept.txt"}, {"Key": "missing.txt"}]})
+    assert [each["Code"] for each in answer["Errors"]] == ["AccessDenied"]
+
+    def recorded() -> list[tuple[str, list[str]]]:
+        lines = [
+            line for file in (platform.home.root / "audit").glob("*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]
+        ]
+        records = [json.loads(line) for line in lines if name.encode() in line]
+        return [
+            (each["additionalEventData"]["decision"], [resource["ARN"] for resource in each["resources"]])
+            for each in records
+            if each["eventName"] == "DeleteObjects"
+        ]
+
+    eventually(lambda: len(recorded()) == 2, "the records of the batch", 15)
+    assert sorted(recorded()) == [("allowed", ["arn:aws:s3:::lake"]), ("denied", ["arn:aws:s3:::lake/batch/kept.txt"])]

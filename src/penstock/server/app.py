@@ -44,9 +44,9 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     keys = directory.keys
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
     warden = Warden(directory.authorizer, region=settings.region)
-    gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region)
     limits = _limits(settings)
     audit, close_audit = open_audit(settings)
+    gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region, audit=audit)
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from itertools import count
 from typing import Any, NamedTuple
+from urllib.parse import unquote_plus
 from uuid import uuid4
 
 import orjson
 
 from penstock.access.principals import ANONYMOUS, Caller
 
-__all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "record_of", "render_parameters"]
+__all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "record_of", "render_parameters", "shown_query"]
 
 OUTCOMES = ("allowed", "denied", "failed login")
 
@@ -27,6 +28,7 @@ _SECRET = frozenset(
         "AuthorizationCode",
         "ConnectionProperties",
         "CustomAuthenticationCredentials",
+        "ExecutionParameters",
         "JwtToken",
         "NewPassword",
         "OldPassword",
@@ -43,6 +45,18 @@ _SECRET = frozenset(
         "UserManagedClientApplicationClientSecret",
         "WebIdentityToken",
     }
+)
+# How names end of values that people choose the names of: parameters of a table, of a URL.
+_SECRETIVE = (
+    "apikey",
+    "passphrase",
+    "passwd",
+    "password",
+    "privatekey",
+    "secret",
+    "secretkey",
+    "securitytoken",
+    "signature",
 )
 _OMITTED = "***OMITTED***"
 MOST_TEXT = 1_000  # characters of one value
@@ -244,8 +258,23 @@ def render_parameters(parameters: Mapping[str, Any]) -> bytes:
     return text if len(text) <= _MOST_BYTES else orjson.dumps(dict.fromkeys(list(shown)[:_MOST_ITEMS], _OMITTED))
 
 
+def shown_query(query: str) -> str:
+    """A URL's query as it stands in a record: without the values of secrets."""
+    shown = []
+    for part in query.split("&"):
+        name, sign, _ = part.partition("=")
+        shown.append(f"{name}={_OMITTED}" if sign and _is_secret(unquote_plus(name[-200:])) else part)
+    return "&".join(shown)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    plain = "".join(filter(str.isalnum, name)).lower()
+    return name in _SECRET or plain.endswith(_SECRETIVE)
+
+
 def _shown(name: str, value: Any, depth: int) -> Any:
-    if name in _SECRET or depth > _MOST_DEPTH:
+    if _is_secret(name[-200:]) or depth > _MOST_DEPTH:
         return _OMITTED
     if isinstance(value, str):
         return value if len(value) <= MOST_TEXT else f"{value[:MOST_TEXT]}... ({len(value)} characters)"

@@ -1,11 +1,14 @@
 """Says who may do what, and whose handler answers: between a checked request and its operation."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from penstock.access.audit.event import OUTCOMES, AuditEvent, render_parameters
+from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authorize import Authorizer, denial
-from penstock.access.errors import UnrecognizedClient
+from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.evaluate import Decision
 from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
@@ -18,6 +21,7 @@ from penstock.api.aws.lookup import Realm, StoredNames
 from penstock.api.aws.needs import PASS_ROLE, PUT_OBJECT, also_needed, iam_keys, passed_to, results_of
 from penstock.api.aws.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.api.aws.sts import origin_of
+from penstock.errors import AccessDenied
 from penstock.names import arn
 
 __all__ = ["PolicyGate", "Realm", "Realms", "Warden"]
@@ -118,8 +122,11 @@ class Warden:
 class PolicyGate:
     """A :class:`~penstock.api.aws.operations.Gate` over the accounts of the server."""
 
-    def __init__(self, warden: Warden, realms: Realms, store: AccessStore, *, region: str) -> None:
+    def __init__(
+        self, warden: Warden, realms: Realms, store: AccessStore, *, region: str, audit: AuditSink | None = None
+    ) -> None:
         self._warden = warden
+        self._audit: AuditSink = audit or NoAudit()
         self._realms = realms
         self._store = store
         self._region = region
@@ -146,7 +153,7 @@ class PolicyGate:
         if service == "athena" and not own_root:
             context = context._replace(permit=_CatalogPermit(self, caller, context, owner, realm))
         if (service, context.operation) in _DOING_OTHERS and not own_root:
-            context = context._replace(may=self._others(service, self.asking(caller, context, owner, realm)))
+            context = context._replace(may=self._others(service, self.asking(caller, context, owner, realm), context))
         if (service, context.operation) == ("glue", "StartCrawler") and not own_root:
             context = context._replace(may=self._crawling(self.asking(caller, context, owner, realm)))
         at_home = shared or owner == self._first
@@ -185,21 +192,42 @@ class PolicyGate:
         """What its decisions are made for."""
         return _Asking(caller, owner, realm, origin_of(context), self._place(caller, owner, realm))
 
-    def judge(self, operation: str, request: Request, asking: "_Asking") -> None:
-        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may call Glue's ``operation``."""
-        resources = resources_of("glue", operation, request, asking.place)
-        self._warden.check(
-            asking.caller, f"glue:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
+    def judge(self, service: str, operation: str, request: Request, asking: "_Asking", context: RequestContext) -> None:
+        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may call the ``operation``, too.
+
+        Beside the request of ``context`` it is a decision of its own, and recorded as one.
+        """
+        resources = resources_of(service, operation, request, asking.place)
+        record = AuditEvent(
+            time=time.time(),
+            service=service,
+            operation=operation,
+            outcome=OUTCOMES[0],
+            region=self._region,
+            account=asking.caller.account,
+            request_id=context.request_id,
+            client=context.client,
+            user_agent=context.user_agent,
+            caller=asking.caller,
+            secure=context.secure,
+            parameters=render_parameters(request),
+            resources=[each for each in resources if each != "*"],
         )
-
-    def _others(self, service: str, asking: "_Asking") -> Callable[[str, Request], None]:
-        """What judges further operations of ``service`` for the caller."""
-
-        def may(operation: str, request: Request) -> None:
-            resources = resources_of(service, operation, request, asking.place)
+        try:
             self._warden.check(
                 asking.caller, f"{service}:{operation}", resources, asking.origin, owner=asking.owner, realm=asking.realm
             )
+        except AccessDenied as error:
+            code = getattr(error, "aws_code", NotAuthorized.aws_code)
+            self._audit.note(record._replace(outcome=OUTCOMES[1], code=code, message=error.message))
+            raise
+        self._audit.note(record)
+
+    def _others(self, service: str, asking: "_Asking", context: RequestContext) -> Callable[[str, Request], None]:
+        """What judges further operations of ``service`` for the caller."""
+
+        def may(operation: str, request: Request) -> None:
+            self.judge(service, operation, request, asking, context)
 
         return may
 
@@ -339,10 +367,11 @@ class _CatalogPermit:
 
     def __init__(self, gate: PolicyGate, caller: Caller, context: RequestContext, owner: str, realm: Realm | None) -> None:
         self._gate = gate
+        self._context = context
         self._asking = gate.asking(caller, context, owner, realm)
 
     def __call__(self, operation: str, request: Request, /) -> None:
-        self._gate.judge(operation, request, self._asking)
+        self._gate.judge("glue", operation, request, self._asking, self._context)
 
     def shows(self, operation: str, item: Request, /) -> bool:
         return all(self._gate.shows(shown, item, item, self._asking) for shown in SHOWN["glue", operation])

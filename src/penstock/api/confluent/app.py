@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_parameters
+from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_parameters, shown_query
 from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
@@ -211,7 +211,8 @@ class ConfluentApp:
         if error is None and not self._audit.reads and _reads(scope, match):
             return
         parameters: Mapping[str, Any] | bytes
-        parameters = {"Method": scope["method"], "Path": scope["path"], "Query": scope["query_string"].decode("latin-1")}
+        query = shown_query(scope["query_string"].decode("latin-1"))
+        parameters = {"Method": scope["method"], "Path": scope["path"], "Query": query}
         if len(scope["raw_path"]) + len(scope["query_string"]) > _LARGE:
             # The log's queue is bounded in events: none may hold much.
             parameters = render_parameters(parameters)

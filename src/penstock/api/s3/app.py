@@ -179,6 +179,7 @@ class S3App:
                 work=self._work,
             )
             answer = await handler(call)
+            seen.denied = answer.denied
         return answer, model.name
 
     async def _proved(self, scope: Scope, request: SignedRequest) -> _Proved:

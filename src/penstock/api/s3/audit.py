@@ -1,7 +1,7 @@
 """What the audit log records of a request to S3: CloudTrail's data events."""
 
 import time
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from penstock.api.s3.signature import read_s3_claim
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["UNDECIDED", "Seen", "named_key"]
+
+_KEYS_OF_A_RECORD = 100
 
 UNDECIDED = frozenset({"ServiceUnavailable", "SlowDown"})
 """Codes of requests that were refused before it was known who sends them."""
@@ -30,9 +32,16 @@ class Seen:
     key: str = ""
     key_id: str = ""
     caller: Caller | None = None
+    denied: Sequence[str] = ()
+    """Keys of a request for many that it was denied."""
 
     def note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
         """Record what was decided; :class:`~penstock.access.audit.log.AuditUnavailable`."""
+        for at in range(0, len(self.denied), _KEYS_OF_A_RECORD):
+            self._note(audit, scope, S3Error("AccessDenied", "Access Denied"), self.denied[at : at + _KEYS_OF_A_RECORD])
+        self._note(audit, scope, error, ())
+
+    def _note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None, keys: Sequence[str]) -> None:
         caller = self.caller
         refused = isinstance(error, S3Error) and error.code not in UNDECIDED
         if caller is None and not refused:
@@ -42,7 +51,7 @@ class Seen:
         client = scope.get("client")
         headers = dict(scope["headers"])
         parameters = {"bucketName": self.bucket, "key": self.key}
-        path = f"{self.bucket}/{self.key}" if self.key else self.bucket
+        paths = [f"{self.bucket}/{key}" for key in keys or ([self.key] if self.key else ())] or [self.bucket]
         audit.note(
             AuditEvent(
                 time=time.time(),
@@ -60,8 +69,8 @@ class Seen:
                 message="" if error is None else str(error),
                 secure=scope.get("scheme") == "https",
                 parameters={name: value for name, value in parameters.items() if value},
-                resources=[f"arn:aws:s3:::{path}"] if path else (),
-                data=bool(self.key),
+                resources=[f"arn:aws:s3:::{each}" for each in paths if each],
+                data=bool(self.key or keys),
             )
         )
 

@@ -1,6 +1,6 @@
 """What a handler gets and gives: one request on one account's lake, its answer, and how blocking work is done."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -109,6 +109,8 @@ class Answer:
     stream: OpenObject | None = None
     start: int = 0
     length: int = 0
+    denied: Sequence[str] = ()
+    """Keys of a request for many that its caller was denied: for the audit log."""
     document: bytes | None = None
     """Sent as it is, instead of a rendering of the members."""
 

@@ -247,7 +247,8 @@ async def delete_objects(call: Call) -> Answer:
                 errors.append({"Key": key, "Code": "InternalError", "Message": text})
         return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
 
-    return Answer(members=await call.run(delete))
+    members = await call.run(delete)
+    return Answer(members=members, denied=[each["Key"] for each in members["Errors"] if each["Code"] == "AccessDenied"])
 
 
 async def get_object_tagging(call: Call) -> Answer:
