@@ -66,6 +66,13 @@ def read_s3_claim(request: SignedRequest) -> Claim:
     try:
         return read_claim(request)
     except MissingAuthentication:
+        if request.method == "POST" and request.headers.get("content-type", "").startswith("multipart/form-data"):
+            # Its signature is a field of the form: "not signed" would be wrong.
+            raise S3Error(
+                "NotImplemented",
+                "Uploads by an HTML form (POST Object) are not implemented.",
+                remedy="Presign a PUT, in boto3 by generate_presigned_url('put_object', ...).",
+            ) from None
         raise S3Error(
             "AccessDenied", "Access Denied", remedy="Requests have to be signed: there is no anonymous access."
         ) from None

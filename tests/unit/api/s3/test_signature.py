@@ -57,6 +57,16 @@ LIST = request(
 )
 
 
+def test_an_upload_by_a_form_is_not_called_unsigned() -> None:
+    form = {"host": HOST, "content-type": "multipart/form-data; boundary=x"}
+    with pytest.raises(S3Error, match="Presign a PUT") as caught:
+        read_s3_claim(SignedRequest("POST", "/", "", form, b""))
+    assert caught.value.code == "NotImplemented"
+    with pytest.raises(S3Error) as caught:
+        read_s3_claim(SignedRequest("POST", "/", "", {"host": HOST}, b""))
+    assert caught.value.code == "AccessDenied"
+
+
 def check(asked: SignedRequest, *, now: datetime = NOW, region: str = "us-east-1", secret: str = SECRET) -> None:
     claim = read_s3_claim(asked)
     check_claim(claim, asked, region=region, now=now)
