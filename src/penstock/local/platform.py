@@ -188,7 +188,7 @@ class Platform:
             if self._stopping.is_set():
                 return
             self._store_credentials()
-            if self.config.mtls_port is not None:
+            if self.config.mtls_port:
                 guard_cluster(_broker_of(self.home, self.config).client_settings)
             if self._tls is not None:
                 self._renewer = threading.Thread(target=self._renew, args=(self._tls,), name="certificates", daemon=True)
