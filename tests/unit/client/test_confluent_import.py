@@ -101,7 +101,7 @@ def test_a_level_that_the_target_refuses_is_told(source, target):
     target.put("/mode/:.:", mode="READONLY")
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 0)]
-    assert "FORWARD is refused" in str(report.differences[0])
+    assert "compatibility FORWARD) is refused" in str(report.differences[0])
 
 
 def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
