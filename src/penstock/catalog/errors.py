@@ -6,7 +6,7 @@
     ├── NotFound                ── DatabaseNotFound, TableNotFound, PartitionNotFound, VersionNotFound, SchemaMissing
     ├── AlreadyExists           ── DatabaseExists, TableExists, PartitionExists
     ├── ConcurrentModification  ── StaleTable
-    └── LimitExceeded           ── CatalogFull
+    └── LimitExceeded           ── CatalogFull, DefinitionTooLarge
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ __all__ = [
     "CatalogFull",
     "DatabaseExists",
     "DatabaseNotFound",
+    "DefinitionTooLarge",
     "PartitionExists",
     "PartitionNotFound",
     "SchemaMissing",
@@ -96,6 +97,16 @@ class StaleTable(ConcurrentModification):
             f"Update table failed due to concurrent modifications: {database}.{table} is at version {current}, "
             f"the update was made for version {expected}.",
             remedy="Read the table again and repeat the change on it.",
+        )
+
+
+class DefinitionTooLarge(LimitExceeded):
+    """A database, table or partition has more in it than one may have."""
+
+    def __init__(self, what: str, size: int, unit: str, limit: int) -> None:
+        super().__init__(
+            f"The definition of {what} has {size:,} {unit}; it can have no more than {limit:,}.",
+            remedy="Leave out what readers do not need, or split it up.",
         )
 
 

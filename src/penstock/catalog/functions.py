@@ -9,6 +9,7 @@ from datetime import datetime
 from penstock.catalog.details import Body, DetailKind, Home
 from penstock.catalog.errors import CatalogFull
 from penstock.catalog.search import name_matcher
+from penstock.catalog.sizes import weigh
 from penstock.catalog.store import CatalogStore
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.paging import InvalidToken, Page, page
@@ -16,7 +17,7 @@ from penstock.paging import InvalidToken, Page, page
 __all__ = ["FunctionNotFound", "Functions"]
 
 _MOST = 100  # of a database
-_SCAN = 500
+_SCAN = 100
 _BEHIND = "\x00"  # between a database's name and a function's in tokens: it sorts before all that names have
 
 
@@ -113,7 +114,11 @@ class Functions:
             return found[:count]
 
         listing = f"functions:{home}:{kind}:{pattern}"
-        return page(listing, token, limit, read, lambda each: f"{each[0]}{_BEHIND}{each[1]['FunctionName']}", kind=str)
+
+        def key(each: tuple[str, Body]) -> str:
+            return f"{each[0]}{_BEHIND}{each[1]['FunctionName']}"
+
+        return page(listing, token, limit, read, key, kind=str, weigh=weigh)
 
 
 def _home(database: str) -> Home:

@@ -1,22 +1,25 @@
 """The catalog: databases and tables, and the partitions of tables, by Glue's rules."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.catalog.errors import PartitionExists, PartitionNotFound
+from penstock.catalog.errors import DefinitionTooLarge, PartitionExists, PartitionNotFound
 from penstock.catalog.expressions import PartitionExpression
 from penstock.catalog.functions import Functions
 from penstock.catalog.indexes import PartitionIndexes
 from penstock.catalog.inputs import PartitionInput
 from penstock.catalog.model import Partition, Table
+from penstock.catalog.sizes import check_size, weigh
 from penstock.catalog.statistics import ColumnStatistics
 from penstock.catalog.store import Accept, PartitionValues, partition_key
 from penstock.catalog.tables import Tables
 from penstock.errors import InvalidInput, PenstockError
-from penstock.paging import Page, page
+from penstock.paging import Page, fitting, page
 
 __all__ = ["CatalogService", "Segment"]
+
+_BATCH = 100  # partitions in memory at once that an answer may have no room for
 
 Failures = Sequence[tuple[PartitionValues, PenstockError]]
 
@@ -82,7 +85,7 @@ class CatalogService(Tables):
         def read(after: str | None, count: int) -> Sequence[Partition]:
             return self._store.list_partitions(home.database, home.name, after=after, limit=count, accept=accept)
 
-        return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str)
+        return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
 
     def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
         """One partition; :class:`NotFound`."""
@@ -92,12 +95,29 @@ class CatalogService(Tables):
             raise PartitionNotFound(home.database, home.name, values)
         return found[0]
 
-    def partitions_by_values(self, database: str, table: str, wanted: Sequence[Sequence[str]]) -> Sequence[Partition]:
-        """Those of ``wanted`` that exist, in their order; missing ones are left out."""
+    def partitions_by_values(
+        self, database: str, table: str, wanted: Sequence[Sequence[str]]
+    ) -> tuple[Sequence[Partition], Sequence[PartitionValues]]:
+        """Those of ``wanted`` that exist, in their order, and the values that are left for another call.
+
+        Missing ones are left out; left are those that would make the answer larger than a page.
+        """
         home = self._existing(database, table)
-        keys = [tuple(values) for values in wanted]
-        found = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, keys)}
-        return [found[key] for key in dict.fromkeys(keys) if key in found]
+        keys = list(dict.fromkeys(tuple(values) for values in wanted))
+        read: list[PartitionValues] = []
+
+        def rows() -> Iterator[Partition]:
+            for start in range(0, len(keys), _BATCH):
+                batch = keys[start : start + _BATCH]
+                found = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
+                for key in batch:
+                    if key in found:
+                        read.append(key)
+                        yield found[key]
+
+        shown = list(fitting(rows(), weigh))
+        left = keys[keys.index(read[len(shown)]) :] if len(read) > len(shown) else []
+        return shown, left
 
     def create_partition(self, database: str, table: str, wanted: PartitionInput) -> None:
         """Add a partition; :class:`NotFound`, :class:`AlreadyExists`, :class:`InvalidInput`."""
@@ -108,6 +128,7 @@ class CatalogService(Tables):
         home = self._existing(database, table)
         failed: list[tuple[PartitionValues, PenstockError]] = []
         fresh: dict[PartitionValues, Partition] = {}
+        error: PenstockError | None
         now = self._now()
         for each in wanted:
             values = tuple(each.values)
@@ -115,8 +136,10 @@ class CatalogService(Tables):
                 failed.append((values, error))
             elif values in fresh:
                 failed.append((values, PartitionExists(home.database, home.name, values)))
+            elif error := _too_large(partition := each.resolve(home, now)):
+                failed.append((values, error))
             else:
-                fresh[values] = each.resolve(home, now)
+                fresh[values] = partition
         if fresh:
             known = self._store.create_partitions(list(fresh.values()))
             failed.extend((values, PartitionExists(home.database, home.name, values)) for values in known)
@@ -140,10 +163,12 @@ class CatalogService(Tables):
             error = _wrong_values(home, values)
             if error is None and each.values and tuple(each.values) != values:
                 error = self._moved(home, values)
+            partition = replace(each, values=values).resolve(home, now)
+            error = error or _too_large(partition)
             if error:
                 failed.append((values, error))
             else:
-                changed[values] = replace(each, values=values).resolve(home, now)
+                changed[values] = partition
         if changed:
             missing = self._store.replace_partitions(list(changed.values()))
             failed.extend((values, PartitionNotFound(home.database, home.name, values)) for values in missing)
@@ -188,6 +213,14 @@ def _wrong_values(table: Table, values: PartitionValues) -> InvalidInput | None:
     if not values:
         return InvalidInput(f"Table {table.database}.{table.name} is not partitioned.")
     return InvalidInput(f"The partition {list(values)} of {table.database}.{table.name} has an empty value.")
+
+
+def _too_large(partition: Partition) -> DefinitionTooLarge | None:
+    try:
+        check_size(partition)
+    except DefinitionTooLarge as error:
+        return error
+    return None
 
 
 def _accept(table: Table, expression: str | None, segment: Segment | None) -> Accept | None:

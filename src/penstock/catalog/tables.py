@@ -1,6 +1,6 @@
 """Databases, tables and table versions, by Glue's rules."""
 
-import operator
+import heapq
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,15 +12,16 @@ from penstock.catalog.indexes import PartitionIndex, index_bodies
 from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, Database, SchemaReference, Table
 from penstock.catalog.search import name_matcher
+from penstock.catalog.sizes import check_size, weigh
 from penstock.catalog.store import CatalogLimits, CatalogStore
 from penstock.catalog.table_search import TableSearch
 from penstock.errors import InvalidInput, PenstockError
-from penstock.paging import Page, decode_token, encode_token, page
+from penstock.paging import Page, decode_token, encode_token, fitting, page
 from penstock.tags import changed_tags, check_tags
 
 __all__ = ["ColumnSource", "Tables", "no_registry"]
 
-_SCAN = 1_000
+_SCAN = 100  # tables in memory at once that only some of are wanted
 
 
 class ColumnSource(Protocol):
@@ -63,6 +64,7 @@ class Tables:
         """Add a database; :class:`AlreadyExists`, :class:`LimitExceeded`, :class:`InvalidInput` for its tags."""
         check_tags(tags or {})
         database = replace(wanted.resolve(self._now()), tags=dict(tags or {}))
+        check_size(database)
         self._store.create_database(database, limit=self._limits.databases)
         return database
 
@@ -71,6 +73,7 @@ class Tables:
         if wanted.name.lower() != name.lower():
             raise InvalidInput("Database cannot be renamed.", remedy="Create the other one and move the tables.")
         changed = wanted.resolve(self._now())
+        check_size(changed)
         self._store.change_database(changed.name, lambda old: replace(changed, create_time=old.create_time, tags=old.tags))
 
     def tags(self, name: str) -> Mapping[str, str]:
@@ -103,15 +106,17 @@ class Tables:
         def read(after: str | None, count: int) -> Sequence[Database]:
             return self._store.list_databases(after=after, limit=count)
 
-        return page("databases", token, limit, read, lambda each: each.name, kind=str)
+        return page("databases", token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
 
     def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
         """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`.
 
+        Raises :class:`LimitExceeded` for one that is too large (:mod:`penstock.catalog.sizes`), as an update does.
         ``indexes`` are refused as :meth:`PartitionIndexes.create` refuses them.
         """
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
+        check_size(table)
         if self._store.database(table.database) is None:
             raise DatabaseNotFound(table.database)
         filled = self._filled(table)
@@ -128,6 +133,7 @@ class Tables:
         """
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
+        check_size(table)
         filled = self._filled(table)
         stored = self._store.replace_table(
             table, expected=version, archive=not skip_archive, limit=self._limits.versions_per_table
@@ -158,8 +164,9 @@ class Tables:
 
         A table whose SchemaReference leads nowhere is listed without columns, so that it can be found and repaired.
         """
-        page = self.tables_page(database, limit=self._limits.tables_per_database)
-        return page.items
+        home = self.database(database).name
+        found = self._store.list_tables(home, after=None, limit=self._limits.tables_per_database)
+        return [self._listed(table) for table in found]
 
     def tables_page(
         self, database: str, *, limit: int, token: str | None = None, expression: str | None = None
@@ -181,7 +188,7 @@ class Tables:
                 after = tables[-1].name
             return [self._listed(table) for table in found[:count]]
 
-        return page(listing, token, limit, read, lambda each: each.name, kind=str)
+        return page(listing, token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
 
     def search_page(self, search: TableSearch, *, limit: int, token: str | None = None) -> Page[Table]:
         """Up to ``limit`` tables of all databases that ``search`` means, in its order. :class:`InvalidInput`."""
@@ -189,12 +196,15 @@ class Tables:
         after = decode_token(listing, token, str)
         last = None if after is None else tuple(after.split("\x00"))
         means = search.compile()
-        keyed = [(search.order(table), table) for table in self._all_tables() if means(table)]
+        # The tables themselves are read again, one by one: those of a page could fill the memory.
+        keys = (search.order(table) for table in self._all_tables() if means(table))
         if last is not None:
-            keyed = [(key, table) for key, table in keyed if (key < last if search.descending else key > last)]
-        keyed.sort(key=operator.itemgetter(0), reverse=search.descending)
-        more = len(keyed) > limit
-        shown = keyed[:limit]
+            keys = (key for key in keys if (key < last if search.descending else key > last))
+        ordered = (heapq.nlargest if search.descending else heapq.nsmallest)(limit + 1, keys)
+        read = ((key, self._store.table(key[1], key[2])) for key in ordered[:limit])
+        found = ((key, self._listed(table)) for key, table in read if table is not None)
+        shown = list(fitting(found, lambda each: weigh(each[1])))
+        more = bool(shown) and shown[-1][0] != ordered[-1]
         return Page(
             items=[table for _, table in shown],
             next_token=encode_token(listing, "\x00".join(shown[-1][0])) if more else None,
@@ -224,7 +234,7 @@ class Tables:
             found = self._store.list_table_versions(current.database, current.name, before=before, limit=count)
             return [self._listed(table) for table in found]
 
-        return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int)
+        return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int, weigh=weigh)
 
     def delete_table_version(self, database: str, name: str, version: str) -> None:
         """Remove an archived version; :class:`NotFound`, :class:`InvalidInput` for the current one."""

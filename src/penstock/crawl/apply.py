@@ -225,7 +225,8 @@ class Applier:
             batch = partitions[start : start + _BATCH]
             self._may("BatchUpdatePartition", batch[0].table)
             wanted = [(each.values, PartitionInput.of(each)) for each in batch]
-            self._catalog.update_partitions(self._database, batch[0].table, wanted)
+            for values, error in self._catalog.update_partitions(self._database, batch[0].table, wanted):
+                self._problems.add(f"Partition {list(values)} of table {batch[0].table} is not changed: {error.message}")
 
     def _missing_tables(self, found: set[str], targets: Sequence[str]) -> None:
         for table in self._catalog.tables(self._database):

@@ -41,8 +41,9 @@ def _readers(service: CatalogService) -> dict[str, Handler]:
 
     def get_several(request: Request, context: RequestContext) -> Response:
         wanted = [each["Values"] for each in request["PartitionsToGet"]]
-        found = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
-        return {"Partitions": [partition_shape(each, context.account) for each in found], "UnprocessedKeys": []}
+        found, left = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
+        shapes = [partition_shape(each, context.account) for each in found]
+        return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in left]}
 
     return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}
 
