@@ -1,10 +1,12 @@
 """The threads on which an interface runs what takes longer than the event loop may wait."""
 
 import asyncio
-from collections import deque
+import threading
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from penstock.api.aws.errors import Throttled
 
@@ -13,33 +15,96 @@ __all__ = ["Gathering", "Workers"]
 T = TypeVar("T")
 R = TypeVar("R")
 
+_Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
+
 _RUNS = 8  # of one gathering at a time: a slow item does not hold up all that come after it
 _PATIENCE = 0.05  # seconds that items wait behind runs that go on before another one starts
 _MAX_GATHERED = 32
 _GATHERING = 0.001  # seconds behind a run of several in which what comes is gathered
 _MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
+_MAX_OF_ONE = 500  # of them of one owner
 
 
 class Workers:
-    """A pool of ``threads``, named ``name``, in front of which a bounded number of requests waits."""
+    """A pool of ``threads``, named ``name``, in front of which a bounded number of requests waits.
+
+    An owner, an access key or an address without one, has half of the threads at a time at most, and owners who wait are
+    served in turn: calls of others go ahead of those that are behind its share. May be called from any thread.
+    """
 
     def __init__(self, threads: int, *, name: str) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._lock = threading.Lock()
+        self._free = threads
+        self._share = max(1, threads // 2)
+        self._busy: Counter[str] = Counter()
+        self._queues: OrderedDict[str, deque[_Call]] = OrderedDict()
         self._waiting = 0
+        self._closed = False
 
-    async def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``work`` returns; :class:`Throttled`, and nothing run, where too many wait."""
-        if self._waiting >= _MAX_WAITING:
-            raise _throttled()
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-        finally:
-            self._waiting -= 1
+    async def run(self, work: Callable[..., Any], *arguments: Any, owner: str = "") -> Any:
+        """What ``work`` returns; :class:`Throttled`, and nothing run, where too many wait.
+
+        Work of no owner is the server's own and for many owners together: it takes its turn and has no share.
+        """
+        call: _Call = (Future(), partial(work, *arguments))
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the threads are closed")
+            queue = self._queues.get(owner, ())
+            # Owners who wait for nothing yet are not kept out by those who do.
+            if len(queue) >= _MAX_OF_ONE or (queue and self._waiting >= _MAX_WAITING):
+                raise _throttled()
+            self._queues.setdefault(owner, deque()).append(call)
+            self._waiting += 1
+            self._hand_out()
+        return await asyncio.wrap_future(call[0])
 
     def close(self) -> None:
         """Let running work end and start no more."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            self._closed = True
+            left = [answer for queue in self._queues.values() for answer, _ in queue]
+            self._queues.clear()
+            self._waiting = 0
+        for answer in left:
+            answer.cancel()
+        self._threads.shutdown(wait=True)
+
+    def _hand_out(self) -> None:
+        """Give free threads to those who wait, a call of each owner in turn. The lock is held."""
+        while self._free:
+            owner = next((each for each in self._queues if not each or self._busy[each] < self._share), None)
+            if owner is None:
+                return
+            queue = self._queues[owner]
+            call = queue.popleft()
+            self._waiting -= 1
+            if queue:
+                self._queues.move_to_end(owner)
+            else:
+                del self._queues[owner]
+            self._free -= 1
+            self._busy[owner] += 1
+            self._threads.submit(self._do, owner, call)
+
+    def _do(self, owner: str, call: _Call) -> None:
+        answer, work = call
+        # False where whoever asked gave up.
+        if answer.set_running_or_notify_cancel():
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001 -- raised where it is awaited
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)
+        with self._lock:
+            self._free += 1
+            self._busy[owner] -= 1
+            if not self._busy[owner]:
+                del self._busy[owner]
+            if not self._closed:
+                self._hand_out()
 
 
 class Gathering(Generic[T, R]):

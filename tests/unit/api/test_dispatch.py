@@ -335,8 +335,26 @@ def test_counts_and_times_every_request(world: World) -> None:
 
 
 def test_slows_clients_down_when_too_many_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_MAX_WAITING", 0)
+    monkeypatch.setattr(workers, "_MAX_OF_ONE", 0)
     assert world.call("AWSGlue.RegisterSchemaVersion", {}).body["__type"] == "ThrottlingException"
+
+
+def test_threads_are_shared_by_access_key_and_without_one_by_address(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    owners: list[str] = []
+    run = workers.Workers.run
+
+    async def noted(self: Any, work: Any, *arguments: Any, owner: str = "") -> Any:
+        owners.append(owner)
+        return await run(self, work, *arguments, owner=owner)
+
+    world.call("AmazonAthena.GetQueryExecution", {"QueryExecutionId": "x"}, service="athena")
+    monkeypatch.setattr(workers.Workers, "run", noted)
+    world.call("AmazonAthena.GetQueryExecution", {"QueryExecutionId": "x"}, service="athena")
+    anonymous = World(authenticated=False)
+    target = {"X-Amz-Target": "AmazonAthena.GetQueryExecution"}
+    anonymous.send(AWSRequest("POST", "http://localhost/", target, b'{"QueryExecutionId": "x"}'))
+    anonymous.app.close()
+    assert owners == [CREDENTIALS.access_key, "127.0.0.1"]
 
 
 def test_without_authentication_everybody_is_anonymous() -> None:

@@ -153,3 +153,111 @@ def test_closing_leaves_nobody_waiting():
     assert first == 10
     # It was taken before the threads closed, or after: it hears of it either way.
     assert second == 20 or isinstance(second, asyncio.CancelledError | RuntimeError)
+
+
+class Desk:
+    """Calls that note that they began and end when they are told to."""
+
+    def __init__(self):
+        self.began = []
+        self.entered = threading.Semaphore(0)
+        self.go = threading.Event()
+
+    def __call__(self, name):
+        self.began.append(name)
+        self.entered.release()
+        assert self.go.wait(30)
+        return name
+
+    def ask(self, workers, *names):
+        """A call of each; its owner is the name's first letter."""
+        return [asyncio.ensure_future(workers.run(self, name, owner=name[0])) for name in names]
+
+
+def test_others_are_answered_while_one_owner_fills_its_share(workers):
+    async def scenario():
+        desk = Desk()
+        busy = desk.ask(workers, "a1", "a2", "a3", "a4", "a5", "a6")
+        await entered(desk)
+        await entered(desk)
+        # Two of the four threads are left for others, one after the other here.
+        answered = [await workers.run(str.upper, name, owner=name[0]) for name in ("b1", "c1", "b2")]
+        began = list(desk.began)
+        desk.go.set()
+        return answered, began, await asyncio.gather(*busy)
+
+    answered, began, all_of_a = asyncio.run(asyncio.wait_for(scenario(), 30))
+    assert answered == ["B1", "C1", "B2"]
+    assert sorted(began) == ["a1", "a2"]
+    assert all_of_a == ["a1", "a2", "a3", "a4", "a5", "a6"]
+
+
+def test_owners_who_wait_are_served_in_turn():
+    async def scenario():
+        workers = Workers(1, name="test")
+        desk = Desk()
+        asked = desk.ask(workers, "a1", "a2", "a3", "a4", "b1", "b2", "c1")
+        await entered(desk)
+        desk.go.set()
+        await asyncio.gather(*asked)
+        workers.close()
+        return desk.began
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 30)) == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
+
+
+def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(workers, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_OF_ONE", 3)
+    monkeypatch.setattr(module, "_MAX_WAITING", 4)
+
+    async def scenario():
+        desk = Desk()
+        asked = desk.ask(workers, "a1", "a2", "a3", "a4", "a5", "b1", "b2", "b3")
+        for _ in range(4):
+            await entered(desk)
+        with pytest.raises(Throttled):
+            await workers.run(desk, "a6", owner="a")
+        # Four wait in all: owners who wait already bring no more, one who does not is let in.
+        with pytest.raises(Throttled):
+            await workers.run(desk, "b4", owner="b")
+        asked += desk.ask(workers, "c1")
+        await asyncio.sleep(0)
+        desk.go.set()
+        return await asyncio.gather(*asked)
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 30))[-1] == "c1"
+
+
+def test_a_call_that_was_given_up_is_not_run():
+    async def scenario():
+        workers = Workers(1, name="test")
+        desk = Desk()
+        first, second, third = desk.ask(workers, "a1", "a2", "a3")
+        await entered(desk)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        desk.go.set()
+        answers = await asyncio.gather(first, third)
+        workers.close()
+        return answers, desk.began
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 30)) == (["a1", "a3"], ["a1", "a3"])
+
+
+def test_closed_threads_leave_none_of_an_owner_waiting():
+    async def scenario():
+        workers = Workers(1, name="test")
+        desk = Desk()
+        asked = desk.ask(workers, "a1", "a2", "b1")
+        await entered(desk)
+        closing = asyncio.create_task(asyncio.to_thread(workers.close))
+        late = await asyncio.gather(*asked[1:], return_exceptions=True)
+        desk.go.set()
+        await closing
+        with pytest.raises(RuntimeError):
+            await workers.run(desk, "c1", owner="c")
+        return await asked[0], late
+
+    answered, late = asyncio.run(asyncio.wait_for(scenario(), 30))
+    assert answered == "a1"
+    assert [type(each) for each in late] == [asyncio.CancelledError, asyncio.CancelledError]

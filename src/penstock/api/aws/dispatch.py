@@ -355,7 +355,8 @@ class AwsApp:
                 context = context._replace(on_loop=False)
         if isinstance(endpoint.handler, Gathered):
             return await self._gathering(endpoint).run((raw, context))
-        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate)
+        owner = exchange.key_id or exchange.client
+        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate, owner=owner)
         return answer
 
     def _gathering(self, endpoint: Endpoint) -> Gathering[tuple[Any, RequestContext], bytes]:

@@ -275,7 +275,7 @@ class ConfluentApp:
         inline = exchange.match.route.inline and not request.query.text("format")
         if inline and face.free(caller, exchange.match.route):
             return Rendered(status=200, code=200, body=work())
-        answered: bytes = await self._workers.run(work)
+        answered: bytes = await self._workers.run(work, owner=exchange.key_id or exchange.client)
         return Rendered(status=200, code=200, body=answered)
 
     def _start(self, account: str) -> _Face:
