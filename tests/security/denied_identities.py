@@ -131,10 +131,18 @@ _IAM: Mapping[str, Callable[[Named], Arguments]] = {
     "ListGroupsForUser": _user(),
     "CreateAccessKey": _user(),
     "ListAccessKeys": _user(),
+    # What users here never have, and clients look for before they delete one.
+    "GetLoginProfile": _user(),
+    "DeleteLoginProfile": _user(),
+    "ListMFADevices": _user(),
+    "ListSSHPublicKeys": _user(),
+    "ListServiceSpecificCredentials": _user(),
+    "ListSigningCertificates": _user(),
     "UpdateAccessKey": _user(Status="Inactive", **_KEY),
     "DeleteAccessKey": _user(**_KEY),
     "CreateRole": lambda world: {"RoleName": world.secret, "AssumeRolePolicyDocument": _trust(world.target)},
     "UpdateRole": _role(Description="x"),
+    "UpdateRoleDescription": _role(Description="x"),
     "UpdateAssumeRolePolicy": lambda world: {"RoleName": world.secret, "PolicyDocument": _trust(world.target)},
     "ListInstanceProfilesForRole": _role(),
     "CreateGroup": lambda world: {"GroupName": world.secret},
@@ -210,6 +218,8 @@ NEITHER = {
     ("organizations", "CreateAccount"),
     ("organizations", "DescribeOrganization"),
     ("organizations", "ListRoots"),
+    # Of virtual MFA devices there are none.
+    ("iam", "ListVirtualMFADevices"),
     # About units and policies, of which an organization here has none.
     ("organizations", "DescribeOrganizationalUnit"),
     ("organizations", "DescribePolicy"),

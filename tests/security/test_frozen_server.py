@@ -88,8 +88,13 @@ def ended(athena: Any, asked: str) -> dict[str, Any]:
 
 def running_children() -> dict[int, psutil.Process]:
     """The processes of statements below this one, by id."""
-    below = psutil.Process().children(recursive=True)
-    return {each.pid: each for each in below if "penstock.query.child" in " ".join(each.cmdline())}
+    found = {}
+    for each in psutil.Process().children(recursive=True):
+        # One that has ended since, or that its parent has not waited for yet, has no command.
+        with suppress(psutil.NoSuchProcess):
+            if "penstock.query.child" in " ".join(each.cmdline()):
+                found[each.pid] = each
+    return found
 
 
 def peak_bytes(pid: int) -> int:

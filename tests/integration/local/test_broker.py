@@ -33,7 +33,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 def produce(broker: Broker, topic: str, *values: bytes) -> None:
-    producer = Producer({**broker.client_settings, "acks": "all", "log_level": 0})
+    # Idempotent, so that a record sent again while the topic is being made does not come behind the next one.
+    producer = Producer({**broker.client_settings, "enable.idempotence": True, "log_level": 0})
     refused: list[object] = []
     for value in values:
         producer.produce(topic, value, on_delivery=lambda error, _: refused.append(error) if error else None)
