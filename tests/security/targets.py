@@ -1,5 +1,8 @@
 """A deployment as the attacks see it."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,3 +28,13 @@ class Target:
         """A boto3 client of ``service``, as root unless ``access_key_id`` and ``secret_access_key`` say otherwise."""
         keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key, **overrides}
         return boto3_client(service, self.urls[server], self.region, **keys)
+
+
+@contextmanager
+def written_privately() -> Iterator[None]:
+    """Make what a test itself puts into a home its owner's alone, as all of Penstock does; start no process within."""
+    former = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(former)

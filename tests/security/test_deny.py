@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
+from targets import written_privately
 
 from penstock.server.wiring import offline_coverage
 from penstock.testing.clients import boto3_client
@@ -431,8 +432,9 @@ def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform
     config, name = platform.config, f"finds_{uuid.uuid4().hex[:8]}"
     for table in (HIDDEN, SHOWN):
         folder = platform.home.lake / "lake" / name / table
-        folder.mkdir(parents=True)
-        pq.write_table(pa.table({table: [1]}), folder / "part.parquet")
+        with written_privately():
+            folder.mkdir(parents=True)
+            pq.write_table(pa.table({table: [1]}), folder / "part.parquet")
     root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
     iam = boto3_client("iam", config.endpoint_url, config.region, **root)
     iam.create_user(UserName=name)

@@ -1,5 +1,6 @@
 """No statement, no pattern and no crawl freezes the server: each attack is bounded, and others are answered meanwhile."""
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from botocore.exceptions import ClientError
-from targets import Target
+from targets import Target, written_privately
 
 from penstock.local.platform import Platform
 
@@ -86,15 +87,19 @@ def ended(athena: Any, asked: str) -> dict[str, Any]:
     return reached(athena, asked, "SUCCEEDED", "FAILED", "CANCELLED")
 
 
-def running_children() -> dict[int, psutil.Process]:
-    """The processes of statements below this one, by id."""
+def commands() -> dict[psutil.Process, list[str]]:
+    """The processes below this one, with their commands."""
     found = {}
     for each in psutil.Process().children(recursive=True):
         # One that has ended since, or that its parent has not waited for yet, has no command.
         with suppress(psutil.NoSuchProcess):
-            if "penstock.query.child" in " ".join(each.cmdline()):
-                found[each.pid] = each
+            found[each] = each.cmdline()
     return found
+
+
+def running_children() -> dict[int, psutil.Process]:
+    """The processes of statements below this one, by id."""
+    return {each.pid: each for each, command in commands().items() if "penstock.query.child" in " ".join(command)}
 
 
 def peak_bytes(pid: int) -> int:
@@ -214,13 +219,15 @@ def test_a_result_of_many_line_breaks_is_handed_out_in_linear_time(target: Targe
 
 def test_crawls_beyond_the_bound_are_refused_and_all_end(target: Target, platform: Platform, tmp_path: Path) -> None:
     glue, other = target.client("glue"), target.client("athena")
-    server = next(each for each in psutil.Process().children(recursive=True) if "serve" in each.cmdline())
+    server = next(each for each, command in commands().items() if "serve" in command)
     name = f"crowd{uuid4().hex[:8]}"
     folder = platform.home.lake / "lake" / name
-    folder.mkdir()
-    pq.write_table(pa.table({"x": [1]}), folder / "0.parquet")
-    for number in range(1, 1_000):
-        (folder / f"{number}.parquet").hardlink_to(folder / "0.parquet")
+    with written_privately():
+        folder.mkdir()
+        pq.write_table(pa.table({"x": [1]}), folder / "0.parquet")
+        # So many that no crawl ends before all are started.
+        for number in range(1, 30_000):
+            (folder / f"{number}.parquet").hardlink_to(folder / "0.parquet")
     glue.create_database(DatabaseInput={"Name": name})
     crawlers = [f"{name}{number}" for number in range(140)]
     for each in crawlers:
@@ -246,3 +253,4 @@ def test_crawls_beyond_the_bound_are_refused_and_all_end(target: Target, platfor
             time.sleep(0.02)
         glue.delete_crawler(Name=each)
     glue.delete_database(Name=name)
+    shutil.rmtree(folder)
