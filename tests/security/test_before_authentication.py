@@ -209,15 +209,17 @@ def test_one_key_does_not_take_all_room_for_bodies(server):
 
 
 def test_failed_logins_of_an_address_are_bounded_and_no_proven_key_is_locked_out(tmp_path: Path) -> None:
-    with running_server(tmp_path / "home") as server:
+    # Three failures a second and thirty at once: so few that a busy machine runs into the bound, too.
+    with running_server(tmp_path / "home", arguments=("--requests-per-second", "3")) as server:
         client = server.client("glue")
         client.list_registries()
         with ThreadPoolExecutor(8) as pool:
-            aws = list(pool.map(lambda number: _fail_aws(server, number), range(150)))
-            confluent = list(pool.map(lambda number: _fail_confluent(server, number), range(150)))
-        assert set(aws) == {"UnrecognizedClientException"}
+            first = list(pool.map(lambda number: _fail_aws(server, number), range(20)))
+            confluent = list(pool.map(lambda number: _fail_confluent(server, number), range(60)))
+            aws = list(pool.map(lambda number: _fail_aws(server, number), range(40)))
+        assert set(first) == {"UnrecognizedClientException"}
         assert set(confluent) == {401, 429}
-        assert _fail_aws(server, 1) == "ThrottlingException"
+        assert "ThrottlingException" in aws
         assert client.list_registries()["Registries"] == []
 
 
