@@ -211,9 +211,9 @@ def new_id(prefix: str, letters: int = 17) -> str:
     return prefix + "".join(secrets.choice(_ID_LETTERS) for _ in range(letters))
 
 
-def kind_of(entity: Entity) -> EntityKind:
-    """The kind that an entity is of."""
-    return _KINDS[type(entity)]
+def kind_of(entity: Entity | type[Entity]) -> EntityKind:
+    """The kind that an entity, or a class of them, is of."""
+    return _KINDS[entity if isinstance(entity, type) else type(entity)]
 
 
 def missing(kind: EntityKind, name: str) -> NoSuchEntity:

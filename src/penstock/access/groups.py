@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from penstock.access.entities import DeleteConflict, EntityKind, Group, Holder, User, missing, new_id
 from penstock.access.holders import Holders, check_empty
 from penstock.access.keys import AccessStore, EntityReader
+from penstock.access.lookup import entities_below, entity_named
 from penstock.errors import LimitExceeded
 
 __all__ = ["Groups"]
@@ -34,14 +35,11 @@ class Groups:
 
     def get(self, account: str, name: str) -> Group:
         """The group; :class:`NoSuchEntity`."""
-        found = self._holders.get(EntityKind.GROUP, account, name)
-        assert isinstance(found, Group)
-        return found
+        return entity_named(self._store, Group, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[Group]:
         """Groups by name, of the paths that begin with ``path_prefix``."""
-        found = self._store.list_entities(EntityKind.GROUP, account)
-        return [group for group in found if isinstance(group, Group) and group.path.startswith(path_prefix)]
+        return entities_below(self._store, Group, account, path_prefix)
 
     def users(self, account: str, name: str) -> Sequence[User]:
         """The users in the group, by name; :class:`NoSuchEntity`."""
@@ -49,9 +47,7 @@ class Groups:
 
     def of_user(self, account: str, user: str) -> Sequence[Group]:
         """The groups that a user is in; :class:`NoSuchEntity`."""
-        found = self._holders.get(EntityKind.USER, account, user)
-        assert isinstance(found, User)
-        return [self.get(account, name) for name in found.groups]
+        return [self.get(account, name) for name in entity_named(self._store, User, account, user).groups]
 
     def add_user(self, account: str, name: str, user: str) -> None:
         """Put a user into the group, where it is not in yet; :class:`NoSuchEntity`, :class:`LimitExceeded`."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from penstock.access.entities import DeleteConflict, Entity, EntityKind, InstanceProfile, Role, missing, new_id
 from penstock.access.keys import AccessStore, EntityReader
+from penstock.access.lookup import entities_below, entity_named
 from penstock.access.tags import changed_tags, checked_tags
 from penstock.errors import LimitExceeded
 
@@ -39,15 +40,11 @@ class InstanceProfiles:
 
     def get(self, account: str, name: str) -> InstanceProfile:
         """The profile; :class:`NoSuchEntity`."""
-        found = self._store.get_entity(EntityKind.PROFILE, account, name)
-        if not isinstance(found, InstanceProfile):
-            raise missing(EntityKind.PROFILE, name)
-        return found
+        return entity_named(self._store, InstanceProfile, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[InstanceProfile]:
         """Profiles by name, of the paths that begin with ``path_prefix``."""
-        found = self._store.list_entities(EntityKind.PROFILE, account)
-        return [each for each in found if isinstance(each, InstanceProfile) and each.path.startswith(path_prefix)]
+        return entities_below(self._store, InstanceProfile, account, path_prefix)
 
     def role(self, profile: InstanceProfile) -> Role | None:
         """The role in a profile."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from penstock.access.entities import DeleteConflict, EntityKind, Holder, InstanceProfile, Role, new_id
 from penstock.access.holders import Holders, check_boundary, check_empty, dense_length
 from penstock.access.keys import AccessStore, EntityReader
+from penstock.access.lookup import entities_below, entity_named
 from penstock.access.policies import Kind, parse_policy
 from penstock.access.tags import checked_tags
 from penstock.errors import LimitExceeded
@@ -61,14 +62,11 @@ class Roles:
 
     def get(self, account: str, name: str) -> Role:
         """The role; :class:`NoSuchEntity`."""
-        found = self._holders.get(EntityKind.ROLE, account, name)
-        assert isinstance(found, Role)
-        return found
+        return entity_named(self._store, Role, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[Role]:
         """Roles by name, of the paths that begin with ``path_prefix``."""
-        found = self._store.list_entities(EntityKind.ROLE, account)
-        return [role for role in found if isinstance(role, Role) and role.path.startswith(path_prefix)]
+        return entities_below(self._store, Role, account, path_prefix)
 
     def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> Role:
         """Change what is given, and return the role; :class:`NoSuchEntity`."""

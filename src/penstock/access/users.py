@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from penstock.access.entities import DeleteConflict, EntityKind, Holder, User, new_id
 from penstock.access.holders import Holders, check_boundary, check_empty
 from penstock.access.keys import AccessKey, AccessKeyNotFound, AccessStore
+from penstock.access.lookup import entities_below, entity_named
 from penstock.access.principals import root_arn
 from penstock.access.tags import checked_tags
 from penstock.errors import LimitExceeded
@@ -59,14 +60,11 @@ class Users:
 
     def get(self, account: str, name: str) -> User:
         """The user; :class:`NoSuchEntity`."""
-        found = self._holders.get(EntityKind.USER, account, name)
-        assert isinstance(found, User)
-        return found
+        return entity_named(self._store, User, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[User]:
         """Users by name, of the paths that begin with ``path_prefix``."""
-        found = self._store.list_entities(EntityKind.USER, account)
-        return [user for user in found if isinstance(user, User) and user.path.startswith(path_prefix)]
+        return entities_below(self._store, User, account, path_prefix)
 
     def delete(self, account: str, name: str) -> None:
         """Delete a user; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has keys or policies."""

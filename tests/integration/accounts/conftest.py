@@ -1,5 +1,24 @@
-"""The world of accounts, once a module."""
+"""The world of accounts, and a server without one: each once a module."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from accounts_world import world
 
-__all__ = ["world"]
+from penstock.testing.server import RunningServer, running_server
+
+__all__ = ["iam", "server", "world"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RunningServer]:
+    """A server; modules that need another one have a fixture of this name."""
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def iam(server: RunningServer) -> Any:
+    """IAM's client of the server's root."""
+    return server.client("iam")

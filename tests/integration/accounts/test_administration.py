@@ -1,7 +1,6 @@
 """IAM's operations through boto3: what they give back, page, refuse and bound, as AWS's do."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,17 +11,6 @@ from penstock.testing.server import RunningServer, running_server
 
 READ = policy(allow("glue:Get*", "*"))
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def iam(server: RunningServer) -> Any:
-    return server.client("iam")
 
 
 def refused(code: str, status: int, call: Any, **arguments: Any) -> str:

@@ -1,27 +1,15 @@
 """Answers of IAM and Secrets Manager that other people's suites hold against AWS's: what is in them, and what is refused."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from accounts_world import allow, policy
 from botocore.exceptions import ClientError
 
-from penstock.testing.server import RunningServer, running_server
+from penstock.testing.server import RunningServer
 
 BUCKET = "arn:aws:s3:::example"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def iam(server: RunningServer) -> Any:
-    return server.client("iam")
 
 
 @pytest.fixture(scope="module")

@@ -1,28 +1,16 @@
 """Groups, permissions boundaries and instance profiles through boto3: what they give, bound, list and refuse."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
-from penstock.testing.server import RunningServer, running_server
+from penstock.testing.server import RunningServer
 
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 READ = "arn:aws:iam::aws:policy/AWSGlueSchemaRegistryReadonlyAccess"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def iam(server: RunningServer) -> Any:
-    return server.client("iam")
 
 
 def user(server: RunningServer, name: str, **more: Any) -> Identity:

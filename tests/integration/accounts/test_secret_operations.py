@@ -1,20 +1,13 @@
 """What clients of Secrets Manager call beside reading and writing: batches, passwords, labels, policies."""
 
 import string
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
-from penstock.testing.server import RunningServer, running_server
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
+from penstock.testing.server import RunningServer
 
 
 @pytest.fixture(scope="module")
