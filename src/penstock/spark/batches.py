@@ -213,8 +213,8 @@ class BatchCommitter:
 
     def _stage(self, records: DataFrame, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> Staged:
         folder = ledger.staging(batch.id)
-        self._failpoint.watch("during-stage", batch.id, self._jvm, lambda: bool(self._files.walk(folder)))
-        return self._stager.stage(records, _staging(batch, ledger), expected=record_count(batch), metrics=metrics)
+        with self._failpoint.watch("during-stage", batch.id, self._jvm, lambda: bool(self._files.walk(folder))):
+            return self._stager.stage(records, _staging(batch, ledger), expected=record_count(batch), metrics=metrics)
 
     def _check_drift(self, staged: Staged, batch: Batch, ledger: Ledger, metrics: BatchMetrics) -> None:
         findings = drift.lost_fields(staged.seen, staged.plan.reader, staged.plan.reader_definition)

@@ -4,7 +4,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -51,17 +52,23 @@ class Failpoint:
         if (point, batch) == (self.point, self.batch):
             _die(jvm)
 
-    def watch(self, point: str, batch: int, jvm: int | None, condition: Callable[[], bool]) -> None:
-        """Die as soon as ``condition`` holds, while the caller goes on with the step."""
+    @contextmanager
+    def watch(self, point: str, batch: int, jvm: int | None, condition: Callable[[], bool]) -> Iterator[None]:
+        """Die as soon as ``condition`` holds inside the block, at the latest where the block ends."""
         if (point, batch) != (self.point, self.batch):
+            yield
             return
 
         def wait() -> None:
-            while not condition():
-                time.sleep(0.005)
-            _die(jvm)
+            try:
+                while not condition():
+                    time.sleep(0.005)
+            finally:  # a listing fails where a file goes while it is listed: then there was one
+                _die(jvm)
 
         threading.Thread(target=wait, daemon=True).start()
+        yield
+        _die(jvm)
 
 
 def _die(jvm: int | None) -> NoReturn:
