@@ -8,7 +8,7 @@ one dictionary lookup and one call into fastavro.
 import zlib
 from collections.abc import Callable, Collection
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from penstock.errors import NotFound
@@ -21,6 +21,9 @@ from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_
 from penstock.serdes.payload import Payloads
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 from penstock.serdes.shape import Limits
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["MessageReader", "MessageWriter", "confluent_writer", "framed", "message_writer"]
 
@@ -88,7 +91,7 @@ class MessageReader:
         reader_schema: str | SchemaText | None = None,
         formats: Collection[str] = ("AVRO",),
         cache_size: int = 200,
-        messages: Any = False,
+        messages: "type[Message] | bool" = False,
         limits: Limits | None = None,
         schemas: AvroSchemas | None = None,
     ) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 from penstock.serdes.config import SerdeConfig
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.kafka_client import Deserializer, Message, MessageField, SerializationContext, Serializer
-from penstock.serdes.ports import ConfluentSource, SchemaSource
+from penstock.serdes.ports import ConfluentSource, Definition, SchemaSource
 from penstock.serdes.reading import FrameReader
-from penstock.serdes.writing import Definition, RegisteredWriter
+from penstock.serdes.writing import RegisteredWriter
 
 __all__ = ["GlueAvroDeserializer", "GlueAvroSerializer", "GlueDeserializer", "GlueSerializer"]
 

@@ -3,8 +3,8 @@
 Their twins for AWS's frame are in :mod:`penstock.serdes.kafka`, and so are the deserialisers, which read both.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from penstock.client.cache import OnceCache
 from penstock.errors import InvalidInput
@@ -14,10 +14,13 @@ from penstock.serdes.confluent import KEY_HEADER, VALUE_HEADER, SchemaId, prefix
 from penstock.serdes.encoding import payload_encoder
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 from penstock.serdes.kafka_client import MessageField, SerializationContext, Serializer
-from penstock.serdes.ports import ConfluentRegistrar
+from penstock.serdes.ports import ConfluentRegistrar, Definition
 from penstock.serdes.protobuf_encoding import definition_of, is_message, protobuf_encoder
 from penstock.serdes.protobuf_payload import ProtobufSchema
-from penstock.serdes.writing import Definition, definition_text
+from penstock.serdes.writing import definition_text
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["ConfluentAvroSerializer", "ConfluentJsonSerializer", "ConfluentProtobufSerializer", "IdPlace"]
 
@@ -113,9 +116,16 @@ class ConfluentProtobufSerializer(_ConfluentSerializer):
 
     data_format = "PROTOBUF"
 
-    def __init__(self, registry: ConfluentRegistrar, schema: Any, *, message: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        registry: ConfluentRegistrar,
+        schema: "Definition | type[Message]",
+        *,
+        message: str | None = None,
+        **settings: Any,
+    ) -> None:
         self._message = message
-        if hasattr(schema, "DESCRIPTOR"):
+        if not isinstance(schema, str | Mapping | list):
             self._message = message or schema.DESCRIPTOR.full_name
             schema = definition_of(schema)
         super().__init__(registry, schema, **settings)

@@ -15,6 +15,8 @@ from penstock.serdes.errors import UnreadableSchema
 from penstock.serdes.shape import Limits
 
 if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
     from penstock.serdes.protobuf_payload import ProtobufSchema
 
 __all__ = ["Payloads"]
@@ -38,7 +40,7 @@ class Payloads:
         formats: Collection[str],
         schemas: AvroSchemas,
         limits: Limits,
-        messages: Any = False,
+        messages: "type[Message] | bool" = False,
     ) -> None:
         self._reader = reader
         self._messages = messages

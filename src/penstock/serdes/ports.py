@@ -1,7 +1,7 @@
 """What the serdes need of a registry. The clients in :mod:`penstock.client` have it; tests bring fakes."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from penstock.schema.version import SchemaText, SchemaVersion
@@ -9,7 +9,10 @@ from penstock.schema.version import SchemaText, SchemaVersion
 if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType
 
-__all__ = ["ConfluentRegistrar", "ConfluentSource", "Registrar", "SchemaDeriver", "SchemaSource"]
+__all__ = ["ConfluentRegistrar", "ConfluentSource", "Definition", "Registrar", "SchemaDeriver", "SchemaSource"]
+
+Definition = str | Mapping[str, Any] | list[Any]
+"""A schema's text, or the JSON that it is the text of."""
 
 
 class SchemaSource(Protocol):
@@ -78,18 +81,33 @@ class Registrar(SchemaSource, Protocol):
         ...
 
 
+@runtime_checkable
 class SchemaDeriver(Protocol):
-    """Says with which definition a value is written, so that producers need none of their own. Safe for threads.
+    """Gives the definition that a value is written with, so that producers need none of their own. Safe for threads.
 
-    It is called for every value, with the names of the registry and of the schema; what it answers is looked up, and
-    registered where the serialiser registers. Equal texts are looked up once: one that answers a new text for every value
-    makes a version for every value. Where it has an attribute ``covers_values`` that is true, what a value has beyond the
-    definition that was answered for it (null in a field that is not known yet, say) is left out in silence. An attribute
-    ``data_format`` says what it derives, where that is one format. One that asks a registry may have a method ``known`` of
-    the same arguments, which asks nobody and answers ``None`` where it does not know: asyncio's serialiser then stays in
-    its loop for what is known.
+    It is called for every value, with the names of the registry and of the schema. The definition is looked up, and
+    registered where the serialiser registers. Equal texts are looked up once: a new text for every value makes a version
+    for every value. A plain function of the same arguments serves as well: it has any format, covers no values, and knows
+    nothing without being called.
     """
 
-    def __call__(self, value: Any, registry: str, schema: str) -> "str | Mapping[str, Any] | list[Any] | None":
+    @property
+    def data_format(self) -> str | None:
+        """The format of its definitions; ``None`` for that of the serialiser."""
+        ...
+
+    @property
+    def covers_values(self) -> bool:
+        """Whether the part of a value without a field in its definition may be left out: it has no type yet, as null."""
+        ...
+
+    def known(self, value: Any, registry: str, schema: str) -> Definition | None:
+        """As a call, without asking a registry; ``None`` where it would have to.
+
+        Asyncio's serialiser needs no thread for what is known.
+        """
+        ...
+
+    def __call__(self, value: Any, registry: str, schema: str) -> Definition | None:
         """The definition, in the serialiser's format; ``None`` for the schema's latest version."""
         ...

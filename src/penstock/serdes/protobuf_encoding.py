@@ -127,7 +127,7 @@ def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping
         except _REFUSALS:
             pass
         try:
-            texts = with_texts(value, kind.DESCRIPTOR) if may_lose else value
+            texts: Any = with_texts(value, kind.DESCRIPTOR) if may_lose else value
             return json_format.ParseDict(texts, kind(), ignore_unknown_fields=ignore_unknown)
         except (json_format.Error, *_REFUSALS, RecursionError) as error:
             raise _misfit(name, error) from None

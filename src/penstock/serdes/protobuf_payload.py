@@ -6,7 +6,7 @@ varints, a count and as many positions, from the file to the message; a single 0
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
@@ -16,6 +16,9 @@ from penstock.schema.version import SchemaText
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
 from penstock.serdes.protobuf_locate import locate_in_message
 from penstock.serdes.shape import Limits
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["ProtobufSchema", "messages_in", "protobuf_decoder", "steps_of"]
 
@@ -38,12 +41,13 @@ class ProtobufSchema:
         self.by_path = {message.path: message.full_name for message in tree.own_messages}
         self._names = frozenset(self.by_rank)
 
-    def message(self, name: str) -> Any:
+    def message(self, name: str) -> "type[Message]":
         """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
 
         self._check(name)
-        return GetMessageClass(self.pool.FindMessageTypeByName(name))
+        made: type[Message] = GetMessageClass(self.pool.FindMessageTypeByName(name))
+        return made
 
     def first_name(self) -> str:
         """The full name of the definition's first message; :class:`UnreadableSchema` where it has none."""
@@ -85,7 +89,7 @@ def protobuf_decoder(
     limits: Limits,
     confluent: bool = False,
     in_header: bytes | None = None,
-    messages: Any = False,
+    messages: "type[Message] | bool" = False,
 ) -> Callable[[bytes], Any]:
     """A function from bytes, of which the payload begins at ``start``, to a dictionary of the message's set fields.
 
@@ -174,17 +178,17 @@ class _Kind:
 
     __slots__ = ("descriptor", "may_lack", "name", "parse")
 
-    def __init__(self, name: str, message: Any) -> None:
+    def __init__(self, name: str, message: "type[Message]") -> None:
         self.name = name
-        self.parse: Callable[[bytes], Any] = message.FromString
+        self.parse: Callable[[bytes], Message] = message.FromString
         self.descriptor = message.DESCRIPTOR
         self.may_lack = any(
             part.is_extendable or any(field.is_required for field in part.fields) for part in messages_in(self.descriptor)
         )
 
 
-def _kind(target: ProtobufSchema, name: str, messages: Any) -> Any:
-    if messages is True or not messages:
+def _kind(target: ProtobufSchema, name: str, messages: "type[Message] | bool") -> "type[Message]":
+    if isinstance(messages, bool):
         return target.message(name)
     if messages.DESCRIPTOR.full_name != name:
         raise UnreadableSchema(f"The payload is a message {name}, and this reads {messages.DESCRIPTOR.full_name}.")
@@ -275,7 +279,8 @@ def _check_dropped(message: Any, name: str) -> None:
     while pending:
         part, path = pending.pop()
         known = part.DESCRIPTOR.fields_by_number
-        for item in UnknownFieldSet(part):
+        unknown: Any = UnknownFieldSet(part)
+        for item in unknown:
             if item.field_number in known:
                 raise UnreadableSchema(
                     f"The reader's schema cannot read field {path}.{known[item.field_number].name} ({item.field_number}): "

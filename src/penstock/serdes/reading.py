@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaText
@@ -11,8 +11,11 @@ from penstock.serdes.config import SerdeConfig
 from penstock.serdes.confluent import Headers
 from penstock.serdes.frame import is_framed
 from penstock.serdes.opening import open_confluent, open_registry, settled
-from penstock.serdes.ports import ConfluentSource, SchemaSource
-from penstock.serdes.writing import Definition, definition_text
+from penstock.serdes.ports import ConfluentSource, Definition, SchemaSource
+from penstock.serdes.writing import definition_text
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["FrameReader"]
 
@@ -49,7 +52,7 @@ class FrameReader:
         properties: Mapping[str, Any] | SerdeConfig | None = None,
         *,
         reader_schema: Definition | None = None,
-        message_class: Any = None,
+        message_class: "type[Message] | None" = None,
         source: SchemaSource | None = None,
         confluent: ConfluentSource | None = None,
         formats: Collection[str] = ("AVRO", "JSON", "PROTOBUF"),

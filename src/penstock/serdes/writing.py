@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from penstock.client.cache import OnceCache
@@ -23,13 +23,16 @@ from penstock.serdes.config import SerdeConfig
 from penstock.serdes.encoding import payload_encoder
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 from penstock.serdes.opening import open_registry, settled
-from penstock.serdes.ports import Registrar, SchemaDeriver
+from penstock.serdes.ports import Definition, Registrar, SchemaDeriver
 from penstock.serdes.registration import TRANSPORT_KEY, Registration, perform
 
-__all__ = ["Definition", "RegisteredWriter", "definition_text", "version_uuid"]
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
-Definition = str | Mapping[str, Any] | list[Any]
-"""A schema's text, or the JSON that it is the text of."""
+__all__ = ["RegisteredWriter", "SchemaFunction", "definition_text", "version_uuid"]
+
+SchemaFunction = Callable[[Any, str, str], Definition | None]
+"""A function of a value and the names of registry and schema to the value's definition; see :class:`SchemaDeriver`."""
 
 _LOG = logging.getLogger("penstock.serdes")
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries to renew a stale version
@@ -93,7 +96,7 @@ class RegisteredWriter:
         self,
         properties: Mapping[str, Any] | SerdeConfig | None = None,
         *,
-        schema: Any = None,
+        schema: "Definition | type[Message] | SchemaDeriver | SchemaFunction | None" = None,
         version_id: UUID | str | None = None,
         message: str | None = None,
         source: Registrar | None = None,
@@ -110,7 +113,7 @@ class RegisteredWriter:
         self._derive: SchemaDeriver | None = None
         self._definition: str | None = None
         self._pinned = version_uuid(version_id) if version_id is not None else None
-        self._take(schema)
+        self._use(schema)
         self._source: Registrar = source or open_registry(self._config)
         # A definition's id never changes; only "latest" goes stale.
         latest = schema is None and self._pinned is None
@@ -150,13 +153,11 @@ class RegisteredWriter:
         """Whether ``value`` is written without a call to the registry, so that nothing waits."""
         definition = self._definition
         if self._derive is not None:
-            known = getattr(self._derive, "known", None)
-            if known is None:
-                return False
             name = self._config.schema_name(topic, key=is_key)
-            definition = known(value, self._config.registry, name)
-            if definition is None and not isinstance(self._derive, _OfMessages):
+            known = self._derive.known(value, self._config.registry, name)
+            if known is None and not isinstance(self._derive, _OfMessages):
                 return False
+            definition = definition_text(known) if known is not None else None
         key = (topic, is_key, definition)
         found = self._entries.peek(key) if self._seconds is None else self._stale.get(key)
         return found is not None and self._clock() < found.expires
@@ -176,7 +177,7 @@ class RegisteredWriter:
     def _place(self, error: SerdeError, topic: str) -> SerdeError:
         return error.at(topic or None)
 
-    def _take(self, schema: Any) -> None:
+    def _use(self, schema: "Definition | type[Message] | SchemaDeriver | SchemaFunction | None") -> None:
         if schema is None:
             if self._config.data_format == "PROTOBUF" and self._pinned is None:
                 self._derive = _OfMessages()
@@ -186,14 +187,14 @@ class RegisteredWriter:
             self._definition, self._message = definition_of(schema), self._message or schema.DESCRIPTOR.full_name
         elif isinstance(schema, str | Mapping | list):
             self._definition = definition_text(schema)
-        elif callable(schema):
-            derived = getattr(schema, "data_format", self._config.data_format)
+        elif callable(schema) and not isinstance(schema, type):
+            self._derive = schema if isinstance(schema, SchemaDeriver) else _OfFunction(schema)
+            derived = self._derive.data_format or self._config.data_format
             if derived != self._config.data_format:
                 raise InvalidInput(
                     f"{derived} schemas are derived, and dataFormat is {self._config.data_format}.",
                     remedy=f"Set dataFormat to {derived}, or give a schema.",
                 )
-            self._derive = schema
         else:
             raise InvalidInput(f"A {type(schema).__name__} is no schema.", remedy="Give its text, or what derives it.")
 
@@ -266,7 +267,7 @@ class RegisteredWriter:
             text, number, place = SchemaText(definition=definition, data_format=config.data_format), None, ""
         # Made first: what is no schema is not registered.
         # What a definition that was derived from the value has no field for has no type, and is nothing to be lost.
-        ignore_unknown = config.ignore_unknown_fields or getattr(self._derive, "covers_values", False)
+        ignore_unknown = config.ignore_unknown_fields or (self._derive is not None and self._derive.covers_values)
         try:
             encoder_of = payload_encoder(text, message=self._message, ignore_unknown=ignore_unknown)
             if definition is not None:
@@ -332,8 +333,28 @@ def _in_background(make: Callable[[], Ready]) -> "Future[Ready]":
     return future
 
 
+class _OfFunction:
+    """A deriver of a plain function."""
+
+    data_format = None
+    covers_values = False
+
+    def __init__(self, derive: SchemaFunction) -> None:
+        self._derive = derive
+
+    def known(self, value: Any, registry: str, schema: str) -> None:
+        """Nothing: the function may ask a registry."""
+
+    def __call__(self, value: Any, registry: str, schema: str) -> Definition | None:
+        """The function's definition."""
+        return self._derive(value, registry, schema)
+
+
 class _OfMessages:
     """Derives from a Protobuf message the definition of its class, once a class; mappings have none of their own."""
+
+    data_format = "PROTOBUF"
+    covers_values = False
 
     def __init__(self) -> None:
         self._known: OnceCache[Any, str] = OnceCache(1000)

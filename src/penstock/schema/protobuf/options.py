@@ -1,7 +1,7 @@
 """Options of descriptors as .proto text: standard ones by number, custom ones by name."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from penstock.schema.errors import InvalidSchema
 
@@ -65,7 +65,7 @@ def quoted(value: str | bytes) -> str:
     """A string literal in ASCII, by the escapes of the Protobuf language."""
     from google.protobuf import text_encoding  # noqa: PLC0415 - an extra's library
 
-    return f'"{text_encoding.CEscape(value, as_utf8=False)}"'
+    return f'"{text_encoding.CEscape(cast("bytes", value), as_utf8=False)}"'
 
 
 def _number(value: float) -> str:
