@@ -8,9 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from java_source import java_program
-
 from penstock.testing.server import RunningServer
+from tests.integration.java_source import java_program
 
 __all__ = ["JavaBridge", "JavaSerdeError", "base64_text"]
 

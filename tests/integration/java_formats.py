@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf import descriptor_pb2
-from java_bridge import JavaBridge, base64_text
 
 from penstock.schema.format import ParsedSchema
 from penstock.testing.server import RunningServer
+from tests.integration.java_bridge import JavaBridge, base64_text
 
 __all__ = ["JavaFormats", "JavaValue", "java_formats"]
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from targets import Target
 
 from penstock.local.platform import Platform
 from penstock.local.ports import free_ports
@@ -13,6 +12,7 @@ from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, start_server
 from penstock.testing.web_tokens import TokenIssuer
+from tests.security.targets import Target
 
 
 @pytest.fixture(scope="session")

@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import denied_identities
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
-from targets import written_privately
 
 from penstock.server.wiring import offline_coverage
 from penstock.testing.clients import boto3_client
+from tests.security import denied_identities
+from tests.security.targets import written_privately
 
 HIDDEN = "hushed"
 SHOWN = "plain"

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from botocore.exceptions import ClientError
-from targets import Target, written_privately
 
 from penstock.local.platform import Platform
+from tests.security.targets import Target, written_privately
 
 ENDLESS = "SELECT count(*) FROM UNNEST(sequence(1, 100000)) a(x), UNNEST(sequence(1, 10000000)) b(y) WHERE x * y = -1"
 SLOW_TO_READ = "SELECT " + "TIMESTAMP (" * 40 + "1" + ")" * 40

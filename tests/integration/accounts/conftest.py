@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from accounts_world import world
 
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.accounts.accounts_world import world
 
 __all__ = ["iam", "server", "world"]
 

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.accounts.accounts_world import Identity, allow, policy
 
 READ = policy(allow("glue:Get*", "*"))
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"

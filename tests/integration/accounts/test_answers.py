@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from accounts_world import allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import RunningServer
+from tests.integration.accounts.accounts_world import allow, policy
 
 BUCKET = "arn:aws:s3:::example"
 

@@ -7,7 +7,8 @@ import urllib.request
 from typing import Any
 
 import pytest
-from accounts_world import SENSOR, Identity, World, allow, policy
+
+from tests.integration.accounts.accounts_world import SENSOR, Identity, World, allow, policy
 
 
 def call(caller: Identity, method: str, path: str, body: Any = None) -> tuple[int, Any]:

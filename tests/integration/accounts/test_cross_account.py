@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from accounts_world import EXTERNAL_ID, SENSOR, Identity, World, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.access.principals import SessionFacts, session_arn
 from penstock.access.sessions import Sessions
 from penstock.store.sql.sealing import Sealer
+from tests.integration.accounts.accounts_world import EXTERNAL_ID, SENSOR, Identity, World, allow, policy
 
 
 def refusal(call: Any, **arguments: Any) -> tuple[str, str, int]:

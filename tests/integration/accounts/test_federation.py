@@ -8,7 +8,6 @@ from typing import Any
 
 import boto3
 import pytest
-from accounts_world import Identity, allow, policy
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -16,6 +15,7 @@ from botocore.exceptions import ClientError
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
 from penstock.testing.web_tokens import TokenIssuer
+from tests.integration.accounts.accounts_world import Identity, allow, policy
 
 ISSUER = "https://oidc.example.com/id/Cluster1"
 SUBJECT = "system:serviceaccount:data:reader"

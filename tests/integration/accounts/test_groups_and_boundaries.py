@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import RunningServer
+from tests.integration.accounts.accounts_world import Identity, allow, policy
 
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 READ = "arn:aws:iam::aws:policy/AWSGlueSchemaRegistryReadonlyAccess"

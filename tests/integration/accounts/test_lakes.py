@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.accounts.accounts_world import Identity, allow, policy
 
 PARQUET = {
     "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",

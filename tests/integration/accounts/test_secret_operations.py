@@ -4,10 +4,10 @@ import string
 from typing import Any
 
 import pytest
-from accounts_world import Identity, allow, policy
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import RunningServer
+from tests.integration.accounts.accounts_world import Identity, allow, policy
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@
 
 import threading
 
-from accounts_world import Identity
 from botocore.exceptions import ClientError
 
 from penstock.testing.server import running_server
+from tests.integration.accounts.accounts_world import Identity
 
 
 def test_accounts_start_in_every_worker_once() -> None:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from pages import reader_environment, run_page
 
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.docs.pages import reader_environment, run_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "confluent.md"
 

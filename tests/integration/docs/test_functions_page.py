@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-from pages import reader_environment, run_page
-
 from penstock.local.broker import Broker
 from penstock.testing.server import RunningServer
+from tests.integration.docs.pages import reader_environment, run_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "functions.md"
 

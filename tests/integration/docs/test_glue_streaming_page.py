@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import reader_environment, run_page
 
 from penstock.local.broker import Broker
 from penstock.testing.server import RunningServer
+from tests.integration.docs.pages import reader_environment, run_page
 
 pytestmark = [pytest.mark.jvm, pytest.mark.spark]
 

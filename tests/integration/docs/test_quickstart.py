@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from pages import reader_environment, run_page
 
 from penstock.local.ports import free_ports
 from penstock.settings.home import Home, PlatformConfig
+from tests.integration.docs.pages import reader_environment, run_page
 
 QUICKSTART = Path(__file__).parents[3] / "docs" / "quickstart.md"
 

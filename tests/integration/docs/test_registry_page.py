@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from pages import reader_environment, run_page
-
 from penstock.testing.server import running_server
+from tests.integration.docs.pages import reader_environment, run_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "registry.md"
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from java_source import java_program
-from pages import reader_environment, run_page
 
 from penstock.local.broker import Broker
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.docs.pages import reader_environment, run_page
+from tests.integration.java_source import java_program
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import FunctionRun, kafka_access
 
 from penstock.local.broker import Broker
 from penstock.testing.server import RunningServer
+from tests.integration.functions.runs import FunctionRun, kafka_access
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from runs import make_topic
 
 from penstock.local.broker import Broker
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
+from tests.integration.functions.runs import make_topic
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "functions"
 EXTERNAL_ID = "sensors-42"

@@ -6,10 +6,10 @@ from typing import Any
 
 import psutil
 from confluent_kafka import Producer
-from runs import FunctionRun, committed, fill, make_topic, read_topic
 
 from penstock.local.broker import Broker
 from penstock.testing.polling import eventually
+from tests.integration.functions.runs import FunctionRun, committed, fill, make_topic, read_topic
 
 
 def _source(access: dict[str, Any], topic: str, group: str, **more: Any) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka.serialization import MessageField, SerializationContext
-from runs import FunctionRun, committed, fill, make_topic, read_topic
 
 from penstock.local.broker import Broker
 from penstock.local.ports import free_ports
 from penstock.serdes.kafka import GlueSerializer
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer
+from tests.integration.functions.runs import FunctionRun, committed, fill, make_topic, read_topic
 
 
 def _source(access: dict[str, Any], topic: str, **more: Any) -> dict[str, Any]:

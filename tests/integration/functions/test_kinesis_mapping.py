@@ -7,10 +7,10 @@ from typing import Any
 
 import boto3
 import pytest
-from runs import FunctionRun
 
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.polling import eventually
+from tests.integration.functions.runs import FunctionRun
 
 
 def _source(stream: str, **more: Any) -> dict[str, Any]:

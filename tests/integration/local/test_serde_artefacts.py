@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from java_source import java_program
+
+from tests.integration.java_source import java_program
 
 pytestmark = pytest.mark.jvm
 

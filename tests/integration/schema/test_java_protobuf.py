@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from java_bridge import JavaSerdeError
-from java_formats import JavaFormats, java_formats
 
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.testing.server import RunningServer
+from tests.integration.java_bridge import JavaSerdeError
+from tests.integration.java_formats import JavaFormats, java_formats
 
 pytestmark = pytest.mark.jvm
 

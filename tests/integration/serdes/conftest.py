@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from java_formats import JavaFormats, java_formats
 
 from penstock.client.registry import RegistryClient
 from penstock.testing.server import RunningServer
+from tests.integration.java_formats import JavaFormats, java_formats
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import fastavro
-from java_bridge import JavaBridge, base64_text
+
+from tests.integration.java_bridge import JavaBridge, base64_text
 
 __all__ = ["JavaSerde"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cli import aws
 
 from penstock.testing.server import RunningServer
+from tests.integration.aws_cli import aws
 
 DEFINITIONS = {
     "JSON": json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}}, indent=2),

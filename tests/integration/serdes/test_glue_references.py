@@ -8,7 +8,6 @@ import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
-from java_formats import JavaFormats
 
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
@@ -18,6 +17,7 @@ from penstock.serdes import frame
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import MalformedPayload
 from penstock.testing.server import RunningServer
+from tests.integration.java_formats import JavaFormats
 
 pytestmark = pytest.mark.jvm
 

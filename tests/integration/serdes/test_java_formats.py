@@ -10,8 +10,6 @@ import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
-from java_bridge import JavaSerdeError
-from java_formats import JavaFormats
 
 from penstock.client.registry import RegistryClient
 from penstock.local.artefacts import class_path
@@ -19,6 +17,8 @@ from penstock.schema.format import ParsedSchema
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.serdes.codec import MessageReader
 from penstock.testing.server import RunningServer
+from tests.integration.java_bridge import JavaSerdeError
+from tests.integration.java_formats import JavaFormats
 
 pytestmark = pytest.mark.jvm
 

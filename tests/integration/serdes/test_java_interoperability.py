@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from java_bridge import JavaSerdeError
-from java_serde import JavaSerde
 
 from penstock.client.registry import RegistryClient
 from penstock.serdes.errors import UnknownWriterSchema, UnreadableSchema
 from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
 from penstock.testing.server import RunningServer
+from tests.integration.java_bridge import JavaSerdeError
+from tests.integration.serdes.java_serde import JavaSerde
 
 pytestmark = pytest.mark.jvm
 

@@ -18,13 +18,13 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2
-from java_bridge import JavaSerdeError
-from java_formats import JavaFormats
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import NotFound
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from tests.integration.java_bridge import JavaSerdeError
+from tests.integration.java_formats import JavaFormats
 
 pytestmark = pytest.mark.jvm
 

@@ -4,13 +4,13 @@ import uuid
 from typing import Any
 
 import pytest
-from java_formats import JavaFormats
 
 from penstock.client.registry import RegistryClient
 from penstock.schema.formats import format_of
 from penstock.schema.version import SchemaText
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import MalformedPayload, UnreadableSchema
+from tests.integration.java_formats import JavaFormats
 
 pytestmark = pytest.mark.jvm
 

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
-from aws_cli import aws
 from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest
 from botocore.credentials import Credentials
@@ -27,6 +26,7 @@ from botocore.exceptions import ClientError
 
 from penstock.errors import EnvironmentProblem
 from penstock.testing.server import RunningServer, running_server, start_server
+from tests.integration.aws_cli import aws
 
 
 def http_call(server: RunningServer, request: AWSPreparedRequest) -> tuple[int, dict[str, Any], dict[str, str]]:

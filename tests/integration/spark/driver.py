@@ -1,15 +1,12 @@
-"""A driver in a process of its own, for the kill tests: ``python driver.py PIPELINE.yaml LAKE LOG METRICS [NOTES]``.
+"""A driver in a process of its own, for the kill tests.
 
+``python -m tests.integration.spark.driver PIPELINE.yaml LAKE LOG METRICS [NOTES]``.
 With NOTES the lake is on a disk that forgets (:mod:`penstock.testing.powerloss`).
 """
 
 import os
 import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from stream import Registry
 
 from penstock.cli.fetch import spark_archive
 from penstock.local.artefacts import class_path
@@ -18,6 +15,7 @@ from penstock.pipelines import read_pipeline
 from penstock.spark.failpoints import Failpoint
 from penstock.spark.runner import RunOptions, run
 from penstock.testing.powerloss import ForgetfulDisk
+from tests.integration.spark.stream import Registry
 
 pipeline, lake, log, metrics = map(Path, sys.argv[1:5])
 if len(sys.argv) > 5:

@@ -15,8 +15,9 @@ import pytest
 from penstock.local.broker import Broker
 from penstock.spark.failpoints import POINTS
 from penstock.testing.powerloss import after_power_loss
+from tests.integration.spark.stream import Topic, declaration, frame, rows
 
-from .stream import Topic, declaration, frame, rows
+ROOT = Path(__file__).parents[3]
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -50,7 +51,6 @@ class Killed:
         environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
         if failpoint is not None:
             environment["PENSTOCK_FAILPOINT"] = failpoint
-        driver = str(Path(__file__).with_name("driver.py"))
         output = self.folder / "driver.out"
         paths = [self.pipeline, self.lake, self.folder / "spark.log", self.folder / "metrics.jsonl"]
         self.runs += 1
@@ -59,7 +59,12 @@ class Killed:
             paths.append(notes)
         with output.open("wb") as file:
             process = subprocess.Popen(
-                [sys.executable, driver, *map(str, paths)], env=environment, stdout=file, stderr=file, start_new_session=True
+                [sys.executable, "-m", "tests.integration.spark.driver", *map(str, paths)],
+                cwd=ROOT,
+                env=environment,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
             )
             try:
                 status = process.wait(240)

@@ -18,9 +18,8 @@ from penstock.local.ports import free_ports
 from penstock.pipelines import parse_pipeline
 from penstock.spark.runner import RunOptions, run
 from penstock.testing.server import RunningServer
-
-from .stream import Registry
-from .tls import Authority, listener
+from tests.integration.spark.stream import Registry
+from tests.integration.spark.tls import Authority, listener
 
 pytestmark = [
     pytest.mark.spark,

@@ -13,8 +13,7 @@ from penstock.local.broker import Broker
 from penstock.local.objectstore import ObjectStore
 from penstock.local.ports import free_ports
 from penstock.testing.server import RunningServer
-
-from .stream import Topic, declaration, frame, records, version
+from tests.integration.spark.stream import Topic, declaration, frame, records, version
 
 KEYS = ("AKIATESTTESTTESTTEST", "s3a-tests-secret-key")
 

@@ -16,8 +16,7 @@ from penstock.schema.version import SchemaVersion
 from penstock.spark.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, RunReport, run
-
-from .stream import Registry, Topic, declaration, frame, records, rows, version
+from tests.integration.spark.stream import Registry, Topic, declaration, frame, records, rows, version
 
 pytestmark = [
     pytest.mark.spark,

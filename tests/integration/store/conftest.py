@@ -1,19 +1,12 @@
 """One PostgreSQL server for the session, and a database of its own for each test."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.testing.postgres import PostgresServer, running_postgres
-
-# The behaviour suites are those of the unit tests.
-sys.path[:0] = [
-    str(Path(__file__).parents[2] / "unit" / name) for name in ("access", "catalog", "crawl", "registry", "secrets", "store")
-]
 
 
 @pytest.fixture(scope="session")

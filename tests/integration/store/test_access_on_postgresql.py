@@ -8,7 +8,7 @@ from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 
-_SUITE = import_module("test_access_stores")
+_SUITE = import_module("tests.unit.access.test_access_stores")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

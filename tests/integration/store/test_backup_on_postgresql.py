@@ -14,7 +14,7 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 from penstock.store.sql.registry_tables import schema_versions, schemas
 
-_SUITE = import_module("test_backup")
+_SUITE = import_module("tests.unit.store.test_backup")
 KEY = SchemaKey("r", "s")
 
 

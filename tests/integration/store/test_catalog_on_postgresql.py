@@ -7,7 +7,7 @@ import pytest
 from penstock.store.sql.catalog import SqlCatalogStore
 from penstock.store.sql.database import Database
 
-_SUITE = import_module("test_catalog_store")
+_SUITE = import_module("tests.unit.store.test_catalog_store")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

@@ -8,7 +8,7 @@ from penstock.store.sql.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 
-_SUITE = import_module("test_connection_store")
+_SUITE = import_module("tests.unit.catalog.test_connection_store")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

@@ -12,7 +12,7 @@ from penstock.store.sql.catalog import SqlCatalogStore
 from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
 
-_SUITE = import_module("test_crawl_service")
+_SUITE = import_module("tests.unit.crawl.test_crawl_service")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
-_SUITE = import_module("test_registry_extras")
+_SUITE = import_module("tests.unit.registry.test_registry_extras")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

@@ -8,8 +8,8 @@ import pytest
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
-_SUITE = import_module("test_registry_store")
-for _module in (_SUITE, import_module("test_registry_store_together")):
+_SUITE = import_module("tests.unit.store.test_registry_store")
+for _module in (_SUITE, import_module("tests.unit.store.test_registry_store_together")):
     globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})
 
 

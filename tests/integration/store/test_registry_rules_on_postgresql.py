@@ -8,7 +8,7 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
 for _name in ("test_registry_service", "test_registering_together"):
-    _suite = vars(import_module(_name))
+    _suite = vars(import_module(f"tests.unit.registry.{_name}"))
     globals().update({name: value for name, value in _suite.items() if not name.startswith("_")})
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.store.sql.database import Database
 
-_SUITE = import_module("test_master_key_rotation")
+_SUITE = import_module("tests.unit.store.test_master_key_rotation")
 
 
 @pytest.fixture

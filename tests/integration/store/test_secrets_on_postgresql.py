@@ -8,7 +8,7 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 
-_SUITE = import_module("test_secret_stores")
+_SUITE = import_module("tests.unit.secrets.test_secret_stores")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.store.sql.database import Database
 from penstock.store.sql.statements import SqlStatementStore
 
-_SUITE = import_module("test_statement_store")
+_SUITE = import_module("tests.unit.store.test_statement_store")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
 
 

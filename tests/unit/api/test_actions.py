@@ -1,7 +1,6 @@
 """Every served operation is judged on resources that somebody chose."""
 
 import pytest
-from confluent_face import Face
 
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.actions import EVERYTHING, Place, named_account, resources_of
@@ -9,6 +8,7 @@ from penstock.api.aws.needs import also_needed
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
+from tests.unit.api.confluent_face import Face
 
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has them for what Penstock does not keep.

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_input_members import ACCOUNT, World, start
 
 from penstock.catalog.errors import CatalogFull
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.paging import encode_token
+from tests.unit.api.test_input_members import ACCOUNT, World, start
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOME = {"DatabaseName": "Air", "TableName": "Flights"}

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from test_input_members import ACCOUNT, VALUES, World, start
 
 from penstock.errors import InvalidInput, LimitExceeded, NotFound
+from tests.unit.api.test_input_members import ACCOUNT, VALUES, World, start
 
 TAGS = {"team": "ops", "stage": "test"}
 CONNECTION = {"Name": "msk", "ConnectionType": "KAFKA", "ConnectionProperties": VALUES["ConnectionProperties"]}

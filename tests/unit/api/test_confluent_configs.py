@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from confluent_face import BROKEN, V1, V2, V3, Face
 
 from penstock.registry.errors import IncompatibleSchema
 from penstock.registry.model import SchemaKey
+from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 import json
 from urllib.parse import quote
 
-from confluent_face import BROKEN, V1, V2, V3, Face
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
 
 NAMES = st.sampled_from(
     ["s", "t", ":.a:s", ":.a:", ":.:s", ":*:", ":.__GLOBAL:", "a/b", "$2F", "", ".", "..", "é"]

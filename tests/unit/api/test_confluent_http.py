@@ -5,12 +5,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from confluent_face import V1, Face
 from starlette.testclient import TestClient
 
 from penstock.access.authenticate import KeyCache
 from penstock.access.keys import AccessKey
 from penstock.store.memory.access import MemoryAccessStore
+from tests.unit.api.confluent_face import V1, Face
 
 KEY = "AKIA0123456789ABCDEF"
 SECRET = "a:secret with a colon and ü"

@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 
 import pytest
-from confluent_face import V1, V2, Face
 
 from penstock.api.confluent.requests import Query
+from tests.unit.api.confluent_face import V1, V2, Face
 
 PAGE = (Path(__file__).parents[3] / "docs" / "confluent.md").read_text()
 

@@ -1,13 +1,13 @@
 """Levels and modes through Confluent's interface."""
 
 import pytest
-from confluent_face import BROKEN, V1, V2, Face
 
 from penstock.api.aws import registry
 from penstock.registry.errors import NotWritable
 from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.schema.compatibility import CompatibilityMode
+from tests.unit.api.confluent_face import BROKEN, V1, V2, Face
 
 LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
 

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from confluent_face import BROKEN, V1, V2, V3, Face
+
+from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
 
 PROTO = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
 

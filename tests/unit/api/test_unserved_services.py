@@ -8,9 +8,9 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from test_catalog_operations import _Body, _Silent
 
 from penstock.api.aws.unserved import UnservedServices, signed_service
+from tests.unit.api.test_catalog_operations import _Body, _Silent
 
 
 class Sent:

@@ -1,16 +1,12 @@
 """A registry copied into another: stopped anywhere and started again, and what cannot be the same is told."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
 from penstock.client.confluent_import import ConfluentImport
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "api"))
-from confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
 
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from crawl_world import World
 
 from penstock.catalog.service import CatalogService
 from penstock.store.memory.catalog import MemoryCatalogStore
@@ -12,6 +11,7 @@ from penstock.store.memory.crawl import MemoryCrawlStore
 from penstock.store.sql.catalog import SqlCatalogStore
 from penstock.store.sql.crawl import SqlCrawlStore
 from penstock.store.sql.database import Database
+from tests.unit.crawl.crawl_world import World
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from crawl_world import World, held_up, wait
 
 from penstock.crawl.errors import TooManyCrawls
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
 from penstock.errors import StorageFull
+from tests.unit.crawl.crawl_world import World, held_up, wait
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from crawl_world import NOW, World, held_up, wait
 
 import penstock.crawl.run as run_module
 from penstock.access.errors import NotAuthorized
@@ -31,6 +30,7 @@ from penstock.crawl.model import S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput
 from penstock.lake.statistics import read_parquet_footer
+from tests.unit.crawl.crawl_world import NOW, World, held_up, wait
 
 
 def test_a_partitioned_folder_becomes_a_table(world: World) -> None:

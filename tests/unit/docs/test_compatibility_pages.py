@@ -1,7 +1,8 @@
 """Every example of the pages docs/compatibility-FORMAT.md gives the verdict that the page claims."""
 
 import pytest
-from compatibility_page import claims, findings, read_claims
+
+from tests.unit.docs.compatibility_page import claims, findings, read_claims
 
 OPTIONAL = """\
 ```old

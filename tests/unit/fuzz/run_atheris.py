@@ -1,7 +1,8 @@
-"""Fuzz one target, guided by the coverage of its Python code: ``python run_atheris.py TARGET [SECONDS] [FOLDER]``.
+"""Fuzz one target, guided by the coverage of its Python code.
 
-Needs atheris (``pip install atheris``; 3.0 has a wheel for CPython 3.11 on Linux), which is no part of the locked
-environment. A finding is written to the folder and ends the run; what was found and mended goes to ``corpus``.
+``python -m tests.unit.fuzz.run_atheris TARGET [SECONDS] [FOLDER]``. Needs atheris (``pip install atheris``; 3.0 has a
+wheel for CPython 3.11 on Linux), which the locked environment does not have.
+A finding is written to the folder and ends the run; what was found and mended goes to ``corpus``.
 """
 
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["penstock"], enable_loader_override=False):
-    from fuzz_targets import TARGETS
+    from tests.unit.fuzz.fuzz_targets import TARGETS
 
 _MAX_LENGTH = 4096
 _TIMEOUT = 60  # seconds by the clock for one input: it is instrumented, and the machine may be shared

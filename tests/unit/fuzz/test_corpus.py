@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from fuzz_targets import TARGETS
+
+from tests.unit.fuzz.fuzz_targets import TARGETS
 
 CORPUS = Path(__file__).with_name("corpus")
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())

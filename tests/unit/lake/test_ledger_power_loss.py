@@ -9,9 +9,9 @@ import random
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
-from test_ledger import Crash, Crashes, commit, opened
 
 from penstock.lake.files import MemoryFiles
+from tests.unit.lake.test_ledger import Crash, Crashes, commit, opened
 
 
 class ForgetfulFiles(MemoryFiles):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lake_of_flights import Ask, Lake, Rows, finished, flights
 
 from penstock.lake.locations import LakeFolder
 from penstock.query.children import ChildPool
@@ -13,6 +12,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink
 from penstock.statements.model import Statement
 from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished, flights
 
 
 @pytest.fixture

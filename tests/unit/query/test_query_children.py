@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lake_of_flights import FakeCatalog, Lake
 
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
@@ -18,6 +17,7 @@ from penstock.query.errors import CannotRun, InvalidRequest, StatementError, Too
 from penstock.query.ports import CatalogReader
 from penstock.query.runner import RESULT, Outcome, Task
 from penstock.query.settings import QuerySettings
+from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
 # The parser tries each bracket as a type's first and as a call's then: the time doubles with every level.
 SLOW_TO_READ = "SELECT " + "TIMESTAMP (" * 40 + "1" + ")" * 40

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from lake_of_flights import Ask, Rows
 
 from penstock.errors import AccessDenied
+from tests.unit.query.lake_of_flights import Ask, Rows
 
 DATABASE = ("GetDatabase", {"Name": "flights_db"})
 AIRLINES = ("GetTable", {"DatabaseName": "flights_db", "Name": "airlines"})

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
-from lake_of_flights import Ask, Lake, Rows
 
 from penstock.query.date_patterns import date_pattern, steps
+from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 
 
 def projected(lake: Lake, keys: Mapping[str, str], **properties: str) -> None:

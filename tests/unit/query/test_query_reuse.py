@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
-from lake_of_flights import Ask, Lake
 
 from penstock.errors import AccessDenied
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.query.lake_of_flights import Ask, Lake
 
 COUNT = "SELECT count(*) FROM airlines"
 

@@ -8,7 +8,6 @@ from threading import Event
 
 import pyarrow as pa
 import pytest
-from lake_of_flights import Ask, Lake, Rows, finished
 
 from penstock.query.children import ChildPool
 from penstock.query.errors import InvalidRequest, TooManyRequests
@@ -16,6 +15,7 @@ from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.sinks import LakeSink
 from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished
 
 ENDLESS = (
     "SELECT count(*) FROM UNNEST(sequence(1, 1000000)) a(x) CROSS JOIN UNNEST(sequence(1, 1000000)) b(y) WHERE x * y = -1"

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 from penstock.errors import DataProblem
 from penstock.registry.errors import RegistryNotFound
@@ -14,6 +13,7 @@ from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
+from tests.unit.registry.test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 
 @pytest.fixture

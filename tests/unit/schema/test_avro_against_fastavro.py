@@ -9,16 +9,16 @@ import avro.schema
 import fastavro
 import pytest
 from avro.errors import AvroException, IgnoredLogicalType
-from avro_schemas import schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_avro_hostile import VALUES, fields_of
 
 from penstock.schema.avro.library import parse_by_library
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats import format_of
 from penstock.serdes.avro import AvroSchema, decoder, encoder
 from penstock.serdes.errors import UnreadableSchema
+from tests.unit.schema.avro_schemas import schemas
+from tests.unit.schema.test_avro_hostile import VALUES, fields_of
 
 AVRO = format_of("AVRO")
 NUMBERS = st.one_of(st.integers(-2, 40), st.sampled_from(["3", None, 2.0, True]))

@@ -4,11 +4,11 @@ import json
 
 import fastavro
 import pytest
-from avro_schemas import respelled, schemas
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.schema.formats import format_of
+from tests.unit.schema.avro_schemas import respelled, schemas
 
 AVRO = format_of("AVRO")
 

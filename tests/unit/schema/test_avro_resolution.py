@@ -6,12 +6,12 @@ import json
 
 import fastavro
 import pytest
-from avro_schemas import covering, schemas
 from hypothesis import given, settings
 
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+from tests.unit.schema.avro_schemas import covering, schemas
 
 AVRO = format_of("AVRO")
 

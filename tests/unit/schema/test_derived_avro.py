@@ -15,7 +15,6 @@ import pytest
 from avro.errors import IgnoredLogicalType
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_records import ANYTHING, batches, expected
 
 from penstock.schema.compatibility import CompatibilityMode, check
 from penstock.schema.diff.compare import compare
@@ -24,6 +23,7 @@ from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, ro
 from penstock.schema.infer.errors import CannotDerive, TooManyFields, TypeConflict, UnknownKind
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import NOTHING, merge, shape_of
+from tests.unit.schema.typed_records import ANYTHING, batches, expected
 
 AVRO = format_of("AVRO")
 EXAMPLES = settings(max_examples=150, deadline=None)

@@ -8,11 +8,11 @@ import jsonschema_rs
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from json_schemas import DOCUMENTS, DRAFTS, edited, schema, with_definitions
 
 from penstock.schema.formats import format_of
 from penstock.schema.jsonschema.document import validator_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES, JsonRules
+from tests.unit.schema.json_schemas import DOCUMENTS, DRAFTS, edited, schema, with_definitions
 
 JSON = format_of("JSON")
 JUDGES = {

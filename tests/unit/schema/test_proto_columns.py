@@ -1,11 +1,11 @@
 """Columns and fields from Protobuf definitions: every type, and what has no columns."""
 
 import pytest
-from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 from penstock.schema.errors import NoColumns
 from penstock.schema.format import Field, ReferencedText
 from penstock.schema.hive import HiveColumn
+from tests.unit.schema.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 IMPORTS = "".join(
     f'import "google/protobuf/{name}.proto"; ' for name in ("timestamp", "wrappers", "duration", "struct", "empty")

@@ -7,12 +7,12 @@ import pytest
 from confluent_kafka.schema_registry.common.protobuf import _create_index_array, _str_to_proto
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
-from protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.protobuf import compiler, parse
+from tests.unit.schema.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """What a reader's Protobuf definition may differ in from the writer's, by the rules of each face."""
 
 import pytest
-from protobuf_schemas import PROTOBUF, proto
 
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf.resolve import MAX_FOUND
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+from tests.unit.schema.protobuf_schemas import PROTOBUF, proto
 
 FACES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 

@@ -1,16 +1,12 @@
 """What changed between two schemas: every change is found, and every broken rule is charged to the change that breaks it."""
 
 import json
-import sys
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from avro_schemas import records, respelled
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from json_schemas import edited, schema, with_definitions
 
 from penstock.errors import InvalidInput
 from penstock.schema.compatibility import CompatibilityMode, check
@@ -19,9 +15,9 @@ from penstock.schema.diff.model import Change, SchemaDiff
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
-
-sys.path.append(str(Path(__file__).parents[1] / "docs"))
-from compatibility_page import Claim, claims
+from tests.unit.docs.compatibility_page import Claim, claims
+from tests.unit.schema.avro_schemas import records, respelled
+from tests.unit.schema.json_schemas import edited, schema, with_definitions
 
 FACES = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
 PAIRS = list({(claim.old, claim.new, claim.face): claim for claim in claims()}.values())

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 from google.protobuf import timestamp_pb2
 from google.rpc import error_details_pb2
-from test_derived_schemas import FullRegistry
 
 from penstock.serdes.derived import DerivedSchemas
 from penstock.serdes.errors import UnknownWriterSchema
 from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
+from tests.unit.serdes.fake_registry import FakeRegistry
+from tests.unit.serdes.test_derived_schemas import FullRegistry
 
 VALUE = SerializationContext("flights", MessageField.VALUE)
 KEY = SerializationContext("flights", MessageField.KEY)

@@ -7,7 +7,6 @@ from typing import Any
 
 import fastavro
 import pytest
-from avro_strategies import schemas_and_values
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from penstock.serdes.errors import (
     UnknownField,
     UnreadableSchema,
 )
+from tests.unit.serdes.avro_strategies import schemas_and_values
 
 FLIGHT = {
     "type": "record",

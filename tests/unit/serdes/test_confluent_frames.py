@@ -17,7 +17,6 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.schema_registry.schema_registry_client import Schema
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 from google.protobuf import json_format
 from google.rpc import error_details_pb2
 from hypothesis import given
@@ -39,6 +38,7 @@ from penstock.serdes.kafka_confluent import (
     IdPlace,
 )
 from penstock.serdes.protobuf_encoding import definition_of
+from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 NEWER = {"type": "record", "name": "R", "fields": [*SCHEMA["fields"], {"name": "b", "type": "string", "default": "x"}]}

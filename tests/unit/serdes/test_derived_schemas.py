@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.schema.compatibility import CompatibilityMode, check
@@ -23,6 +22,7 @@ from penstock.serdes.errors import IncompatibleValue, MissingField, SerdeError, 
 from penstock.serdes.kafka_asyncio import AsyncGlueSerializer
 from penstock.serdes.kinesis import KinesisSerializer
 from penstock.serdes.writing import RegisteredWriter
+from tests.unit.serdes.fake_registry import FakeRegistry
 
 AVRO = format_of("AVRO")
 

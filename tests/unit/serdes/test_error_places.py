@@ -12,8 +12,6 @@ import botocore.endpoint
 import fastavro
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
-from test_kafka_serdes import Consumed
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import EnvironmentProblem, LimitExceeded
@@ -26,6 +24,8 @@ from penstock.serdes.errors import (
     UnreadableSchema,
 )
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from tests.unit.serdes.fake_registry import FakeRegistry
+from tests.unit.serdes.test_kafka_serdes import Consumed
 
 ORDER: dict[str, Any] = {
     "type": "record",

@@ -9,7 +9,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
@@ -27,6 +26,7 @@ from penstock.serdes.errors import (
 )
 from penstock.serdes.frame import Compression
 from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer, GlueSerializer
+from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 NEWER = {"type": "record", "name": "R", "fields": [*SCHEMA["fields"], {"name": "b", "type": "string", "default": "x"}]}

@@ -5,13 +5,13 @@ from typing import Any
 import boto3
 import pytest
 from botocore.stub import Stubber
-from fake_registry import FakeRegistry
 
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.serdes.aggregate import Aggregator, UserRecord
 from penstock.serdes.errors import MissingField, SerdeError
 from penstock.serdes.kafka import GlueSerializer
 from penstock.serdes.kinesis import KinesisDeserializer, KinesisSerializer, aggregated, put_all
+from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
 PROPERTIES = {"registry.name": "r", "schemaAutoRegistrationEnabled": "true"}

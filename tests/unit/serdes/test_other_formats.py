@@ -9,11 +9,9 @@ from confluent_kafka.schema_registry import header_schema_id_serializer, prefix_
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from test_confluent_frames import Registry
 
 from penstock.schema.format import ReferencedText
 from penstock.schema.formats.protobuf import ProtobufFormat
@@ -21,6 +19,8 @@ from penstock.schema.version import SchemaText
 from penstock.serdes import confluent, frame
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
+from tests.unit.serdes.fake_registry import FakeRegistry
+from tests.unit.serdes.test_confluent_frames import Registry
 
 FLIGHT = {
     "$schema": "http://json-schema.org/draft-07/schema#",

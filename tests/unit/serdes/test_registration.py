@@ -1,11 +1,11 @@
 """The calls of auto-registration, in the order AWS's serde makes them."""
 
 import pytest
-from fake_registry import FakeRegistry
 
 from penstock.errors import InvalidInput, NotFound
 from penstock.serdes.errors import UnreadableSchema
 from penstock.serdes.registration import Registration, perform
+from tests.unit.serdes.fake_registry import FakeRegistry
 
 WANTED = Registration(
     registry="r", schema="s", definition='"int"', tags={"team": "a"}, metadata={"x-amz-meta-transport": "topic"}

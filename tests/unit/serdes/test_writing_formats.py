@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext
-from fake_registry import FakeRegistry
 from google.protobuf import timestamp_pb2
 from google.protobuf.json_format import ParseDict
 from google.rpc import error_details_pb2
-from test_other_formats import PROTO, classes
 
 from penstock.errors import EnvironmentProblem, InvalidInput, LimitExceeded
 from penstock.serdes.errors import (
@@ -27,6 +25,8 @@ from penstock.serdes.errors import (
 )
 from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
 from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
+from tests.unit.serdes.fake_registry import FakeRegistry
+from tests.unit.serdes.test_other_formats import PROTO, classes
 
 FLIGHT = {
     "type": "object",

@@ -13,7 +13,7 @@ from penstock.store.sql import registry_base
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import SqlRegistryStore
 
-_SUITE = import_module("test_registry_store")
+_SUITE = import_module("tests.unit.store.test_registry_store")
 registry, schema, version, store, KEY = (getattr(_SUITE, name) for name in ("registry", "schema", "version", "store", "KEY"))
 
 OTHER = SchemaKey("r", "t")

@@ -6,12 +6,12 @@ from contextlib import suppress
 from random import Random
 
 import pytest
-from hostile_definitions import HOSTILE, hostile
 
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
+from tests.unit.schema.hostile.hostile_definitions import HOSTILE, hostile
 
 # Of this process's own work, which others do not lengthen; the slowest takes one, and what was quadratic once took 14 to 49.
 MAX_CPU_SECONDS = 8.0
