@@ -24,17 +24,17 @@ from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
 from penstock.local.artefacts import class_path
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.pipelines.model import Decode, KafkaSource
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
-from penstock.spark.decode import decoded
+from penstock.spark.commit.staging import METADATA, good_rows
+from penstock.spark.decode.records import decoded
+from penstock.spark.decode.versions import SchemaBook
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.source import kafka_options
-from penstock.spark.staging import METADATA, good_rows
-from penstock.spark.versions import SchemaBook
 
 __all__ = ["run"]
 

@@ -28,8 +28,8 @@ from benchmarks.timing import Row, in_turn
 from penstock.demo.flights import SECOND_SCHEMA, load_flights
 from penstock.schema.version import SchemaText
 from penstock.schema.version import SchemaVersion as OurVersion
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
-from penstock.serdes.protobuf_payload import ProtobufSchema
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
+from penstock.serdes.protobuf.decoder import ProtobufSchema
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.client.registry import RegistryClient
-from penstock.serdes.derived import DerivedSchemas
-from penstock.serdes.kafka import GlueSerializer
+from penstock.serdes.avro.derived import DerivedSchemas
+from penstock.serdes.kafka.serdes import GlueSerializer
 
 TOPIC = os.environ["TOPIC"]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from penstock.spark.glue.dynamic_frame import DynamicFrame
 from penstock.spark.glue.errors import MODULE, not_built
+from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 
 __all__ = ["DynamicFrame"]
 

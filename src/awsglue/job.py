@@ -1,5 +1,5 @@
 """Job."""
 
-from penstock.spark.glue.job import Job
+from penstock.spark.glue.jobs.job import Job
 
 __all__ = ["Job"]

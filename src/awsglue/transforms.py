@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock.spark.glue.errors import TRANSFORMS, not_built
-from penstock.spark.glue.transforms import (
+from penstock.spark.glue.frames.transforms import (
     ApplyMapping,
     DropFields,
     DropNullFields,

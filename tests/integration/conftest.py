@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.testing.dynamodb import DynamoDBLocal, running_dynamodb
 from penstock.testing.kinesis import KinesisStandIn, running_kinesis
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from penstock.local.platform import Platform
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, start_server

@@ -99,7 +99,7 @@ def commands() -> dict[psutil.Process, list[str]]:
 
 def running_children() -> dict[int, psutil.Process]:
     """The processes of statements below this one, by id."""
-    return {each.pid: each for each, command in commands().items() if "penstock.query.child" in " ".join(command)}
+    return {each.pid: each for each, command in commands().items() if "penstock.query.execution.child" in " ".join(command)}
 
 
 def peak_bytes(pid: int) -> int:

@@ -33,8 +33,8 @@ from confluent_kafka.admin import (
 from cryptography import x509
 
 from penstock.local.platform import Platform
-from penstock.local.ports import free_ports
-from penstock.local.tls import local_authority
+from penstock.local.processes.ports import free_ports
+from penstock.local.tls.listeners import local_authority
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.certificates import TestAuthority
 from penstock.testing.clients import boto3_client

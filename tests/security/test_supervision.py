@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from penstock.local.broker import Broker
-from penstock.local.child import Service
-from penstock.local.ports import free_ports
+from penstock.local.processes.child import Service
+from penstock.local.processes.ports import free_ports
+from penstock.local.processes.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.local.server import ServerProcess
-from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
 

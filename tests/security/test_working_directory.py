@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
 

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from penstock.client.default_session import default_session
 from penstock.client.registry import RegistryClient
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
-from penstock.serdes.kafka_client import MessageField, SerializationContext
-from penstock.serdes.writing import version_uuid
+from penstock.serdes.kafka.client import MessageField, SerializationContext
+from penstock.serdes.kafka.serdes import GlueAvroDeserializer, GlueAvroSerializer
+from penstock.serdes.serializer import version_uuid
 
 __all__ = ["AvroSerDe", "GlueSchemaRegistryDeserializer", "GlueSchemaRegistrySerializer"]
 
@@ -28,7 +28,7 @@ class GlueSchemaRegistrySerializer(GlueAvroSerializer):
     """Values to messages of the version ``schema_id``, or as the properties of AWS's Java serde say.
 
     ``properties`` have Java's names (``registry.name``, ``compression``, ...); what else is taken is in
-    :class:`penstock.serdes.kafka.GlueSerializer`.
+    :class:`penstock.serdes.kafka.serdes.GlueSerializer`.
     """
 
     __slots__ = ()
@@ -52,7 +52,7 @@ class GlueSchemaRegistrySerializer(GlueAvroSerializer):
 class GlueSchemaRegistryDeserializer(GlueAvroDeserializer):
     """Messages of any version to values; with ``schema_id`` every value is resolved to that version.
 
-    What else is taken is in :class:`penstock.serdes.kafka.GlueDeserializer`.
+    What else is taken is in :class:`penstock.serdes.kafka.serdes.GlueDeserializer`.
     """
 
     __slots__ = ()

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.access.entities import EntityKind, Group, Identity, ManagedPolicy, User
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.evaluate import Decision, Question, decide
 from penstock.access.facts import Origin, RequestFacts
+from penstock.access.identities.entities import EntityKind, Group, Identity, ManagedPolicy, User
 from penstock.access.keys import AccessStore
-from penstock.access.managed import AWS_MANAGED
-from penstock.access.policies import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.aws_managed import AWS_MANAGED
+from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
+from penstock.access.policies.evaluate import Decision, Question, decide
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
 

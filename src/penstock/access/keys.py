@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from penstock.access.entities import Account, Entity, EntityKind, Holder
+from penstock.access.identities.entities import Account, Entity, EntityKind, Holder
 from penstock.errors import AlreadyExists, NotFound
 
 __all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore", "EntityReader"]
@@ -82,7 +82,7 @@ class AccessStore(EntityReader, Protocol):
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
         """Store a new entity.
 
-        :class:`~penstock.access.entities.EntityExists`; :class:`~penstock.errors.LimitExceeded` where the account has
+        :class:`~penstock.access.identities.entities.EntityExists`; :class:`~penstock.errors.LimitExceeded` where the account has
         ``limit`` of its kind. ``operation`` is what the record calls the change.
         """
 
@@ -99,14 +99,14 @@ class AccessStore(EntityReader, Protocol):
         """Replace an entity by what ``change`` makes of it, in one step; None deletes it, and what it raises stops it.
 
         ``check`` looks at other entities within the step, before the change: nobody changes them meanwhile, and what it
-        raises stops it, too. :class:`~penstock.access.entities.NoSuchEntity`.
+        raises stops it, too. :class:`~penstock.access.identities.entities.NoSuchEntity`.
         """
 
     def note(self, operation: str, resource: str, outcome: str) -> None:
         """Record something that changed nothing stored, such as a role that was assumed."""
 
     def add_account(self, account: Account) -> None:
-        """Store a new account; :class:`~penstock.access.entities.AccountExists`."""
+        """Store a new account; :class:`~penstock.access.identities.entities.AccountExists`."""
 
     def get_account(self, account: str) -> Account | None:
         """The account, or None."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from penstock.access.policy_errors import MalformedPolicy
+from penstock.access.policies.errors import MalformedPolicy
 
 __all__ = [
     "ANONYMOUS",

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer, denial
-from penstock.access.entities import EntityKind, Role
 from penstock.access.errors import NotAuthorized
-from penstock.access.evaluate import Question, decide
 from penstock.access.facts import Origin, RequestFacts
+from penstock.access.federation.web_identity import WebIdentity
+from penstock.access.identities.entities import EntityKind, Role
 from penstock.access.keys import AccessStore
-from penstock.access.managed import AWS_MANAGED
-from penstock.access.policies import Kind, parse_policy, parsed_policy
-from penstock.access.policy_errors import MalformedPolicy
+from penstock.access.policies.aws_managed import AWS_MANAGED
+from penstock.access.policies.documents import Kind, parse_policy, parsed_policy
+from penstock.access.policies.errors import MalformedPolicy
+from penstock.access.policies.evaluate import Question, decide
 from penstock.access.principals import Caller, SessionFacts, federated_arn, session_arn
 from penstock.access.sessions import Sessions, TemporaryKey
-from penstock.access.web_identity import WebIdentity
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 

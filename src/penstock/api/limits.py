@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from penstock.api.aws.errors import Throttled
-from penstock.api.aws.throttle import Buckets, Throttle
+from penstock.api.aws.protocol.errors import Throttled
 from penstock.api.inflight import BodyBudget
+from penstock.api.throttle import Buckets, Throttle
 
 __all__ = ["FAILURES_PER_SECOND", "FailedLogins", "Limits", "network_of"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.interpreter import python_module
-from penstock.local.child import Child, Service
+from penstock.local.processes.child import Child, Service
 
 __all__ = ["Batches", "ChildFailed", "Command", "Job", "KillInBatch", "penstock", "read_batches"]
 

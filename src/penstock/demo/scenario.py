@@ -26,10 +26,10 @@ from penstock.demo.damage import DAMAGES, damage
 from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHEMA, load_flights, load_table, new_fields
 from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
 from penstock.local.instance import Instance
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
 from penstock.settings.home import Home, PlatformConfig
 

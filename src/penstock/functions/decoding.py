@@ -19,10 +19,10 @@ from uuid import UUID
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import broker_credentials
-from penstock.functions.kafka_event import Schema
+from penstock.functions.kafka.event import Schema
 from penstock.functions.model import SchemaRegistry
 from penstock.names import parse_arn
-from penstock.serdes import confluent
+from penstock.serdes import confluent_frame as confluent
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
 from penstock.serdes.frame import HEADER_SIZE, Compression, inflate, split

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from penstock.client.broker import Security
 from penstock.errors import InvalidInput
-from penstock.functions.delivery import Policy
+from penstock.functions.delivery.patterns import Matcher, compile_pattern
+from penstock.functions.delivery.settings import Policy
 from penstock.functions.handler import require_module
 from penstock.functions.model import (
     Function,
@@ -25,7 +26,6 @@ from penstock.functions.model import (
     SourceMapping,
     Start,
 )
-from penstock.functions.patterns import Matcher, compile_pattern
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION, Arn, parse_arn
 from penstock.settings.document import Section, load_document, read_text
 

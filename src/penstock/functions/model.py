@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.client.broker import Security
-from penstock.functions.delivery import Policy
-from penstock.functions.patterns import Matcher
+from penstock.functions.delivery.patterns import Matcher
+from penstock.functions.delivery.settings import Policy
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
 __all__ = [

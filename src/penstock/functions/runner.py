@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from penstock.errors import InvalidInput
-from penstock.functions.account import Account
-from penstock.functions.crew import Crew
 from penstock.functions.decoding import Decoder
-from penstock.functions.destinations import open_destination
+from penstock.functions.delivery.destinations import open_destination
+from penstock.functions.delivery.dispatcher import Lane
 from penstock.functions.document import Declaration
 from penstock.functions.environment import ExecutionEnvironment
-from penstock.functions.kafka_access import reach
-from penstock.functions.kafka_mapping import KafkaMapping
-from penstock.functions.kafka_poller import KafkaPoller
-from penstock.functions.kinesis_event import KinesisOrigin
-from penstock.functions.kinesis_mapping import KinesisMapping
-from penstock.functions.lane import Lane
+from penstock.functions.kafka.access import reach
+from penstock.functions.kafka.mapping import KafkaMapping
+from penstock.functions.kafka.poller import KafkaPoller
+from penstock.functions.kinesis.event import KinesisOrigin
+from penstock.functions.kinesis.mapping import KinesisMapping
+from penstock.functions.mapping_metrics import Account
 from penstock.functions.model import Function, KafkaSource, KinesisSource, SourceMapping
 from penstock.functions.records import Record
+from penstock.functions.thread_group import Crew
 
 __all__ = ["RunOptions", "run"]
 

@@ -23,12 +23,12 @@ from typing import Any, Self
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.artefacts import class_path
-from penstock.local.child import Child, Service
 from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
-from penstock.local.ports import answers
-from penstock.local.probes import answers_kafka
-from penstock.local.tls import PlatformTls, unverified
+from penstock.local.processes.child import Child, Service
+from penstock.local.processes.ports import answers
+from penstock.local.processes.probes import answers_kafka
+from penstock.local.tls.listeners import PlatformTls, unverified
 from penstock.settings.addresses import is_loopback
 
 __all__ = ["MECHANISM", "Broker", "client_settings"]

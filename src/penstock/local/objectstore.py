@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Self
 
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
-from penstock.local.child import Child, Service
-from penstock.local.ports import answers
-from penstock.local.probes import answers_http
-from penstock.local.tls import PlatformTls, listen_arguments, unverified
+from penstock.local.processes.child import Child, Service
+from penstock.local.processes.ports import answers
+from penstock.local.processes.probes import answers_http
+from penstock.local.tls.listeners import PlatformTls, listen_arguments, unverified
 from penstock.names import DEFAULT_ACCOUNT
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from typing import Self
 from penstock.errors import EnvironmentProblem
 from penstock.local.broker import Broker
 from penstock.local.broker_access import guard_cluster
-from penstock.local.child import Service
 from penstock.local.instance import Instance, PartState, PlatformState, process_started
 from penstock.local.java import Java, find_java
 from penstock.local.objectstore import ObjectStore
-from penstock.local.ports import PortClaim, check_ports
+from penstock.local.processes.child import Service
+from penstock.local.processes.ports import PortClaim, check_ports
+from penstock.local.processes.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.local.server import ServerProcess
-from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
-from penstock.local.tls import PlatformTls
+from penstock.local.tls.listeners import PlatformTls
 from penstock.settings.addresses import check_plain
 from penstock.settings.home import Home, PlatformConfig
 

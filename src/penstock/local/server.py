@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.interpreter import python_module
-from penstock.local.child import Service
-from penstock.local.probes import answers_http
-from penstock.local.tls import PlatformTls, listen_arguments, trust_environment, trusting, unverified
+from penstock.local.processes.child import Service
+from penstock.local.processes.probes import answers_http
+from penstock.local.tls.listeners import PlatformTls, listen_arguments, trust_environment, trusting, unverified
 
 __all__ = ["ServerProcess"]
 

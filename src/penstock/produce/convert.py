@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 
 __all__ = ["Converter", "FieldConverter", "compile_fields"]
 

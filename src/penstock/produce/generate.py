@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 
 __all__ = ["generate"]
 

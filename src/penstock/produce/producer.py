@@ -16,7 +16,7 @@ from confluent_kafka import Producer as KafkaProducer
 from penstock.client.broker import FINAL, NO_TOPIC, BrokerSettings, broker_problem
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.schema.version import SchemaVersion
-from penstock.serdes.avro import AvroSchemas
+from penstock.serdes.avro.codec import AvroSchemas
 from penstock.serdes.codec import MessageWriter, message_writer
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 from penstock.serdes.frame import Compression

@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, cast
 
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
 from penstock.produce.convert import FieldConverter, compile_fields
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 
 __all__ = ["FileFormat", "RecordFile", "UnusableRecord", "format_of"]
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.query.children import ChildPool
 from penstock.query.errors import Interrupted, InvalidRequest, StatementError, TooManyRequests
-from penstock.query.permitted import PermittedCatalog
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.results import ResultRows, read_rows
+from penstock.query.execution.watch import Watch
+from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.ports import CATALOG_NAME, CatalogReader, Permit, ResultSink
-from penstock.query.results import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
-from penstock.query.watch import Watch
 from penstock.statements.model import (
     FINAL_STATES,
     Statement,
@@ -37,7 +37,7 @@ from penstock.statements.model import (
 from penstock.statements.store import StatementStore
 
 if TYPE_CHECKING:
-    from penstock.query.running import Run
+    from penstock.query.execution.running import Run
 
 __all__ = ["PRIMARY", "QueryService", "StatementRequest"]
 
@@ -220,7 +220,7 @@ class QueryService:
         )
 
     def _submit(self, statement: Statement, permit: Permit | None, previous: Statement | None) -> None:
-        from penstock.query.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
+        from penstock.query.execution.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
 
         catalog = self.catalog if permit is None else PermittedCatalog(self.catalog, permit)
         run = Run(

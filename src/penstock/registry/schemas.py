@@ -6,14 +6,14 @@ from datetime import datetime
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
-from penstock.registry.definitions import Definitions
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with, new_version_id
 from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
-from penstock.registry.policies import Policies
-from penstock.registry.references import declared_references
+from penstock.registry.policies.scopes import Policies
 from penstock.registry.registries import Registries
 from penstock.registry.store import RegistryStore
+from penstock.registry.versions.definitions import Definitions
+from penstock.registry.versions.references import declared_references
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.formats import format_of
 from penstock.tags import check_tags
@@ -28,7 +28,7 @@ class NewSchema:
     """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use.
 
     ``compatibility`` None is inherited. ``references`` None are those that the tags declare
-    (:func:`penstock.registry.references.declared_references`). ``contract`` is the first version's; so are ``serial`` and
+    (:func:`penstock.registry.versions.references.declared_references`). ``contract`` is the first version's; so are ``serial`` and
     ``number``, for imports.
     """
 

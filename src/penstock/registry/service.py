@@ -6,20 +6,20 @@ from typing import Protocol
 
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.registry.audit import AuditLog
-from penstock.registry.definitions import Definitions
-from penstock.registry.deletion import Deletions
-from penstock.registry.difference import syntax_diff
 from penstock.registry.errors import BadReference
 from penstock.registry.identity import Identity
 from penstock.registry.metadata import VersionMetadata
 from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Version
-from penstock.registry.policies import Policies
+from penstock.registry.policies.resources import ResourcePolicies
+from penstock.registry.policies.scopes import Policies
 from penstock.registry.registries import Registries
-from penstock.registry.resource_policies import ResourcePolicies
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import Tags
-from penstock.registry.versions import Versions
+from penstock.registry.versions.definitions import Definitions
+from penstock.registry.versions.deletion import Deletions
+from penstock.registry.versions.difference import syntax_diff
+from penstock.registry.versions.registration import Versions
 from penstock.schema.formats import format_of
 from penstock.schema.hive import HiveColumn
 

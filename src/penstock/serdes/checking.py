@@ -8,12 +8,12 @@ from penstock.client.cache import OnceCache
 from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaText
 from penstock.serdes import frame
-from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
-from penstock.serdes.avro_json import avro_value
-from penstock.serdes.encoding import payload_encoder
+from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
+from penstock.serdes.avro.json_text import avro_value
+from penstock.serdes.avro.limits import Limits, tree_depth
+from penstock.serdes.decoders import Payloads
+from penstock.serdes.encoders import payload_encoder
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError
-from penstock.serdes.payload import Payloads
-from penstock.serdes.shape import Limits, tree_depth
 
 __all__ = ["DataChecks"]
 
@@ -91,7 +91,7 @@ def _discard(_value: object) -> None:
 def _bare_protobuf(schema: SchemaText) -> Callable[[bytes], Any]:
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra's library
 
-    from penstock.serdes.protobuf_payload import ProtobufSchema  # noqa: PLC0415
+    from penstock.serdes.protobuf.decoder import ProtobufSchema  # noqa: PLC0415
 
     compiled = ProtobufSchema(schema)
     kind = compiled.message(compiled.first_name())

@@ -13,14 +13,14 @@ from uuid import UUID
 
 from penstock.errors import NotFound
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes import confluent
-from penstock.serdes.avro import AvroSchema, AvroSchemas, encoder
-from penstock.serdes.confluent import Headers, SchemaId
+from penstock.serdes import confluent_frame as confluent
+from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
+from penstock.serdes.avro.limits import Limits
+from penstock.serdes.confluent_frame import Headers, SchemaId
+from penstock.serdes.decoders import Payloads
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
 from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split, whole_bytes
-from penstock.serdes.payload import Payloads
 from penstock.serdes.ports import ConfluentSource, SchemaSource
-from penstock.serdes.shape import Limits
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -44,7 +44,7 @@ def message_writer(
 ) -> MessageWriter:
     """A function that writes values of ``schema`` as messages of version ``version_id``.
 
-    It raises what :func:`penstock.serdes.avro.encoder` says.
+    It raises what :func:`penstock.serdes.avro.codec.encoder` says.
     """
     return framed(version_id, lambda prefix: encoder(schema, prefix=prefix, ignore_unknown=ignore_unknown), compression)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import InvalidInput
+from penstock.serdes.avro.limits import Limits
 from penstock.serdes.frame import Compression
-from penstock.serdes.shape import Limits
 
 if TYPE_CHECKING:
     from types_boto3_glue.literals import CompatibilityType, DataFormatType

@@ -14,15 +14,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
 from penstock.access.authenticate import Authenticator
-from penstock.api.aws.dispatch import AwsApp
-from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.gate import PolicyGate, Warden
-from penstock.api.aws.throttle import Throttle
-from penstock.api.aws.unserved import UnservedServices
+from penstock.api.aws.authorization.gate import PolicyGate, Warden
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.unserved import UnservedServices
 from penstock.api.confluent.app import ConfluentApp
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.errors import render
 from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
+from penstock.api.throttle import Throttle
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.observe import AccessLog, Metrics

@@ -5,25 +5,27 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from penstock.access.accounts import Accounts
 from penstock.access.authenticate import KeyCache
 from penstock.access.authorize import Authorizer
-from penstock.access.groups import Groups
-from penstock.access.holders import Holders
-from penstock.access.instance_profiles import InstanceProfiles
+from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.access.federation.oidc_providers import OidcProviders
+from penstock.access.federation.web_identity import WebIdentities
+from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.groups import Groups
+from penstock.access.identities.identities import Holders
+from penstock.access.identities.instance_profiles import InstanceProfiles
+from penstock.access.identities.roles import Roles
+from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey, AccessStore
-from penstock.access.managed_policies import ManagedPolicies
-from penstock.access.oidc_keys import IssuerKeys
-from penstock.access.oidc_providers import OidcProviders
+from penstock.access.policies.managed import ManagedPolicies
 from penstock.access.principals import root_arn
-from penstock.access.roles import Roles
 from penstock.access.sessions import Seal, Sessions
 from penstock.access.sts import TokenService
-from penstock.access.users import Users
-from penstock.access.web_identity import WebIdentities
-from penstock.api.aws import iam, organizations, sts
-from penstock.api.aws.iam import Administration
-from penstock.api.aws.operations import OperationSet
+from penstock.api.aws.iam import operations as iam
+from penstock.api.aws.iam import sts
+from penstock.api.aws.iam.operations import Administration
+from penstock.api.aws.organizations import operations as organizations
+from penstock.api.aws.protocol.operations import OperationSet
 from penstock.server.lakes import make_folder
 from penstock.settings.server import BootstrapKey
 from penstock.store.sql.database import Database

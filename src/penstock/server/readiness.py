@@ -10,7 +10,7 @@ from sqlalchemy import text, update
 
 from penstock import durable
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry_tables import registry_epoch
+from penstock.store.sql.registry.tables import registry_epoch
 
 __all__ = ["Readiness"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.server.serving import GRACE_SECONDS, Listening, check_listening, leave, listen, serve_app, url_of
+from penstock.server.http.serving import GRACE_SECONDS, Listening, check_listening, leave, listen, serve_app, url_of
 from penstock.server.workers import preload, run_workers
 from penstock.settings.server import ServerSettings
 
@@ -22,7 +22,7 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens and the store is ready.
 
     Raises :class:`EnvironmentProblem` where the port is taken or the store cannot be used, and what
-    :func:`penstock.server.serving.check_listening` raises.
+    :func:`penstock.server.http.serving.check_listening` raises.
     """
     signal.signal(signal.SIGTERM, leave)
     listening = _listening(settings)

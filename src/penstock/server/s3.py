@@ -22,9 +22,9 @@ from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads
 from penstock.server.auditing import open_audit
 from penstock.server.directory import connect_store
-from penstock.server.hosts import host_of
+from penstock.server.http.hosts import host_of
+from penstock.server.http.serving import Listening, check_listening, leave, listen, serve_app, url_of
 from penstock.server.lakes import Lakes
-from penstock.server.serving import Listening, check_listening, leave, listen, serve_app, url_of
 from penstock.settings.server import BootstrapKey, ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
@@ -93,7 +93,7 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
         lakes.check_apart()
         lakes.make(settings.account)
         announce(url_of(listener, listening))
-        from penstock.server.s3_http import UploadProtocol  # noqa: PLC0415
+        from penstock.server.http.s3 import UploadProtocol  # noqa: PLC0415
 
         serve_app(lambda: build_s3_app(settings), listener, listening, protocol=UploadProtocol)
 

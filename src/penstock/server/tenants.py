@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from penstock.api.aws.operations import Handler, OperationSet
+from penstock.api.aws.protocol.operations import Handler, OperationSet
 from penstock.catalog.service import CatalogService
 from penstock.crawl.service import CrawlService
 from penstock.registry.service import RegistryService

@@ -6,22 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.access.oidc_keys import IssuerKeys
-from penstock.api.aws import athena, catalog, cloudtrail, connections, crawlers, registry, secretsmanager
-from penstock.api.aws.catalog_tags import NamedTags, Tagged
-from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.operations import OperationSet
+from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.api.aws import cloudtrail
+from penstock.api.aws.athena import operations as athena
+from penstock.api.aws.catalog import connections, crawlers
+from penstock.api.aws.catalog import operations as catalog
+from penstock.api.aws.catalog.tags import NamedTags, Tagged
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.operations import OperationSet
+from penstock.api.aws.registry import operations as registry
+from penstock.api.aws.secrets import operations as secretsmanager
 from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
-from penstock.query.children import ChildPool
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink, S3Sink
 from penstock.query.ports import ResultSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
-from penstock.query.sinks import LakeSink, S3Sink
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
@@ -30,12 +35,12 @@ from penstock.server.readiness import Readiness
 from penstock.server.tenants import Tenant, Tenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
-from penstock.store.sql.catalog import SqlCatalogStore
-from penstock.store.sql.connections import SqlConnectionStore
-from penstock.store.sql.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.connections import SqlConnectionStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.rotation import sealer_of
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore

@@ -14,12 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from penstock.pipelines.model import Decode
 from penstock.schema.version import SchemaVersion
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
-from penstock.spark.decode import decoded
+from penstock.spark.commit.staging import METADATA, good_rows
+from penstock.spark.decode.records import decoded
+from penstock.spark.decode.versions import SchemaBook
 from penstock.spark.session import SessionSettings, end_jvm, open_session
-from penstock.spark.staging import METADATA, good_rows
-from penstock.spark.versions import SchemaBook
 
 _SECONDS = 60
 

@@ -17,15 +17,15 @@ from penstock.client.secrets import broker_credentials
 from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import CatalogTarget, Pipeline
 from penstock.spark import checkpoints
-from penstock.spark.batches import BatchCommitter, StreamStopped, Tables
-from penstock.spark.catalog import CatalogCalls, CatalogTable
-from penstock.spark.failpoints import Failpoint
+from penstock.spark.commit.batches import BatchCommitter, StreamStopped, Tables
+from penstock.spark.commit.catalog import CatalogCalls, CatalogTable
+from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.decode.versions import SchemaBook, VersionSource
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import after_replay, explained
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.source import Credentials, kafka_options, reach
-from penstock.spark.versions import SchemaBook, VersionSource
 
 __all__ = ["RunOptions", "RunReport", "run"]
 

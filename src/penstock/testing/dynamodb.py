@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.artefacts import class_path
-from penstock.local.child import Service
 from penstock.local.java import find_java
-from penstock.local.ports import answers, free_ports
+from penstock.local.processes.child import Service
+from penstock.local.processes.ports import answers, free_ports
 from penstock.testing.standin import StandIn, running_service
 
 __all__ = ["DynamoDBLocal", "running_dynamodb"]

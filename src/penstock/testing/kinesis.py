@@ -11,8 +11,8 @@ from typing import Any
 
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
-from penstock.local.child import Service
-from penstock.local.ports import answers, free_ports
+from penstock.local.processes.child import Service
+from penstock.local.processes.ports import answers, free_ports
 from penstock.testing.standin import StandIn, running_service
 
 __all__ = ["KinesisStandIn", "running_kinesis"]

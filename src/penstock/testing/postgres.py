@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.store.sql.database import Database
 
 __all__ = ["PostgresServer", "running_postgres"]

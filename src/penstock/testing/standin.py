@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from penstock.local.child import Child, Service
+from penstock.local.processes.child import Child, Service
 from penstock.names import DEFAULT_REGION
 from penstock.testing.clients import boto3_client
 

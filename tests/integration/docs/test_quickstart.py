@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.settings.home import Home, PlatformConfig
 from tests.integration.docs.pages import reader_environment, run_page
 

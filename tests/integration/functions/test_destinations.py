@@ -6,11 +6,11 @@ from typing import Any
 import boto3
 import pytest
 
-from penstock.functions.delivery import RETRIES, Discard, Failed
-from penstock.functions.destinations import open_destination
+from penstock.functions.delivery.destinations import open_destination
+from penstock.functions.delivery.failures import event_of
+from penstock.functions.delivery.settings import RETRIES, Discard, Failed
 from penstock.functions.errors import DestinationUnavailable
-from penstock.functions.failures import event_of
-from penstock.functions.kafka_event import KafkaOrigin, kafka_record
+from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.testing.kinesis import KinesisStandIn
 
 ORIGIN = KafkaOrigin(bootstrap_servers="b:9092", arn="arn:aws:kafka:us-east-1:123456789012:cluster/c/1")

@@ -11,8 +11,8 @@ from typing import Any
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
-from penstock.serdes.kafka import GlueSerializer
+from penstock.local.processes.ports import free_ports
+from penstock.serdes.kafka.serdes import GlueSerializer
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer
 from tests.integration.functions.runs import FunctionRun, committed, fill, make_topic, read_topic

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.broker import Broker, client_settings
-from penstock.local.ports import answers, free_ports
+from penstock.local.processes.ports import answers, free_ports
 from penstock.testing.polling import eventually
 
 pytestmark = pytest.mark.jvm

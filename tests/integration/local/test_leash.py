@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import EnvironmentProblem
-from penstock.local import leash
-from penstock.local.child import Child, Service, tail
+from penstock.local.processes import leash
+from penstock.local.processes.child import Child, Service, tail
 from penstock.testing.polling import alive, eventually
 
 # Ignores SIGTERM, has a child that does too, and writes both process ids.
@@ -26,7 +26,7 @@ time.sleep(600)
 OWNER = """
 import sys, time
 from pathlib import Path
-from penstock.local.child import Child, Service
+from penstock.local.processes.child import Child, Service
 folder = Path(sys.argv[1])
 command = [sys.executable, "-c", sys.argv[2]]
 service = Service(name="x", title="x", command=lambda: command, is_ready=lambda: True, stop_grace=0.3)

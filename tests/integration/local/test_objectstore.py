@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.objectstore import ObjectStore
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from confluent_kafka import Producer
 from penstock.local.broker import client_settings
 from penstock.local.instance import Instance
 from penstock.local.platform import Platform
-from penstock.local.ports import answers, free_ports
-from penstock.local.supervisor import RestartPolicy
+from penstock.local.processes.ports import answers, free_ports
+from penstock.local.processes.supervisor import RestartPolicy
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.polling import alive, descendants, eventually
 

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from penstock.errors import EnvironmentProblem
-from penstock.local.child import Service
-from penstock.local.supervisor import LivenessPolicy, RestartPolicy, Supervisor
+from penstock.local.processes.child import Service
+from penstock.local.processes.supervisor import LivenessPolicy, RestartPolicy, Supervisor
 from penstock.testing.polling import alive, eventually
 
 # Says in a common diary when it starts and ends, and waits.

@@ -13,7 +13,7 @@ from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.produce.producer import Producer
 from penstock.produce.run import send_all
 from penstock.schema.version import SchemaVersion

@@ -11,7 +11,7 @@ from pyathena import connect
 from pyathena.error import OperationalError
 
 from penstock.local.objectstore import ObjectStore
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.testing.server import RunningServer, start_server
 
 KEY, SECRET = "AKIATESTTESTTESTTEST", "gateway-and-server-tests"

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from penstock.cli.main import cli
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.registry.transfer import TransferReport, import_records
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.server import RunningServer, running_server
 
 SCHEMA = {"RegistryName": "r", "SchemaName": "s"}
@@ -115,7 +115,7 @@ def test_a_live_glue_registry_is_imported_and_compared(
         return report
 
     with monkeypatch.context() as patched:
-        patched.setattr("penstock.cli.registry_files.import_records", copying)
+        patched.setattr("penstock.cli.registry.files.import_records", copying)
         with pytest.raises(DataProblem, match=r"2 differences(?s:.*)its metadata is other(?s:.*)Version 2 .* is not here"):
             run(*command)
     assert "2 versions: 1 added, 1 not." in run(*command).output

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.local.objectstore import ObjectStore
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 
 
 @pytest.fixture(scope="package")

@@ -16,7 +16,7 @@ from penstock.client.broker import BrokerSettings
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import BrokerCredentials
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes import frame

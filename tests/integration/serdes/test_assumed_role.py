@@ -7,7 +7,7 @@ import pytest
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import AccessDenied
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
 from penstock.testing.server import RunningServer
 
 

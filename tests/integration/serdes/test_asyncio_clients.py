@@ -11,7 +11,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from penstock.client.registry import RegistryClient
 from penstock.local.broker import Broker
 from penstock.serdes.errors import NotFramed
-from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
+from penstock.serdes.kafka.aio import AsyncGlueDeserializer, AsyncGlueSerializer
 
 pytestmark = pytest.mark.jvm
 

@@ -24,13 +24,13 @@ from penstock.client.registry import RegistryClient
 from penstock.errors import AccessDenied, InvalidInput, NotFound
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import NotFramed
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
-from penstock.serdes.kafka_confluent import (
+from penstock.serdes.kafka.confluent import (
     ConfluentAvroSerializer,
     ConfluentJsonSerializer,
     ConfluentProtobufSerializer,
     IdPlace,
 )
+from penstock.serdes.kafka.serdes import GlueAvroDeserializer, GlueAvroSerializer
 from penstock.testing.server import RunningServer
 
 SCHEMA = {

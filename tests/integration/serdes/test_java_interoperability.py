@@ -10,7 +10,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.client.registry import RegistryClient
 from penstock.serdes.errors import UnknownWriterSchema, UnreadableSchema
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
+from penstock.serdes.kafka.serdes import GlueAvroDeserializer, GlueAvroSerializer
 from penstock.testing.server import RunningServer
 from tests.integration.java_bridge import JavaSerdeError
 from tests.integration.serdes.java_serde import JavaSerde

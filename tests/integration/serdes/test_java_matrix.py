@@ -22,7 +22,7 @@ from google.rpc import error_details_pb2
 from penstock.client.registry import RegistryClient
 from penstock.errors import NotFound
 from penstock.schema.formats.protobuf import ProtobufFormat
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
 from tests.integration.java_bridge import JavaSerdeError
 from tests.integration.java_formats import JavaFormats
 

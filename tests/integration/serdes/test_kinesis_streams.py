@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from penstock.client.registry import RegistryClient
-from penstock.serdes.aggregate import Aggregator
-from penstock.serdes.kinesis import KinesisDeserializer, KinesisSerializer, aggregated, open_shards, put_all
+from penstock.serdes.kinesis.aggregate import Aggregator
+from penstock.serdes.kinesis.serdes import KinesisDeserializer, KinesisSerializer, aggregated, open_shards, put_all
 from penstock.testing.kinesis import KinesisStandIn
 
 DEFINITIONS = {

@@ -13,8 +13,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from fastavro.validation import validate_many
 
 from penstock.client.registry import RegistryClient
-from penstock.serdes.derived import DerivedSchemas, UnderivableSchema
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from penstock.serdes.avro.derived import DerivedSchemas, UnderivableSchema
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
 from penstock.testing.server import RunningServer
 
 CONTEXT = SerializationContext("sensors", MessageField.VALUE, headers=[])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.cli.fetch import spark_archive
+from penstock.cli.platform.fetch import spark_archive
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.spark.session import SessionSettings, open_session

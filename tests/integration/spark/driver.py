@@ -8,11 +8,11 @@ import os
 import sys
 from pathlib import Path
 
-from penstock.cli.fetch import spark_archive
+from penstock.cli.platform.fetch import spark_archive
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.pipelines import read_pipeline
-from penstock.spark.failpoints import Failpoint
+from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.runner import RunOptions, run
 from penstock.testing.powerloss import ForgetfulDisk
 from tests.integration.spark.stream import Registry

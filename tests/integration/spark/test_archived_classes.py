@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.fetch import spark_archive
+from penstock.cli.platform.fetch import spark_archive
 from penstock.local.java import find_java
 
 _SESSION = """

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from awsglue.context import GlueContext
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.broker import Broker
-from penstock.serdes.aggregate import UserRecord, write_aggregate
-from penstock.spark.glue.overwrites import guard_overwrites
-from penstock.spark.glue.stopping import stop_requested
+from penstock.serdes.kinesis.aggregate import UserRecord, write_aggregate
+from penstock.spark.glue.jobs.overwrites import guard_overwrites
+from penstock.spark.glue.jobs.stopping import stop_requested
 from penstock.spark.glue.streaming import ONCE, for_each_batch
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.server import RunningServer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from penstock.local.broker import Broker
-from penstock.spark.failpoints import POINTS
+from penstock.spark.commit.failpoints import POINTS
 from penstock.testing.powerloss import after_power_loss
 from tests.integration.spark.stream import Topic, declaration, frame, rows
 

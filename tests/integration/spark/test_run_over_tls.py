@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.broker import Broker
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.pipelines import parse_pipeline
 from penstock.spark.runner import RunOptions, run
 from penstock.testing.server import RunningServer

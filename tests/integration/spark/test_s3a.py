@@ -11,7 +11,7 @@ import pytest
 
 from penstock.local.broker import Broker
 from penstock.local.objectstore import ObjectStore
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 from penstock.testing.server import RunningServer
 from tests.integration.spark.stream import Topic, declaration, frame, records, version
 

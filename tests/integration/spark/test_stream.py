@@ -13,7 +13,7 @@ from penstock.errors import DataProblem, EnvironmentProblem, NotFound
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
 from penstock.schema.version import SchemaVersion
-from penstock.spark.drift import DriftStop
+from penstock.spark.commit.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, RunReport, run
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, records, rows, version

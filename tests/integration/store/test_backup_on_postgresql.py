@@ -11,8 +11,8 @@ from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
-from penstock.store.sql.registry_tables import schema_versions, schemas
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.store.sql.registry.tables import schema_versions, schemas
 
 _SUITE = import_module("tests.unit.store.test_backup")
 KEY = SchemaKey("r", "s")

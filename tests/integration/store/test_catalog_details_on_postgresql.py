@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from penstock.store.sql.catalog import SqlCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 
 _SUITE = import_module("tests.unit.store.test_catalog_details_store")

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from penstock.store.sql.connections import SqlConnectionStore
+from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from penstock.catalog.service import CatalogService
-from penstock.store.sql.catalog import SqlCatalogStore
-from penstock.store.sql.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 
 _SUITE = import_module("tests.unit.crawl.test_crawl_service")

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 _SUITE = import_module("tests.unit.registry.test_registry_extras")
 globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})

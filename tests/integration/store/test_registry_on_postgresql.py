@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 _SUITE = import_module("tests.unit.store.test_registry_store")
 for _module in (_SUITE, import_module("tests.unit.store.test_registry_store_together")):

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 for _name in ("test_registry_service", "test_registering_together"):
     _suite = vars(import_module(f"tests.unit.registry.{_name}"))

@@ -17,7 +17,7 @@ from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.postgres import PostgresServer
 from penstock.testing.server import RunningServer, start_server
 

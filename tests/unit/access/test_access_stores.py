@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from penstock.access.entities import (
+from penstock.access.identities.entities import (
     Account,
     AccountExists,
     DeleteConflict,

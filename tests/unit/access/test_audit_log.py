@@ -13,7 +13,7 @@ from penstock.access.audit.log import AuditFolder, AuditUnavailable, AuditWriter
 from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
 from penstock.access.audit.segments import Retention, Segments, segments_in
 from penstock.access.principals import Caller, SessionFacts
-from penstock.api.aws.models import SERVICES, load_model
+from penstock.api.aws.protocol.models import SERVICES, load_model
 
 A = "111122223333"
 ROLE = f"arn:aws:iam::{A}:role/team/reader"

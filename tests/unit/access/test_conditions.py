@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.access.conditions import parse_conditions
+from penstock.access.policies.conditions import parse_conditions
 
 
 class Facts:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from penstock.access.evaluate import Decision, Question, decide
 from penstock.access.facts import Origin, RequestFacts
-from penstock.access.policies import Kind, Policy, parse_policy
+from penstock.access.policies.documents import Kind, Policy, parse_policy
+from penstock.access.policies.evaluate import Decision, Question, decide
 from penstock.access.principals import Caller, SessionFacts, root_arn, session_arn
 
 A, B = "111122223333", "444455556666"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.access.globs import arn_glob, text_glob
+from penstock.access.policies.globs import arn_glob, text_glob
 
 PATTERNS = st.text(alphabet="ab*?.\n", max_size=12)
 TEXTS = st.text(alphabet="ab.\n", max_size=12)

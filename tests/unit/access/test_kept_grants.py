@@ -9,8 +9,8 @@ import pytest
 
 from penstock.access import authorize
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import EntityKind, Group, Role, User
 from penstock.access.facts import Origin
+from penstock.access.identities.entities import EntityKind, Group, Role, User
 from penstock.access.principals import Caller, SessionFacts, session_arn
 from penstock.store.memory.access import MemoryAccessStore
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import DeleteConflict, EntityKind, NoSuchEntity
-from penstock.access.holders import Holders
+from penstock.access.identities.entities import DeleteConflict, EntityKind, NoSuchEntity
+from penstock.access.identities.identities import Holders
+from penstock.access.identities.roles import Roles
+from penstock.access.identities.users import Users
 from penstock.access.keys import AccessStore
-from penstock.access.managed_policies import ManagedPolicies
-from penstock.access.roles import Roles
-from penstock.access.users import Users
-from penstock.api.aws.iam_policies import policy_handlers
-from penstock.api.aws.operations import RequestContext
+from penstock.access.policies.managed import ManagedPolicies
+from penstock.api.aws.iam.policies import policy_handlers
+from penstock.api.aws.protocol.operations import RequestContext
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database

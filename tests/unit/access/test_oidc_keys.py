@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.access.oidc_keys import IssuerKeys, MissingIssuerKeys
+from penstock.access.federation.oidc_keys import IssuerKeys, MissingIssuerKeys
 from penstock.errors import InvalidInput
 from penstock.testing.web_tokens import TokenIssuer
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from penstock.access.policies import MAX_POLICY_BYTES, Kind, parse_policy
-from penstock.access.policy_errors import MalformedPolicy
+from penstock.access.policies.documents import MAX_POLICY_BYTES, Kind, parse_policy
+from penstock.access.policies.errors import MalformedPolicy
 
 ALLOW = {"Effect": "Allow", "Action": "glue:GetSchema", "Resource": "*"}
 GRANT = ALLOW | {"Principal": {"AWS": "111122223333"}}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import Role, User
 from penstock.access.errors import ExpiredToken, NotAuthorized, UnrecognizedClient
 from penstock.access.facts import Origin
-from penstock.access.policy_errors import MalformedPolicy
+from penstock.access.identities.entities import Role, User
+from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.principals import Caller, SessionFacts, root_arn
 from penstock.access.sessions import Sessions
 from penstock.access.sts import BadDuration, BadRole, PackedPolicyTooLarge, TokenService, WantedRole

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.access.errors import NotAuthorized
-from penstock.api.aws.actions import EVERYTHING, Place, named_account, resources_of
-from penstock.api.aws.needs import also_needed
+from penstock.api.aws.authorization.actions import EVERYTHING, Place, named_account, resources_of
+from penstock.api.aws.authorization.extra_actions import also_needed
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage

@@ -16,14 +16,15 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
 
-from penstock.api.aws import catalog, crawlers
-from penstock.api.aws.dispatch import AwsApp, Served
-from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.catalog import crawlers
+from penstock.api.aws.catalog import operations as catalog
+from penstock.api.aws.protocol.dispatch import AwsApp, Served
+from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.service import CatalogService
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
-from penstock.store.sql.catalog import SqlCatalogStore
-from penstock.store.sql.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 
 ACCOUNT = "000000000000"

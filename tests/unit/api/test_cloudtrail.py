@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.api.aws.cloudtrail import InvalidNextToken, operations
-from penstock.api.aws.operations import RequestContext
+from penstock.api.aws.protocol.operations import RequestContext
 from penstock.errors import InvalidInput
 from penstock.registry import audit
 from penstock.registry.audit import Actor, acting

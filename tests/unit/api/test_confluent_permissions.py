@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import User
 from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
+from penstock.access.identities.entities import User
 from penstock.access.principals import Caller
-from penstock.api.aws.gate import Warden
+from penstock.api.aws.authorization.gate import Warden
 from penstock.api.confluent.authorize import Permissions
 from penstock.api.confluent.requests import Query, Request
 from penstock.registry.service import RegistryService

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.api.aws import registry
+from penstock.api.aws.registry import operations as registry
 from penstock.registry.errors import NotWritable
 from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema

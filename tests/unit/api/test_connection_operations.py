@@ -8,9 +8,9 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from penstock.api.aws import connections
-from penstock.api.aws.dispatch import AwsApp
-from penstock.api.aws.endpoints import EndpointTable
+from penstock.api.aws.catalog import connections
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.connections import ConnectionService
 from penstock.store.memory.connections import MemoryConnectionStore
 from tests.unit.api.test_catalog_operations import ACCOUNT, _Loopback, _Silent

@@ -15,19 +15,19 @@ from botocore.credentials import Credentials
 
 from penstock.access.authenticate import Authenticator, KeyCache
 from penstock.access.authorize import Authorizer
+from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.access.federation.web_identity import WebIdentities
 from penstock.access.keys import AccessKey
-from penstock.access.oidc_keys import IssuerKeys
 from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
-from penstock.access.web_identity import WebIdentities
+from penstock.api import body as bodies
 from penstock.api import workers
-from penstock.api.aws import body as bodies
-from penstock.api.aws import sts
-from penstock.api.aws.dispatch import AwsApp, Served
-from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.operations import OperationSet, RequestContext, RunOnThread
-from penstock.api.aws.throttle import Throttle
+from penstock.api.aws.iam import sts
+from penstock.api.aws.protocol.dispatch import AwsApp, Served
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.limits import Limits
+from penstock.api.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.sealing import Sealer

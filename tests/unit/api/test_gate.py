@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
-from penstock.access.entities import EntityKind, User
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
+from penstock.access.identities.entities import EntityKind, User
 from penstock.access.principals import Caller, SessionFacts, root_arn
-from penstock.api.aws.gate import PolicyGate, Warden
-from penstock.api.aws.operations import Handler, RequestContext, RunOnThread
+from penstock.api.aws.authorization.gate import PolicyGate, Warden
+from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService

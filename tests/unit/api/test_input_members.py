@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from penstock.access.entities import EntityKind
-from penstock.api.aws.endpoints import Endpoint, EndpointTable
-from penstock.api.aws.errors import InvalidShape, MemberNotServed
+from penstock.access.identities.entities import EntityKind
 from penstock.api.aws.members import members_of
-from penstock.api.aws.models import SERVICES, ServiceModel
-from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
+from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed
+from penstock.api.aws.protocol.models import SERVICES, ServiceModel
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.errors import PenstockError
 from penstock.server.wiring import Services, prepare, wire
 from penstock.settings.server import ServerSettings

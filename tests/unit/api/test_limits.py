@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from penstock.api.aws.errors import Overloaded, Throttled
-from penstock.api.aws.throttle import Buckets
+from penstock.api.aws.protocol.errors import Overloaded, Throttled
 from penstock.api.inflight import SMALL_BODY, BodyBudget
 from penstock.api.limits import FailedLogins, network_of
+from penstock.api.throttle import Buckets
 
 LARGE = SMALL_BODY + 1
 

@@ -3,7 +3,7 @@
 import pytest
 from botocore.loaders import Loader
 
-from penstock.api.aws.models import SERVICES, load_model
+from penstock.api.aws.protocol.models import SERVICES, load_model
 
 
 @pytest.mark.parametrize("service", SERVICES)

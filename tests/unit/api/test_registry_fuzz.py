@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.api.aws.dispatch import AwsApp
-from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.models import load_model
-from penstock.api.aws.registry import operations
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.models import load_model
+from penstock.api.aws.registry.operations import operations
 from penstock.registry.service import RegistryService
 from penstock.store.memory.registry import MemoryRegistryStore
 

@@ -13,13 +13,13 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from penstock.api.aws import dispatch
-from penstock.api.aws.dispatch import AwsApp
-from penstock.api.aws.endpoints import EndpointTable
-from penstock.api.aws.errors import Throttled
-from penstock.api.aws.operations import RequestContext
-from penstock.api.aws.registry import operations
-from penstock.api.aws.throttle import Throttle
+from penstock.api.aws.protocol import dispatch
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.aws.protocol.operations import RequestContext
+from penstock.api.aws.registry.operations import operations
+from penstock.api.throttle import Throttle
 from penstock.registry.errors import VersionNotFound
 from penstock.registry.model import Policy, SchemaKey
 from penstock.registry.schemas import NewSchema

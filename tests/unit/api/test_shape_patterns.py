@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from penstock.api.aws.models import SERVICES, load_model
-from penstock.api.aws.shape_patterns import is_harmless, matcher
-from penstock.api.aws.shapes import ShapeCompiler
+from penstock.api.aws.protocol.models import SERVICES, load_model
+from penstock.api.aws.protocol.shape_patterns import is_harmless, matcher
+from penstock.api.aws.protocol.shapes import ShapeCompiler
 
 UNREAD = "^[a-z0-9]([a-z0-9]|-(?!-)){1,61}[a-z0-9]$"
 """Of IAM's account aliases, which are not served: a look-ahead within a repeat."""
@@ -44,8 +44,8 @@ def test_repeats_within_and_behind_each_other_are_seen(pattern, most, harmless):
 def test_a_repeat_within_a_repeat_ends_soon_on_what_it_was_made_to_fail_on():
     """In a process of its own, which can be ended: the pattern of Glue's JsonPathString takes Python years."""
     program = (
-        "from penstock.api.aws.models import load_model\n"
-        "from penstock.api.aws.shapes import ShapeCompiler\n"
+        "from penstock.api.aws.protocol.models import load_model\n"
+        "from penstock.api.aws.protocol.shapes import ShapeCompiler\n"
         "broken = []\n"
         "check = ShapeCompiler(load_model('glue').shapes).checker('JsonPathString')\n"
         "check('$' + '.' * 500 + '!', 'path', broken)\n"

@@ -14,11 +14,11 @@ from botocore.serialize import create_serializer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.api.aws.endpoints import Endpoint, EndpointTable
-from penstock.api.aws.errors import InvalidShape, UnreadableRequest
-from penstock.api.aws.models import SERVICES, load_model
-from penstock.api.aws.operations import OperationSet
-from penstock.api.aws.shapes import ShapeCompiler
+from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
+from penstock.api.aws.protocol.errors import InvalidShape, UnreadableRequest
+from penstock.api.aws.protocol.models import SERVICES, load_model
+from penstock.api.aws.protocol.operations import OperationSet
+from penstock.api.aws.protocol.shapes import ShapeCompiler
 
 
 def endpoint(operation: str, service: str = "glue") -> Endpoint:

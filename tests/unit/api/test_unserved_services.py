@@ -9,7 +9,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from penstock.api.aws.unserved import UnservedServices, signed_service
+from penstock.api.aws.protocol.unserved import UnservedServices, signed_service
 from tests.unit.api.test_catalog_operations import _Body, _Silent
 
 

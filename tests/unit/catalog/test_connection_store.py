@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from penstock.catalog.connections import Connection, ConnectionExists, ConnectionNotFound, ConnectionStore
 from penstock.store.memory.connections import MemoryConnectionStore
-from penstock.store.sql.connections import SqlConnectionStore
+from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli.account import command
+from penstock.cli.server.account import command
 from penstock.errors import EnvironmentProblem
 
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from penstock import durable
-from penstock.cli import audit
+from penstock.cli.server import audit
 from penstock.testing.powerloss import ForgetfulDisk, after_power_loss
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from penstock.cli.env import command
+from penstock.cli.platform.env import command
 from penstock.settings.home import Home, PlatformConfig
 
 

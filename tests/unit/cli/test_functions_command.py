@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.cli import functions
+from penstock.cli.streams import functions
 from penstock.errors import InvalidInput
 from penstock.functions import runner
-from penstock.functions.account import Account
+from penstock.functions.mapping_metrics import Account
 from penstock.functions.model import Function, SourceMapping
 
 CODE = """\

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.cli import schema as schema_command
+from penstock.cli.schema import command as schema_command
 from penstock.client.registry import RegisteredSchema
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.schema.format import ParsedSchema

@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
-from penstock.cli import schema as schema_command
-from penstock.cli import schema_diff, schema_diff_report
+from penstock.cli.schema import command as schema_command
+from penstock.cli.schema import diff as schema_diff
+from penstock.cli.schema import diff_report as schema_diff_report
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.schema.version import SchemaVersion
 

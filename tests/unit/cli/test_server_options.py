@@ -6,7 +6,7 @@ import pytest
 from click import Command
 from click.testing import CliRunner, Result
 
-from penstock.cli import serve, serve_s3
+from penstock.cli.server import serve, serve_s3
 from penstock.settings.server import ServerSettings
 
 COMMANDS = [serve, serve_s3]

@@ -5,7 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli import serve, serve_s3, up
+from penstock.cli.platform import up
+from penstock.cli.server import serve, serve_s3
 from penstock.errors import InvalidInput
 from penstock.local.platform import parts_of
 from penstock.settings.home import Home, PlatformConfig

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.client.confluent import ConfluentClient
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, NotFound
-from penstock.local.ports import free_ports
+from penstock.local.processes.ports import free_ports
 
 GUID = UUID("b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63")
 

@@ -8,8 +8,8 @@ import pytest
 from penstock.catalog.service import CatalogService
 from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.memory.crawl import MemoryCrawlStore
-from penstock.store.sql.catalog import SqlCatalogStore
-from penstock.store.sql.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from tests.unit.crawl.crawl_world import World
 

@@ -12,11 +12,12 @@ from aws_lambda_powertools.utilities.kafka import SchemaConfig, kafka_consumer
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.functions.decoding import Decoder, Undecodable, plain
-from penstock.functions.kafka_event import KafkaOrigin, kafka_event, kafka_record
+from penstock.functions.kafka.event import KafkaOrigin, kafka_event, kafka_record
 from penstock.functions.model import SchemaRegistry
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes import confluent, frame
-from penstock.serdes.avro import AvroSchema, encoder
+from penstock.serdes import confluent_frame as confluent
+from penstock.serdes import frame
+from penstock.serdes.avro.codec import AvroSchema, encoder
 
 ARN = "arn:aws:glue:us-east-1:123456789012:registry/r"
 ID = UUID("b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63")

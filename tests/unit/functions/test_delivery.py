@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.functions.delivery import (
+from penstock.functions.delivery.failures import failure_record, outcome_of
+from penstock.functions.delivery.settings import (
     AGE,
     RETRIES,
     Discard,
@@ -23,8 +24,7 @@ from penstock.functions.delivery import (
     deliver,
 )
 from penstock.functions.environment import Result
-from penstock.functions.failures import failure_record, outcome_of
-from penstock.functions.kafka_event import KafkaOrigin
+from penstock.functions.kafka.event import KafkaOrigin
 from penstock.functions.records import Progress, Record
 
 NOW = 1_700_000_000.0

@@ -8,11 +8,11 @@ from aws_lambda_powertools.utilities.data_classes import KafkaEvent, KinesisStre
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.functions.batching import Batcher
+from penstock.functions.delivery.batching import Batcher
+from penstock.functions.delivery.failures import event_of, outcome_of
 from penstock.functions.environment import Result
-from penstock.functions.failures import event_of, outcome_of
-from penstock.functions.kafka_event import KafkaOrigin, Schema, kafka_event, kafka_record
-from penstock.functions.kinesis_event import KinesisOrigin, kinesis_event, kinesis_record
+from penstock.functions.kafka.event import KafkaOrigin, Schema, kafka_event, kafka_record
+from penstock.functions.kinesis.event import KinesisOrigin, kinesis_event, kinesis_record
 
 MSK = "arn:aws:kafka:us-east-1:012345678901:cluster/SalesCluster/abcd1234-abcd-cafe-abab-9876543210ab-4"
 BROKERS = ",".join(f"b-{n}.demo-cluster-1.a1bcde.c1.kafka.us-east-1.amazonaws.com:9092" for n in (2, 1))

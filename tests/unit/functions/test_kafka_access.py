@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.functions import kafka_access
+from penstock.functions.kafka import access as kafka_access
 from penstock.functions.model import KafkaAccess, KafkaSource
 
 MSK = "arn:aws:kafka:eu-west-1:123456789012:cluster/c/1"
@@ -35,7 +35,7 @@ class FakeClient:
 
 @pytest.fixture(autouse=True)
 def _services(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("penstock.functions.kafka_access", "penstock.client.secrets"):
+    for module in ("penstock.functions.kafka.access", "penstock.client.secrets"):
         monkeypatch.setattr(f"{module}.open_client", lambda *_args, **_named: FakeClient())
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from penstock.functions.account import Account
-from penstock.functions.kafka_poller import KafkaPoller
+from penstock.functions.kafka.poller import KafkaPoller
+from penstock.functions.mapping_metrics import Account
 from penstock.functions.model import KafkaSource, SourceMapping
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import OFFSET_INVALID, TopicPartition
 
-from penstock.functions.kafka_starts import starting_points
+from penstock.functions.kafka.starts import starting_points
 
 TOPIC = "readings"
 

@@ -13,11 +13,11 @@ from botocore.exceptions import ClientError
 
 from penstock import durable
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
-from penstock.functions import kinesis_mapping
-from penstock.functions.account import Account
-from penstock.functions.checkpoints import Checkpoints
-from penstock.functions.kinesis_event import KinesisOrigin
-from penstock.functions.kinesis_mapping import KinesisMapping, ShardReader
+from penstock.functions.kinesis import mapping as kinesis_mapping
+from penstock.functions.kinesis.checkpoints import Checkpoints
+from penstock.functions.kinesis.event import KinesisOrigin
+from penstock.functions.kinesis.mapping import KinesisMapping, ShardReader
+from penstock.functions.mapping_metrics import Account
 from penstock.functions.model import KinesisSource, SourceMapping
 from penstock.functions.records import Record
 
@@ -169,7 +169,7 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
         return durable.writing(path)
 
     parts = SimpleNamespace(writing=writing, make_folder=durable.make_folder)
-    monkeypatch.setattr("penstock.functions.checkpoints.durable", parts)
+    monkeypatch.setattr("penstock.functions.kinesis.checkpoints.durable", parts)
     monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
     origin = KinesisOrigin(arn=ARN, role="r")

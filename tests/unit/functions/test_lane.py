@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from penstock.functions.account import Account
-from penstock.functions.delivery import Discard, Policy
+from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.delivery.patterns import compile_pattern
+from penstock.functions.delivery.settings import Discard, Policy
 from penstock.functions.environment import Result
 from penstock.functions.errors import DestinationUnavailable
-from penstock.functions.kafka_event import KafkaOrigin, kafka_record
-from penstock.functions.lane import Lane
+from penstock.functions.kafka.event import KafkaOrigin, kafka_record
+from penstock.functions.mapping_metrics import Account
 from penstock.functions.model import KafkaSource, SourceMapping
-from penstock.functions.patterns import compile_pattern
 from penstock.functions.records import Record
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.functions.kafka_mapping import wanted_pollers
-from penstock.functions.kinesis_mapping import lane_of, ready_shards
+from penstock.functions.kafka.mapping import wanted_pollers
+from penstock.functions.kinesis.mapping import lane_of, ready_shards
 
 
 @pytest.mark.parametrize(

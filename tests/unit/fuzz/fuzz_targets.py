@@ -8,13 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from uuid import UUID
 
-from penstock.api.aws.body import parse_json
+from penstock.api.body import parse_json
 from penstock.errors import PenstockError
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import walk
-from penstock.query.sinks import LakeSink
+from penstock.query.execution.sinks import LakeSink
 
 
 @pytest.fixture

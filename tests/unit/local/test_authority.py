@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.local import authority as module
-from penstock.local.authority import LocalAuthority
 from penstock.local.platform import Platform
-from penstock.local.tls import PlatformTls
+from penstock.local.tls import authority as module
+from penstock.local.tls.authority import LocalAuthority
+from penstock.local.tls.listeners import PlatformTls
 from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.certificates import TestAuthority
 

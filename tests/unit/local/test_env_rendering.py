@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.cli.env import render
+from penstock.cli.platform.env import render
 from penstock.local.files import properties_text
 
 VALUES = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=30)

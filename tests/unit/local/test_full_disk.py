@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.cli import up
+from penstock.cli.platform import up
 from penstock.errors import EnvironmentProblem
 from penstock.local.platform import Platform
 from penstock.settings.home import Home, PlatformConfig

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from penstock.errors import EnvironmentProblem
-from penstock.local.ports import PortClaim, answers, check_ports, free_ports
+from penstock.local.processes.ports import PortClaim, answers, check_ports, free_ports
 
 
 def test_a_taken_port_names_the_part_and_the_option():

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from penstock.cli.main import cli
 from penstock.errors import EnvironmentProblem
-from penstock.local.child import Child, Service
+from penstock.local.processes.child import Child, Service
 from penstock.settings.home import Home
 
 

@@ -14,7 +14,7 @@ from fastavro.validation import validate
 
 from penstock.produce.convert import compile_fields
 from penstock.produce.generate import generate
-from penstock.serdes.avro import AvroSchema, decoder, encoder
+from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
 
 
 def schema(*types: Any) -> AvroSchema:

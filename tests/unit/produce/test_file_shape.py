@@ -15,7 +15,7 @@ from penstock.produce.derive import file_shape
 from penstock.produce.records import FileFormat, RecordFile, UnusableRecord
 from penstock.schema.infer.avro import derive_avro
 from penstock.schema.infer.errors import UnknownKind
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 
 
 def file(folder: Path, text: str, kind: FileFormat = "csv", **settings: Any) -> RecordFile:

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from penstock.errors import InvalidInput
 from penstock.produce.records import RecordFile, UnusableRecord, format_of
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes.avro.codec import AvroSchema
 
 SCHEMA = AvroSchema(
     json.dumps(

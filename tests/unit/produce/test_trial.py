@@ -13,7 +13,7 @@ from penstock.errors import NotFound
 from penstock.produce.tail import spread
 from penstock.produce.trial import Trial, try_records
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes.avro import AvroSchema, encoder
+from penstock.serdes.avro.codec import AvroSchema, encoder
 from penstock.serdes.codec import confluent_writer, message_writer
 from penstock.serdes.errors import UnreadableSchema
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.children import ChildPool
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
-from penstock.query.sinks import LakeSink
 from penstock.statements.model import Statement
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished, flights

@@ -12,10 +12,10 @@ import pytest
 
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
-from penstock.query.children import Child, ChildEnded, ChildPool
 from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests
+from penstock.query.execution.children import Child, ChildEnded, ChildPool
+from penstock.query.execution.runner import RESULT, Outcome, Task
 from penstock.query.ports import CatalogReader
-from penstock.query.runner import RESULT, Outcome, Task
 from penstock.query.settings import QuerySettings
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
@@ -147,7 +147,7 @@ def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPat
 
 def test_a_child_ends_with_a_server_that_is_killed() -> None:
     program = (
-        "import time; from penstock.query.children import ChildPool\n"
+        "import time; from penstock.query.execution.children import ChildPool\n"
         "with ChildPool().lent('1') as child: print(child.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE) as server:
@@ -188,7 +188,7 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
 
 
 def test_text_that_takes_too_much_memory_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.query.children._READ_MEMORY", 30 << 20)
+    monkeypatch.setattr("penstock.query.execution.children._READ_MEMORY", 30 << 20)
     pool = ChildPool()
     with pytest.raises(InvalidRequest):
         pool.read("SELECT " + ",".join(["a.b.c.d"] * 6_000), ())

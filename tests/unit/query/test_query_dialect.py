@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.query.dialect import Select, Show, parse
+from penstock.query.dialect.parse import Select, Show, parse
 from penstock.query.errors import InvalidRequest
 
 

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from penstock.query import results
 from penstock.query.errors import InvalidRequest
-from penstock.query.results import read_rows
+from penstock.query.execution import results
+from penstock.query.execution.results import read_rows
 
 
 class Counting(io.BytesIO):

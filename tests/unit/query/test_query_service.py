@@ -9,11 +9,11 @@ from threading import Event
 import pyarrow as pa
 import pytest
 
-from penstock.query.children import ChildPool
 from penstock.query.errors import InvalidRequest, TooManyRequests
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
-from penstock.query.sinks import LakeSink
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished
 

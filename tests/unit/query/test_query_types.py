@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.query.dialect.types import duckdb_type, result_column
 from penstock.query.errors import StatementError
-from penstock.query.types import duckdb_type, result_column
-from penstock.query.values import texts
+from penstock.query.execution.values import texts
 
 PRIMITIVES = {
     "boolean": "boolean",

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.registry import history as module
-from penstock.registry.history import hold
 from penstock.registry.model import AVAILABLE, SchemaKey, Version
+from penstock.registry.versions import history as module
+from penstock.registry.versions.history import hold
 from penstock.schema import effort
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex

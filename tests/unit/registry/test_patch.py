@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.registry.patch import json_patch
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.versions.patch import json_patch
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of

@@ -11,7 +11,7 @@ from penstock.registry.errors import SchemaNotFound, VersioningDisabled
 from penstock.registry.model import RegistryLimits, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
-from penstock.registry.versions import Registration
+from penstock.registry.versions.registration import Registration
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema
 

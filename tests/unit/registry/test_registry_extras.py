@@ -20,9 +20,9 @@ from penstock.registry.errors import (
     VersionReferenced,
 )
 from penstock.registry.model import GLOBAL_SCOPE, Policy, Reference, SchemaKey
-from penstock.registry.references import REFERENCES_TAG, declared_references
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.versions.references import REFERENCES_TAG, declared_references
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES
 

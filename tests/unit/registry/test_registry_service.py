@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.registry import history, versions
 from penstock.registry.errors import (
     BadReference,
     MetadataNotFound,
@@ -24,6 +23,8 @@ from penstock.registry.metadata import INCOMPATIBILITY_KEY
 from penstock.registry.model import RegistryLimits, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.versions import history
+from penstock.registry.versions import registration as versions
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.hive import HiveColumn

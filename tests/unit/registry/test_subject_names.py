@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.registry.model import SchemaKey
-from penstock.registry.subject_errors import InvalidSubject
-from penstock.registry.subject_names import (
+from penstock.registry.subjects.errors import InvalidSubject
+from penstock.registry.subjects.names import (
     SubjectName,
     SubjectPrefix,
     from_glue_name,

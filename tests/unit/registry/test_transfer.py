@@ -12,7 +12,7 @@ from penstock.registry.transfer import compared, exported, import_lines, import_
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from tests.unit.registry.test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.schema.avro.library import parse_by_library
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats import format_of
-from penstock.serdes.avro import AvroSchema, decoder, encoder
+from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
 from penstock.serdes.errors import UnreadableSchema
 from tests.unit.schema.avro_schemas import schemas
 from tests.unit.schema.test_avro_hostile import VALUES, fields_of

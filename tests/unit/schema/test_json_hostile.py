@@ -10,8 +10,8 @@ import pytest
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.formats import format_of
+from penstock.schema.jsonschema.compatibility.engine import Comparison
 from penstock.schema.jsonschema.document import read_document, validator_of
-from penstock.schema.jsonschema.engine import Comparison
 from penstock.schema.jsonschema.library import matches
 from penstock.schema.rules import GLUE_RULES
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from penstock.errors import InvalidInput
-from penstock.serdes.aggregate import MAGIC, Aggregator, UserRecord, is_aggregate, read_aggregate, write_aggregate
 from penstock.serdes.errors import DamagedAggregate
+from penstock.serdes.kinesis.aggregate import MAGIC, Aggregator, UserRecord, is_aggregate, read_aggregate, write_aggregate
 
 HASHES = some.integers(0, 2**128 - 1).map(str)
 KEYS = some.text(some.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)

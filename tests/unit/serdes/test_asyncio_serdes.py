@@ -10,9 +10,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import timestamp_pb2
 from google.rpc import error_details_pb2
 
-from penstock.serdes.derived import DerivedSchemas
+from penstock.serdes.avro.derived import DerivedSchemas
 from penstock.serdes.errors import UnknownWriterSchema
-from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
+from penstock.serdes.kafka.aio import AsyncGlueDeserializer, AsyncGlueSerializer
 from tests.unit.serdes.fake_registry import FakeRegistry
 from tests.unit.serdes.test_derived_schemas import FullRegistry
 

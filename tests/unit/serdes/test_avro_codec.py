@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.serdes.avro import AvroSchema, AvroSchemas, decoder, encoder
+from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, decoder, encoder
 from penstock.serdes.errors import (
     IncompatibleValue,
     MissingField,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from penstock.serdes.avro import AvroSchemas, decoder, encoder
+from penstock.serdes.avro.codec import AvroSchemas, decoder, encoder
 from penstock.serdes.errors import IncompatibleValue
 
 

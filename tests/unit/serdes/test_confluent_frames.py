@@ -25,19 +25,19 @@ from hypothesis import strategies as st
 from penstock.errors import InvalidInput, NotFound
 from penstock.schema.format import ReferencedText
 from penstock.schema.version import SchemaText
-from penstock.serdes import confluent
-from penstock.serdes.avro import AvroSchema, encoder
+from penstock.serdes import confluent_frame as confluent
+from penstock.serdes.avro.codec import AvroSchema, encoder
 from penstock.serdes.codec import MessageReader, confluent_writer
 from penstock.serdes.config import SerdeConfig
 from penstock.serdes.errors import NotFramed, SerdeError, TruncatedFrame, UnknownWriterSchema, UnreadableSchema
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer
-from penstock.serdes.kafka_confluent import (
+from penstock.serdes.kafka.confluent import (
     ConfluentAvroSerializer,
     ConfluentJsonSerializer,
     ConfluentProtobufSerializer,
     IdPlace,
 )
-from penstock.serdes.protobuf_encoding import definition_of
+from penstock.serdes.kafka.serdes import GlueAvroDeserializer, GlueAvroSerializer
+from penstock.serdes.protobuf.encoder import definition_of
 from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}

@@ -17,11 +17,11 @@ from penstock.schema.formats import format_of
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import shape_of
 from penstock.schema.version import SchemaVersion
-from penstock.serdes.derived import DerivedSchemas, UnderivableSchema
+from penstock.serdes.avro.derived import DerivedSchemas, UnderivableSchema
 from penstock.serdes.errors import IncompatibleValue, MissingField, SerdeError, UnreadableSchema
-from penstock.serdes.kafka_asyncio import AsyncGlueSerializer
-from penstock.serdes.kinesis import KinesisSerializer
-from penstock.serdes.writing import RegisteredWriter
+from penstock.serdes.kafka.aio import AsyncGlueSerializer
+from penstock.serdes.kinesis.serdes import KinesisSerializer
+from penstock.serdes.serializer import RegisteredWriter
 from tests.unit.serdes.fake_registry import FakeRegistry
 
 AVRO = format_of("AVRO")

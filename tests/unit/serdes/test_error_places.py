@@ -23,7 +23,7 @@ from penstock.serdes.errors import (
     UnknownWriterSchema,
     UnreadableSchema,
 )
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
 from tests.unit.serdes.fake_registry import FakeRegistry
 from tests.unit.serdes.test_kafka_serdes import Consumed
 

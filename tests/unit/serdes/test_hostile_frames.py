@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from penstock.errors import NotFound
 from penstock.schema.version import SchemaText, SchemaVersion
-from penstock.serdes import confluent, frame
-from penstock.serdes.avro import AvroSchema
+from penstock.serdes import confluent_frame as confluent
+from penstock.serdes import frame
+from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 

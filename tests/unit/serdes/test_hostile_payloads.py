@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from penstock.serdes.avro import AvroSchema, decoder, encoder
+from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
+from penstock.serdes.avro.limits import Limits
+from penstock.serdes.avro.locate import locate
 from penstock.serdes.errors import PayloadTooLarge, UnreadableSchema
-from penstock.serdes.locate import locate
-from penstock.serdes.shape import Limits
 
 LIST = {
     "type": "record",
@@ -25,7 +25,7 @@ HUGE = b"\xfe" + b"\xff" * 4 + b"\x3f"  # 2**40 or so as a count
 _CHILD = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-from penstock.serdes.avro import AvroSchema, decoder
+from penstock.serdes.avro.codec import AvroSchema, decoder
 from penstock.serdes.errors import SerdeError
 definition, payload = json.load(sys.stdin)
 try:
@@ -93,7 +93,7 @@ def test_what_is_allowed_still_reads() -> None:
 def test_a_thread_with_a_small_stack_survives_the_deepest_allowed_value() -> None:
     script = f"""
 import threading
-from penstock.serdes.avro import AvroSchema, decoder
+from penstock.serdes.avro.codec import AvroSchema, decoder
 threading.stack_size(512 * 1024)
 read = decoder(AvroSchema({json.dumps(json.dumps(LIST))}))
 found = []

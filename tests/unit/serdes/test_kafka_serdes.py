@@ -12,8 +12,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
+from penstock.serdes.avro.derived import DerivedSchemas
 from penstock.serdes.config import SerdeConfig
-from penstock.serdes.derived import DerivedSchemas
 from penstock.serdes.errors import (
     IncompatibleValue,
     MissingField,
@@ -25,7 +25,7 @@ from penstock.serdes.errors import (
     UnreadableSchema,
 )
 from penstock.serdes.frame import Compression
-from penstock.serdes.kafka import GlueAvroDeserializer, GlueAvroSerializer, GlueSerializer
+from penstock.serdes.kafka.serdes import GlueAvroDeserializer, GlueAvroSerializer, GlueSerializer
 from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
@@ -287,7 +287,7 @@ def test_every_name_of_the_java_serde_is_taken(registry: FakeRegistry) -> None:
 
 
 def test_without_confluent_kafka_its_extra_is_named() -> None:
-    for module in ("penstock.serdes.kafka_asyncio", "awsglue.schema_registry.confluent_kafka_serde"):
+    for module in ("penstock.serdes.kafka.aio", "awsglue.schema_registry.confluent_kafka_serde"):
         code = f"import sys; sys.modules['confluent_kafka'] = None\nimport {module}"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "pip install 'penstock[kafka]'" in done.stderr.splitlines()[-1]

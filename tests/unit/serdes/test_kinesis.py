@@ -7,10 +7,10 @@ import pytest
 from botocore.stub import Stubber
 
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
-from penstock.serdes.aggregate import Aggregator, UserRecord
 from penstock.serdes.errors import MissingField, SerdeError
-from penstock.serdes.kafka import GlueSerializer
-from penstock.serdes.kinesis import KinesisDeserializer, KinesisSerializer, aggregated, put_all
+from penstock.serdes.kafka.serdes import GlueSerializer
+from penstock.serdes.kinesis.aggregate import Aggregator, UserRecord
+from penstock.serdes.kinesis.serdes import KinesisDeserializer, KinesisSerializer, aggregated, put_all
 from tests.unit.serdes.fake_registry import FakeRegistry
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}

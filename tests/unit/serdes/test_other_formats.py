@@ -16,7 +16,8 @@ from google.protobuf.message_factory import GetMessageClass
 from penstock.schema.format import ReferencedText
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.schema.version import SchemaText
-from penstock.serdes import confluent, frame
+from penstock.serdes import confluent_frame as confluent
+from penstock.serdes import frame
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
 from tests.unit.serdes.fake_registry import FakeRegistry

@@ -23,8 +23,8 @@ from penstock.serdes.errors import (
     UnknownField,
     UnreadableSchema,
 )
-from penstock.serdes.kafka import GlueDeserializer, GlueSerializer
-from penstock.serdes.kafka_asyncio import AsyncGlueDeserializer, AsyncGlueSerializer
+from penstock.serdes.kafka.aio import AsyncGlueDeserializer, AsyncGlueSerializer
+from penstock.serdes.kafka.serdes import GlueDeserializer, GlueSerializer
 from tests.unit.serdes.fake_registry import FakeRegistry
 from tests.unit.serdes.test_other_formats import PROTO, classes
 

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.server.hosts import host_of, host_rule
-from penstock.server.serving import Listening, check_listening
+from penstock.server.http.hosts import host_of, host_rule
+from penstock.server.http.serving import Listening, check_listening
 from penstock.settings.addresses import is_loopback
 
 

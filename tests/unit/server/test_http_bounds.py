@@ -8,9 +8,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from penstock.server import http
-from penstock.server.hosts import host_rule
-from penstock.server.http import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting
+from penstock.server.http import protocol as http
+from penstock.server.http.hosts import host_rule
+from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 

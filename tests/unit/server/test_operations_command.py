@@ -4,8 +4,8 @@ import json
 
 from click.testing import CliRunner
 
-from penstock.api.aws.models import load_model
-from penstock.cli.operations import command
+from penstock.api.aws.protocol.models import load_model
+from penstock.cli.server.operations import command
 
 
 def test_lists_every_operation_of_aws_as_json() -> None:

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.server import s3_http
-from penstock.server.http import BoundedProtocol, Waiting
-from penstock.server.s3_http import MIN_PROGRESS, UploadProtocol
+from penstock.server.http import s3 as s3_http
+from penstock.server.http.protocol import BoundedProtocol, Waiting
+from penstock.server.http.s3 import MIN_PROGRESS, UploadProtocol
 
 
 @pytest.fixture

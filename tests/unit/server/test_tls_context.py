@@ -9,8 +9,8 @@ import pytest
 from cryptography import x509
 
 from penstock.errors import EnvironmentProblem
-from penstock.server import loop
-from penstock.server.tls import ReloadingContext, server_context
+from penstock.server.http import loop
+from penstock.server.http.tls import ReloadingContext, server_context
 from penstock.settings.tls import TlsFiles
 from penstock.testing.certificates import TestAuthority
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.pipelines import CatalogTarget
-from penstock.spark.catalog import CatalogTable
+from penstock.spark.commit.catalog import CatalogTable
 
 COLUMNS = {"Id": "bigint", "day": "string"}
 

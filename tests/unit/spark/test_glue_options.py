@@ -12,9 +12,9 @@ from penstock.spark.glue.catalog_stream import stream_of
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import NotBuilt
 from penstock.spark.glue.kafka import spark_options
-from penstock.spark.glue.kinesis_options import kinesis_options
+from penstock.spark.glue.kinesis.options import kinesis_options
+from penstock.spark.glue.kinesis.shards import Reading, Stream
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.shards import Reading, Stream
 from penstock.spark.glue.streaming import back_off, batch_options
 
 PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}

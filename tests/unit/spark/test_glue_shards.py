@@ -13,10 +13,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from penstock.errors import AccessDenied, DataProblem, PenstockError
-from penstock.spark.glue.kinesis import KinesisReader
-from penstock.spark.glue.kinesis_options import KinesisOptions, from_text, kinesis_options, to_text
+from penstock.spark.glue.kinesis.options import KinesisOptions, from_text, kinesis_options, to_text
+from penstock.spark.glue.kinesis.shards import Position, records_between
+from penstock.spark.glue.kinesis.stream import KinesisReader
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.shards import Position, records_between
 
 META = boto3.session.Session().client("kinesis", region_name="us-east-1").meta
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

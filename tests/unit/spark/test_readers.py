@@ -8,7 +8,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from penstock.spark.readers import HEADER, MARK, MARK_VALUE, field_paths, framed, missing_fields, reader_definition
+from penstock.spark.decode.readers import HEADER, MARK, MARK_VALUE, field_paths, framed, missing_fields, reader_definition
 
 
 def record(*fields: dict[str, Any], name: str = "R") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.main import main
-from penstock.cli.run import alone
+from penstock.cli.streams.run import alone
 from penstock.errors import InvalidInput
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.pipelines import Drift
 from penstock.schema.version import SchemaVersion
-from penstock.spark.drift import DriftStop, judge, lost_fields, null_jumps, table_gaps
+from penstock.spark.commit.drift import DriftStop, judge, lost_fields, null_jumps, table_gaps
 
 FIELDS = [{"name": "a", "type": "long"}, {"name": "b", "type": "int"}]
 

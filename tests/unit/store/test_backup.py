@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
-from penstock.access.entities import Account
+from penstock.access.identities.entities import Account
 from penstock.cli.main import cli
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.registry.errors import SchemaNotFound
@@ -21,7 +21,7 @@ from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.tables import metadata

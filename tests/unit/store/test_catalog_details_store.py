@@ -14,7 +14,7 @@ from penstock.catalog.store import CatalogStore
 from penstock.errors import InvalidInput
 from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.sql.backup import back_up, restore
-from penstock.store.sql.catalog import SqlCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database as SqlDatabase
 from penstock.store.sql.migrate import migrate
 

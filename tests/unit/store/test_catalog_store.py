@@ -31,7 +31,7 @@ from penstock.catalog.model import (
 from penstock.catalog.store import CatalogStore, partition_key, split_key
 from penstock.errors import InvalidInput
 from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.sql.catalog import SqlCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database as SqlDatabase
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)

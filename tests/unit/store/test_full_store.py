@@ -14,7 +14,7 @@ from penstock.secrets.service import SecretsService
 from penstock.server.readiness import Readiness
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import update
 
-from penstock.access.entities import Account
+from penstock.access.identities.entities import Account
 from penstock.access.keys import AccessKey
 from penstock.catalog.connections import Connection
 from penstock.cli.main import cli
@@ -18,7 +18,7 @@ from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 from penstock.store.sql import rotation
 from penstock.store.sql.access import SqlAccessStore
-from penstock.store.sql.connections import SqlConnectionStore, connections
+from penstock.store.sql.catalog.connections import SqlConnectionStore, connections
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.rotation import add_key, create_key_file, forget_keys, rotate, sealed_with, sealer_of

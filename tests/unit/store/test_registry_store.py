@@ -24,7 +24,7 @@ from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdic
 from penstock.schema.incompatibility import Incompatibility
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 NOW = datetime(2026, 11, 21, 10, 30, 0, 123456, tzinfo=UTC)
 LATER = datetime(2026, 11, 22, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from penstock.registry.audit import Actor
 from penstock.registry.model import NewVersion, Policy, Reference, SchemaKey, Standing
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.store.sql import registry_base
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import SqlRegistryStore
+from penstock.store.sql.registry import base as registry_base
+from penstock.store.sql.registry.store import SqlRegistryStore
 
 _SUITE = import_module("tests.unit.store.test_registry_store")
 registry, schema, version, store, KEY = (getattr(_SUITE, name) for name in ("registry", "schema", "version", "store", "KEY"))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from penstock.api.aws.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.errors import InvalidInput
 from penstock.paging import InvalidToken
 from penstock.registry.audit import AuditEntry, AuditLog

@@ -13,9 +13,9 @@ from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_
 from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
-from penstock.api.aws.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
-from penstock.api.aws.dispatch import Observer, Served
-from penstock.api.aws.gate import Realms, Warden
+from penstock.api.aws.authorization.gate import Realms, Warden
+from penstock.api.aws.protocol.dispatch import Observer, Served
+from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.authorize import FREE, Permissions
@@ -29,8 +29,8 @@ from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 from penstock.registry.audit import Actor, acting
 from penstock.registry.service import RegistryService
-from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subjects import Subjects
+from penstock.registry.subjects.ids import SubjectIds
+from penstock.registry.subjects.service import Subjects
 
 __all__ = ["ConfluentApp"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller
-from penstock.api.aws.gate import Realm, Warden
+from penstock.api.aws.authorization.gate import Realm, Warden
 from penstock.api.confluent.configs import config_members
 from penstock.api.confluent.requests import Request, read_references
 from penstock.errors import PenstockError
@@ -19,11 +19,11 @@ from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
-from penstock.registry.subject_errors import SchemaTextNotFound
-from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subject_names import SubjectName, parse_subject
-from penstock.registry.subject_policies import SubjectPolicies
-from penstock.registry.subjects import Listing, Subjects
+from penstock.registry.subjects.configs import SubjectPolicies
+from penstock.registry.subjects.errors import SchemaTextNotFound
+from penstock.registry.subjects.ids import SubjectIds
+from penstock.registry.subjects.names import SubjectName, parse_subject
+from penstock.registry.subjects.service import Listing, Subjects
 
 __all__ = ["FREE", "Permissions"]
 

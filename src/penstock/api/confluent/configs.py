@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.api.confluent.errors import BadRequest, UnknownMember
 from penstock.api.confluent.requests import read_contract, read_text
-from penstock.registry.subject_errors import BadLevel, RulesNotServed
-from penstock.registry.subject_policies import LENIENT, STRICT, SubjectConfig
+from penstock.registry.subjects.configs import LENIENT, STRICT, SubjectConfig
+from penstock.registry.subjects.errors import BadLevel, RulesNotServed
 
 __all__ = ["config_members", "shown_config"]
 

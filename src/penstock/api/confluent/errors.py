@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import orjson
 
 from penstock.access.audit.log import AuditUnavailable
-from penstock.api.aws.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
+from penstock.api.aws.protocol.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
 from penstock.durable import full_disk
 from penstock.errors import (
     AccessDenied,
@@ -44,7 +44,7 @@ from penstock.registry.errors import (
     VersioningDisabled,
     VersionReferenced,
 )
-from penstock.registry.subject_errors import Incompatible
+from penstock.registry.subjects.errors import Incompatible
 from penstock.schema.compatibility import Conflict
 from penstock.schema.errors import FormatNotServed, InvalidSchema, TooComplex
 

@@ -6,7 +6,7 @@ from penstock.api.confluent.configs import config_members, shown_config
 from penstock.api.confluent.errors import BadRequest, UnknownMember
 from penstock.api.confluent.requests import Request
 from penstock.api.confluent.routes import Route
-from penstock.registry.subject_policies import SubjectPolicies
+from penstock.registry.subjects.configs import SubjectPolicies
 
 __all__ = ["routes"]
 

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
-from penstock.api.aws.errors import UnreadableRequest
+from penstock.api.aws.protocol.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
 from penstock.registry.identity import canonical_contract
-from penstock.registry.subject_errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge, UnknownSchemaType
-from penstock.registry.subject_names import SubjectName, SubjectPrefix, parse_subject
-from penstock.registry.subjects import Listing, SubjectReference, SubjectSchema
+from penstock.registry.subjects.errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge, UnknownSchemaType
+from penstock.registry.subjects.names import SubjectName, SubjectPrefix, parse_subject
+from penstock.registry.subjects.service import Listing, SubjectReference, SubjectSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
 from penstock.schema.formats import FORMATS
 

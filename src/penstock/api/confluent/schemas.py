@@ -6,8 +6,8 @@ from penstock import __version__
 from penstock.api.confluent.requests import Request, listing
 from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
-from penstock.registry.subject_ids import SubjectIds
-from penstock.registry.subject_names import SubjectName, parse_subject, subject_of
+from penstock.registry.subjects.ids import SubjectIds
+from penstock.registry.subjects.names import SubjectName, parse_subject, subject_of
 from penstock.schema.formats import FORMATS
 
 __all__ = ["routes"]

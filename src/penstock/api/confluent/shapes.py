@@ -8,8 +8,8 @@ from penstock.api.confluent.errors import BadRequest
 from penstock.api.confluent.requests import Request
 from penstock.registry.model import Version
 from penstock.registry.service import RegistryService
-from penstock.registry.subject_names import subject_of
-from penstock.registry.subjects import Subjects
+from penstock.registry.subjects.names import subject_of
+from penstock.registry.subjects.service import Subjects
 from penstock.schema.formats.protobuf import ProtobufFormat
 
 __all__ = ["Shapes"]

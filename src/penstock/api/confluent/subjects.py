@@ -10,9 +10,9 @@ from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
 from penstock.errors import PenstockError
 from penstock.registry.model import Version
-from penstock.registry.subject_errors import EmptySchema, NotNextVersion
-from penstock.registry.subject_names import SubjectName, subject_of
-from penstock.registry.subjects import LATEST, Subjects, SubjectSchema, version_number
+from penstock.registry.subjects.errors import EmptySchema, NotNextVersion
+from penstock.registry.subjects.names import SubjectName, subject_of
+from penstock.registry.subjects.service import LATEST, Subjects, SubjectSchema, version_number
 from penstock.schema.compatibility import CompatibilityVerdict
 from penstock.schema.errors import InvalidSchema
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from penstock.schema.errors import NoColumns
 from penstock.schema.format import Field
 from penstock.schema.hive import MAX_HIVE_DEPTH, MAX_HIVE_TYPE, HiveColumn
-from penstock.schema.jsonschema.facts import Facts, gather
+from penstock.schema.jsonschema.compatibility.facts import Facts, gather
 from penstock.schema.jsonschema.model import FALSE, JsonSchema, Node, constant, step, type_names
 
 __all__ = ["columns", "fields"]

@@ -18,11 +18,11 @@ from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
 from penstock.spark.glue.catalog_stream import stream_of
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
-from penstock.spark.glue.dynamic_frame import DynamicFrame
 from penstock.spark.glue.errors import CONTEXT, not_built
+from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.kafka import kafka_stream
-from penstock.spark.glue.kinesis import FORMAT, KinesisSource
-from penstock.spark.glue.kinesis_options import kinesis_options, to_text
+from penstock.spark.glue.kinesis.options import kinesis_options, to_text
+from penstock.spark.glue.kinesis.stream import FORMAT, KinesisSource
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import payload_of
 from penstock.spark.glue.sink import write_frame

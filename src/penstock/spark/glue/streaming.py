@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import InvalidInput
+from penstock.spark.glue.jobs.stopping import heed_signals, stop_requested
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.stopping import heed_signals, stop_requested
 from penstock.spark.problems import after_replay
 
 __all__ = ["ONCE", "BatchFunction", "BatchOptions", "back_off", "batch_options", "for_each_batch"]

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from penstock.access.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 

@@ -36,7 +36,7 @@ from penstock.registry.model import (
     Version,
     VersionHead,
 )
-from penstock.registry.policies import prevailing_mode
+from penstock.registry.policies.scopes import prevailing_mode
 from penstock.registry.store import add_alone
 
 __all__ = ["MemoryRegistryStore"]

@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from penstock.access.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 from penstock.store.sql.access_codec import entity_from, entity_json
 from penstock.store.sql.database import Database, metadata, retried
-from penstock.store.sql.registry_base import record
+from penstock.store.sql.registry.base import record
 from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.access.entities import (
+from penstock.access.identities.entities import (
     Entity,
     EntityKind,
     Group,

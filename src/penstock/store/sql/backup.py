@@ -18,8 +18,8 @@ from penstock.durable import make_folder, sync
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
-from penstock.store.sql.registry_base import record
-from penstock.store.sql.registry_tables import registry_epoch, serial_counter
+from penstock.store.sql.registry.base import record
+from penstock.store.sql.registry.tables import registry_epoch, serial_counter
 from penstock.store.sql.tables import metadata
 
 __all__ = ["back_up", "restore"]

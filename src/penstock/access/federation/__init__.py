@@ -1,0 +1,1 @@
+"""OpenID Connect providers and web identity tokens."""

@@ -1,0 +1,166 @@
+"""Web identity tokens: JSON Web Tokens of an identity provider that an account trusts, verified.
+
+Source: RFC 7519 and RFC 8725 (algorithms are those of public keys alone, whatever a token says); OpenID Connect Core 1.0,
+"ID Token Validation"; AWS STS API reference, AssumeRoleWithWebIdentity. The signature is verified by joserfc.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jws import JWSRegistry
+
+from penstock.access.federation.oidc_keys import IssuerKeys, JsonWebKey
+from penstock.access.identities.entities import EntityKind, OidcProvider
+from penstock.access.keys import AccessStore
+from penstock.errors import AccessDenied
+
+__all__ = ["InvalidIdentityToken", "TokenExpired", "WebIdentities", "WebIdentity"]
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512")
+_MAX_TOKEN = 20_000
+_MAX_SUBJECT = 255
+_SKEW = 60  # seconds that the issuer's clock may be off
+_LATEST = 1e12  # seconds
+
+
+class InvalidIdentityToken(AccessDenied):
+    """The token is not one of a provider that the account trusts."""
+
+    aws_code = "InvalidIdentityToken"
+    http_status = 400
+
+
+class TokenExpired(AccessDenied):
+    """The token was valid once."""
+
+    aws_code = "ExpiredTokenException"
+    http_status = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebIdentity:
+    """Whom a verified token is about. ``audience`` is the one of the provider's that it was made for."""
+
+    provider: OidcProvider
+    subject: str
+    audience: str
+
+    @property
+    def condition_keys(self) -> Mapping[str, str]:
+        """The keys for conditions of trust policies, such as ``oidc.example.com/id/1:sub``; names in small letters."""
+        issuer = self.provider.name.lower()
+        return {f"{issuer}:sub": self.subject, f"{issuer}:aud": self.audience}
+
+
+class WebIdentities:
+    """Verifies tokens against the providers of an account and the keys that the operator gave of their issuers."""
+
+    def __init__(
+        self, store: AccessStore, keys: IssuerKeys, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._now = now
+
+    def verify(self, account: str, token: str) -> WebIdentity:
+        """Whom the token is about, by a provider of ``account``.
+
+        Raises :class:`InvalidIdentityToken`, :class:`TokenExpired`, and
+        :class:`~penstock.access.federation.oidc_keys.MissingIssuerKeys`.
+        """
+        header, claims = _peek(token)
+        issuer = claims.get("iss")
+        provider = None
+        if isinstance(issuer, str) and issuer.startswith("https://") and len(issuer) <= _MAX_SUBJECT:
+            name = issuer.removeprefix("https://")
+            found = self._store.get_entity(EntityKind.OIDC, account, name)
+            # Names are found in any spelling of capitals; an issuer is this very one.
+            provider = found if isinstance(found, OidcProvider) and found.name == name else None
+        if provider is None:
+            raise InvalidIdentityToken(f"No OpenIDConnect provider found in your account for {str(issuer)[:255]}")
+        if header.get("alg") not in ALGORITHMS:
+            raise InvalidIdentityToken(f"The algorithm of the token is not one of {', '.join(ALGORITHMS)}.")
+        self._check_signature(token, header, provider)
+        self._check_times(claims)
+        return WebIdentity(provider=provider, subject=_subject(claims), audience=_audience(claims, provider))
+
+    def _check_signature(self, token: str, header: Mapping[str, Any], provider: OidcProvider) -> None:
+        key = self._key(header, provider)
+        if key is None:
+            raise InvalidIdentityToken("Couldn't find the key that the token says it is signed with.")
+        try:
+            # Members of the header that are not of the standard name nothing that is followed.
+            registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+            jwt.decode(token, key, algorithms=ALGORITHMS, registry=registry)
+        except (JoseError, ValueError) as error:
+            raise InvalidIdentityToken("The signature of the token is not the provider's.") from error
+
+    def _key(self, header: Mapping[str, Any], provider: OidcProvider) -> JsonWebKey | None:
+        keys, wanted = self._keys.of(provider.issuer), header.get("kid")
+        if wanted is None:
+            return keys[0] if len(keys) == 1 else None
+        return next((key for key in keys if key.kid == wanted), None)
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        now = self._now().timestamp()
+        expires, issued = _time(claims, "exp"), _time(claims, "iat")
+        if expires is None or issued is None:
+            raise InvalidIdentityToken("The token has to say when it was issued and when it expires (iat, exp).")
+        if expires + _SKEW <= now:
+            raise TokenExpired("Token expired: current date/time must be before the expiration date/time")
+        begins = _time(claims, "nbf")
+        if issued - _SKEW > now or (begins is not None and begins - _SKEW > now):
+            raise InvalidIdentityToken("The token is not valid yet.")
+
+
+def _peek(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the claims of a token of which nothing is proven yet."""
+    parts = token.split(".")
+    if len(token) > _MAX_TOKEN or len(parts) != 3 or not token.isascii():
+        raise InvalidIdentityToken("The ID Token provided is not a valid JWT.")
+    try:
+        header, claims = (json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in parts[:2])
+    except (ValueError, RecursionError):
+        header = claims = None
+    if not isinstance(header, dict) or not isinstance(claims, dict):
+        raise InvalidIdentityToken("The ID Token provided is not a valid JWT.")
+    return header, claims
+
+
+def _time(claims: Mapping[str, Any], name: str) -> float | None:
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _LATEST:
+        raise InvalidIdentityToken(f"The token's {name} is not a time in seconds.")
+    return float(value)
+
+
+def _subject(claims: Mapping[str, Any]) -> str:
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 0 < len(subject) <= _MAX_SUBJECT or not subject.isprintable():
+        raise InvalidIdentityToken(f"The token has to name its subject (sub), in up to {_MAX_SUBJECT} characters.")
+    return subject
+
+
+def _audience(claims: Mapping[str, Any], provider: OidcProvider) -> str:
+    """The audience that the token was made for: ``azp`` where it has one, otherwise the first that is registered."""
+    listed = claims.get("aud")
+    audiences = [listed] if isinstance(listed, str) else listed
+    party = claims.get("azp")
+    if party is not None:
+        audiences = [party] if isinstance(audiences, list) else None
+    if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
+        raise InvalidIdentityToken("The token has to say whom it was made for (aud).")
+    found = next((each for each in audiences if each in provider.client_ids), None)
+    if found is None:
+        raise InvalidIdentityToken(
+            "Incorrect token audience", remedy="Ask for a token for one of the provider's client ids."
+        )
+    return str(found)

@@ -1,0 +1,1 @@
+"""Accounts, users, groups, roles and instance profiles."""

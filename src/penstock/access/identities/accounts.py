@@ -1,0 +1,100 @@
+"""The accounts of the server. Source: AWS Organizations API reference, CreateAccount."""
+
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from penstock.access.identities.entities import Account, AccountExists, EntityKind
+from penstock.access.identities.identities import Holders
+from penstock.access.identities.roles import Roles
+from penstock.access.keys import AccessStore
+from penstock.access.principals import root_arn
+from penstock.errors import LimitExceeded, NotFound
+
+__all__ = ["ACCESS_ROLE", "AccountNotFound", "Accounts", "TooManyAccounts"]
+
+ACCESS_ROLE = "OrganizationAccountAccessRole"
+"""The role of a new account that the first one may assume."""
+
+_ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
+_MAX_ACCOUNTS = 100  # each has connections and a database of its own
+_ATTEMPTS = 10
+
+
+class AccountNotFound(NotFound):
+    """There is no such account."""
+
+    aws_code = "AccountNotFoundException"
+
+
+class TooManyAccounts(LimitExceeded):
+    """The server has as many accounts as it takes."""
+
+    aws_code = "ConstraintViolationException"
+
+
+class Accounts:
+    """Accounts, made under ``first``, the server's own."""
+
+    def __init__(
+        self,
+        store: AccessStore,
+        roles: Roles,
+        holders: Holders,
+        *,
+        first: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._roles = roles
+        self._holders = holders
+        self._first = first
+        self._now = now
+
+    def create(self, name: str, email: str, *, role: str | None = None, tags: Mapping[str, str] | None = None) -> Account:
+        """A new account with a random id, and the role by which the first one administers it; :class:`TooManyAccounts`."""
+        if len(self._store.list_accounts()) >= _MAX_ACCOUNTS:
+            raise TooManyAccounts(f"The server has {_MAX_ACCOUNTS} accounts already.")
+        account = self._add(name, email)
+        trusted = {"Effect": "Allow", "Principal": {"AWS": root_arn(self._first)}, "Action": "sts:AssumeRole"}
+        trust = json.dumps({"Version": "2012-10-17", "Statement": [trusted]})
+        name = role or ACCESS_ROLE
+        self._roles.create(account.id, name, trust, tags=tags)
+        self._holders.attach(EntityKind.ROLE, account.id, name, _ADMINISTRATOR)
+        return account
+
+    def ensure_first(self) -> None:
+        """Store the server's own account where it is not there."""
+        if self._store.get_account(self._first) is None:
+            created = self._now().replace(microsecond=0)
+            # Servers that start at once on one store find that another one was faster.
+            with suppress(AccountExists):
+                self._store.add_account(Account(id=self._first, name="penstock", email="root@localhost", created=created))
+
+    def get(self, account: str) -> Account:
+        """The account; :class:`AccountNotFound`."""
+        found = self.find(account)
+        if found is None:
+            raise AccountNotFound(f"There is no account {account}.", remedy="ListAccounts lists them.")
+        return found
+
+    def find(self, account: str) -> Account | None:
+        """The account, or None."""
+        return self._store.get_account(account)
+
+    def list(self) -> Sequence[Account]:
+        """All accounts, by id."""
+        return self._store.list_accounts()
+
+    def _add(self, name: str, email: str) -> Account:
+        for _ in range(_ATTEMPTS):
+            number = f"{secrets.randbelow(9 * 10**11) + 10**11:012}"
+            account = Account(id=number, name=name, email=email, created=self._now().replace(microsecond=0))
+            try:
+                self._store.add_account(account)
+            except AccountExists:
+                continue
+            return account
+        raise TooManyAccounts("No free account id was found.")

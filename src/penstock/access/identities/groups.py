@@ -1,0 +1,101 @@
+"""Groups of users, whose policies are those of their users too. Source: IAM API reference."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from penstock.access.identities.entities import DeleteConflict, EntityKind, Group, Holder, User, missing, new_id
+from penstock.access.identities.identities import Holders, check_empty
+from penstock.access.identities.lookup import entities_below, entity_named
+from penstock.access.keys import AccessStore, EntityReader
+from penstock.errors import LimitExceeded
+
+__all__ = ["Groups"]
+
+_MAX_GROUPS = 300
+_MAX_GROUPS_PER_USER = 10
+
+
+class Groups:
+    """Groups of any account. Who is in one is kept with the users; names mean it in any spelling of capitals."""
+
+    def __init__(
+        self, store: AccessStore, holders: Holders, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._store = store
+        self._holders = holders
+        self._now = now
+
+    def create(self, account: str, name: str, *, path: str = "/") -> Group:
+        """A new group without users and rights; :class:`EntityExists`, :class:`LimitExceeded`."""
+        created = self._now().replace(microsecond=0)
+        group = Group(account=account, name=name, id=new_id("AGPA"), created=created, path=path)
+        self._store.add_entity(group, "CreateGroup", limit=_MAX_GROUPS)
+        return group
+
+    def get(self, account: str, name: str) -> Group:
+        """The group; :class:`NoSuchEntity`."""
+        return entity_named(self._store, Group, account, name)
+
+    def list(self, account: str, path_prefix: str = "/") -> Sequence[Group]:
+        """Groups by name, of the paths that begin with ``path_prefix``."""
+        return entities_below(self._store, Group, account, path_prefix)
+
+    def users(self, account: str, name: str) -> Sequence[User]:
+        """The users in the group, by name; :class:`NoSuchEntity`."""
+        return _users(self._store, account, self.get(account, name).name)
+
+    def of_user(self, account: str, user: str) -> Sequence[Group]:
+        """The groups that a user is in; :class:`NoSuchEntity`."""
+        return [self.get(account, name) for name in entity_named(self._store, User, account, user).groups]
+
+    def add_user(self, account: str, name: str, user: str) -> None:
+        """Put a user into the group, where it is not in yet; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        found: list[str] = []
+
+        def check(entities: EntityReader) -> None:
+            group = entities.get_entity(EntityKind.GROUP, account, name)
+            if group is None:
+                raise missing(EntityKind.GROUP, name)
+            found[:] = [group.name]
+
+        def change(holder: Holder) -> Holder:
+            assert isinstance(holder, User)
+            group = found[0]
+            if group in holder.groups:
+                return holder
+            if len(holder.groups) >= _MAX_GROUPS_PER_USER:
+                raise LimitExceeded(f"Cannot exceed quota for GroupsPerUser: {_MAX_GROUPS_PER_USER}")
+            return replace(holder, groups=(*holder.groups, group))
+
+        self._holders.change(EntityKind.USER, account, user, "AddUserToGroup", change, check=check)
+
+    def remove_user(self, account: str, name: str, user: str) -> None:
+        """Take a user out of the group; :class:`NoSuchEntity`, also for a user that is not in."""
+        group = self.get(account, name).name
+
+        def change(holder: Holder) -> Holder:
+            assert isinstance(holder, User)
+            if group not in holder.groups:
+                raise missing(EntityKind.USER, user)
+            return replace(holder, groups=tuple(each for each in holder.groups if each != group))
+
+        self._holders.change(EntityKind.USER, account, user, "RemoveUserFromGroup", change)
+
+    def delete(self, account: str, name: str) -> None:
+        """Delete a group; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has users or policies."""
+
+        def check(entities: EntityReader) -> None:
+            group = entities.get_entity(EntityKind.GROUP, account, name)
+            if group is not None and _users(entities, account, group.name):
+                raise DeleteConflict("Cannot delete entity, must remove users from group first.")
+
+        def change(group: Holder) -> None:
+            check_empty(group)
+
+        self._holders.change(EntityKind.GROUP, account, name, "DeleteGroup", change, check=check)
+
+
+def _users(entities: EntityReader, account: str, group: str) -> Sequence[User]:
+    users = entities.list_entities(EntityKind.USER, account)
+    return [user for user in users if isinstance(user, User) and group in user.groups]

@@ -1,0 +1,178 @@
+"""The policies of a user, group or role: inline ones by name, and managed ones by ARN. Source: IAM API reference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from penstock.access.authorize import Authorizer
+from penstock.access.identities.entities import (
+    DeleteConflict,
+    Entity,
+    EntityKind,
+    Holder,
+    Identity,
+    ManagedPolicy,
+    NoSuchEntity,
+    missing,
+)
+from penstock.access.identities.tags import changed_tags
+from penstock.access.keys import AccessStore, EntityReader
+from penstock.access.policies.aws_managed import AWS_MANAGED
+from penstock.access.policies.documents import Kind, parse_policy
+from penstock.errors import LimitExceeded
+
+__all__ = ["Holders", "check_boundary", "check_empty", "dense_length", "policy_exists"]
+
+_MAX_ATTACHED = 10
+# Characters without white space of all inline policies together: IAM's quotas.
+_MAX_INLINE = {EntityKind.USER: 2_048, EntityKind.ROLE: 10_240, EntityKind.GROUP: 5_120}
+_OPERATION = {EntityKind.USER: "User", EntityKind.ROLE: "Role", EntityKind.GROUP: "Group"}
+
+
+class Holders:
+    """What users, groups and roles have in common. Each change makes ``authorizer`` read anew."""
+
+    def __init__(self, store: AccessStore, authorizer: Authorizer) -> None:
+        self._store = store
+        self._authorizer = authorizer
+
+    def get(self, kind: EntityKind, account: str, name: str) -> Holder:
+        """The user, group or role; :class:`NoSuchEntity`."""
+        found = self._store.get_entity(kind, account, name)
+        if not isinstance(found, Holder):
+            raise missing(kind, name)
+        return found
+
+    def put_inline(self, kind: EntityKind, account: str, name: str, policy: str, text: str) -> None:
+        """Add or replace an inline policy; :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
+        parse_policy(text, Kind.IDENTITY)
+
+        def change(holder: Holder) -> Holder:
+            inline = {**holder.inline, policy: text}
+            if sum(map(dense_length, inline.values())) > _MAX_INLINE[kind]:
+                raise LimitExceeded(f"Maximum policy size of {_MAX_INLINE[kind]} bytes exceeded for {kind.value} {name}")
+            return replace(holder, inline=inline)
+
+        self.change(kind, account, name, f"Put{_OPERATION[kind]}Policy", change)
+
+    def inline(self, kind: EntityKind, account: str, name: str, policy: str) -> str:
+        """An inline policy's text; :class:`NoSuchEntity`."""
+        text = self.get(kind, account, name).inline.get(policy)
+        if text is None:
+            raise _no_inline(kind, policy)
+        return text
+
+    def delete_inline(self, kind: EntityKind, account: str, name: str, policy: str) -> None:
+        """Delete an inline policy; :class:`NoSuchEntity`."""
+
+        def change(holder: Holder) -> Holder:
+            if policy not in holder.inline:
+                raise _no_inline(kind, policy)
+            return replace(holder, inline={key: text for key, text in holder.inline.items() if key != policy})
+
+        self.change(kind, account, name, f"Delete{_OPERATION[kind]}Policy", change)
+
+    def attach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
+        """Attach a managed policy of the account, or one of AWS's; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+
+        def check(entities: EntityReader) -> None:
+            if not policy_exists(entities, account, arn):
+                raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
+
+        def change(holder: Holder) -> Holder:
+            if arn in holder.attached:
+                return holder
+            if len(holder.attached) >= _MAX_ATTACHED:
+                raise LimitExceeded(f"Cannot exceed quota for PoliciesPer{_OPERATION[kind]}: {_MAX_ATTACHED}")
+            return replace(holder, attached=(*holder.attached, arn))
+
+        self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change, check=check)
+
+    def detach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
+        """Detach a managed policy; :class:`NoSuchEntity`."""
+
+        def change(holder: Holder) -> Holder:
+            if arn not in holder.attached:
+                raise NoSuchEntity(f"Policy {arn[:400]} was not found.")
+            return replace(holder, attached=tuple(each for each in holder.attached if each != arn))
+
+        self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
+
+    def bound(self, kind: EntityKind, account: str, name: str, arn: str | None) -> None:
+        """Set the permissions boundary of a user or role, or with None take it away; :class:`NoSuchEntity`."""
+
+        def check(entities: EntityReader) -> None:
+            check_boundary(entities, account, arn)
+
+        def change(holder: Holder) -> Holder:
+            assert isinstance(holder, Identity)
+            return replace(holder, boundary=arn)
+
+        verb = "Delete" if arn is None else "Put"
+        self.change(kind, account, name, f"{verb}{_OPERATION[kind]}PermissionsBoundary", change, check=check)
+
+    def tag(
+        self, kind: EntityKind, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()
+    ) -> None:
+        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+
+        def change(holder: Holder) -> Holder:
+            return replace(holder, tags=changed_tags(holder.tags, add or {}, remove))
+
+        self.change(kind, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[kind]}", change)
+
+    def change(
+        self,
+        kind: EntityKind,
+        account: str,
+        name: str,
+        operation: str,
+        change: Callable[[Holder], Holder | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
+    ) -> None:
+        """Change a user, group or role in one step, as the store's ``change_entity`` does."""
+
+        def checked(entity: Entity) -> Entity | None:
+            assert isinstance(entity, Holder)
+            return change(entity)
+
+        self._store.change_entity(kind, account, name, operation, checked, check=check)
+        self._authorizer.forget()
+
+
+def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
+    """Whether a managed policy is AWS's, or the account's own."""
+    if arn in AWS_MANAGED:
+        return True
+    found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+    return isinstance(found, ManagedPolicy) and found.arn == arn
+
+
+def check_boundary(entities: EntityReader, account: str, arn: str | None) -> None:
+    """Raise :class:`NoSuchEntity` for a boundary that is no policy of the account or AWS's."""
+    if arn is not None and not policy_exists(entities, account, arn):
+        raise NoSuchEntity(f"Scope ARN: {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
+
+
+def _remedy(arn: str) -> str | None:
+    """What helps against an ARN of AWS's that is none here; the account's own policies need no hint."""
+    if not arn.startswith("arn:aws:iam::aws:policy/"):
+        return None
+    return "ListPolicies with Scope=AWS lists the ones of AWS that are here; CreatePolicy takes the text of another one."
+
+
+def check_empty(holder: Holder) -> None:
+    """Raise :class:`DeleteConflict` while it has policies."""
+    if holder.inline:
+        raise DeleteConflict("Cannot delete entity, must delete policies first.")
+    if holder.attached:
+        raise DeleteConflict("Cannot delete entity, must detach all policies first.")
+
+
+def dense_length(text: str) -> int:
+    """Characters that IAM's quotas count: all but white space."""
+    return len("".join(text.split()))
+
+
+def _no_inline(kind: EntityKind, policy: str) -> NoSuchEntity:
+    return NoSuchEntity(f"The {kind.value} policy with name {policy} cannot be found.")

@@ -1,0 +1,118 @@
+"""Instance profiles: containers of one role each, which tools make beside a role. Source: IAM API reference.
+
+No machine gets credentials by one here: there is no instance metadata service.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from penstock.access.identities.entities import DeleteConflict, Entity, EntityKind, InstanceProfile, Role, missing, new_id
+from penstock.access.identities.lookup import entities_below, entity_named
+from penstock.access.identities.tags import changed_tags, checked_tags
+from penstock.access.keys import AccessStore, EntityReader
+from penstock.errors import LimitExceeded
+
+__all__ = ["InstanceProfiles"]
+
+_MAX_PROFILES = 1_000
+
+
+class InstanceProfiles:
+    """Instance profiles of any account."""
+
+    def __init__(self, store: AccessStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._store = store
+        self._now = now
+
+    def create(self, account: str, name: str, *, path: str = "/", tags: Mapping[str, str] | None = None) -> InstanceProfile:
+        """A new profile without a role; :class:`EntityExists`, :class:`LimitExceeded`."""
+        profile = InstanceProfile(
+            account=account,
+            name=name,
+            id=new_id("AIPA"),
+            created=self._now().replace(microsecond=0),
+            path=path,
+            tags=checked_tags(tags or {}),
+        )
+        self._store.add_entity(profile, "CreateInstanceProfile", limit=_MAX_PROFILES)
+        return profile
+
+    def get(self, account: str, name: str) -> InstanceProfile:
+        """The profile; :class:`NoSuchEntity`."""
+        return entity_named(self._store, InstanceProfile, account, name)
+
+    def list(self, account: str, path_prefix: str = "/") -> Sequence[InstanceProfile]:
+        """Profiles by name, of the paths that begin with ``path_prefix``."""
+        return entities_below(self._store, InstanceProfile, account, path_prefix)
+
+    def role(self, profile: InstanceProfile) -> Role | None:
+        """The role in a profile."""
+        found = None if profile.role is None else self._store.get_entity(EntityKind.ROLE, profile.account, profile.role)
+        return found if isinstance(found, Role) else None
+
+    def of_role(self, account: str, role: str) -> Sequence[InstanceProfile]:
+        """The profiles that a role is in; :class:`NoSuchEntity`."""
+        found = self._store.get_entity(EntityKind.ROLE, account, role)
+        if found is None:
+            raise missing(EntityKind.ROLE, role)
+        return [profile for profile in self.list(account) if profile.role == found.name]
+
+    def add_role(self, account: str, name: str, role: str) -> None:
+        """Put a role into an empty profile; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        found: list[str] = []
+
+        def check(entities: EntityReader) -> None:
+            entity = entities.get_entity(EntityKind.ROLE, account, role)
+            if entity is None:
+                raise missing(EntityKind.ROLE, role)
+            found[:] = [entity.name]
+
+        def change(profile: InstanceProfile) -> InstanceProfile:
+            if profile.role is not None:
+                raise LimitExceeded("Cannot exceed quota for InstanceSessionsPerInstanceProfile: 1")
+            return replace(profile, role=found[0])
+
+        self._change(account, name, "AddRoleToInstanceProfile", change, check=check)
+
+    def remove_role(self, account: str, name: str, role: str) -> None:
+        """Take the role out; :class:`NoSuchEntity`, also for a role that is not in."""
+
+        def change(profile: InstanceProfile) -> InstanceProfile:
+            if profile.role is None or profile.role.lower() != role.lower():
+                raise missing(EntityKind.ROLE, role)
+            return replace(profile, role=None)
+
+        self._change(account, name, "RemoveRoleFromInstanceProfile", change)
+
+    def tag(self, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+
+        def change(profile: InstanceProfile) -> InstanceProfile:
+            return replace(profile, tags=changed_tags(profile.tags, add or {}, remove))
+
+        self._change(account, name, "UntagInstanceProfile" if add is None else "TagInstanceProfile", change)
+
+    def delete(self, account: str, name: str) -> None:
+        """Delete a profile; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has a role."""
+
+        def change(profile: InstanceProfile) -> None:
+            if profile.role is not None:
+                raise DeleteConflict("Cannot delete entity, must remove roles from instance profile first.")
+
+        self._change(account, name, "DeleteInstanceProfile", change)
+
+    def _change(
+        self,
+        account: str,
+        name: str,
+        operation: str,
+        change: Callable[[InstanceProfile], InstanceProfile | None],
+        *,
+        check: Callable[[EntityReader], None] | None = None,
+    ) -> None:
+        def checked(entity: Entity) -> Entity | None:
+            assert isinstance(entity, InstanceProfile)
+            return change(entity)
+
+        self._store.change_entity(EntityKind.PROFILE, account, name, operation, checked, check=check)

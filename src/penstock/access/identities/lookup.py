@@ -1,0 +1,25 @@
+"""Entities read by their class: one by its name, and all below a path."""
+
+from typing import TypeVar
+
+from penstock.access.identities.entities import Entity, kind_of, missing
+from penstock.access.keys import EntityReader
+
+__all__ = ["entities_below", "entity_named"]
+
+E = TypeVar("E", bound=Entity)
+
+
+def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) -> E:
+    """The entity of the class ``shape``; :class:`~penstock.access.identities.entities.NoSuchEntity`."""
+    kind = kind_of(shape)
+    found = reader.get_entity(kind, account, name)
+    if not isinstance(found, shape):
+        raise missing(kind, name)
+    return found
+
+
+def entities_below(reader: EntityReader, shape: type[E], account: str, path_prefix: str) -> list[E]:
+    """The account's entities of the class ``shape``, by name, of the paths that begin with ``path_prefix``."""
+    found = reader.list_entities(kind_of(shape), account)
+    return [each for each in found if isinstance(each, shape) and each.path.startswith(path_prefix)]

@@ -1,0 +1,1 @@
+"""Policy documents, their conditions and their evaluation."""

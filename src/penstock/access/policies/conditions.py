@@ -1,0 +1,283 @@
+"""The Condition element: operators over the keys of a request.
+
+A condition holds where one of its values fits (operators that say Not: none of them). A key that the request has not makes
+it fail, except for Not, IfExists, ForAllValues and Null. Source: IAM user guide, "IAM JSON policy elements: Condition
+operators" and "Set operators for multi-valued context keys".
+"""
+
+import base64
+import binascii
+import ipaddress
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Protocol
+
+from penstock.access.policies.errors import MalformedPolicy
+from penstock.access.policies.globs import arn_glob, text_glob
+
+__all__ = ["Condition", "Facts", "Values", "parse_conditions"]
+
+_OPERATOR = re.compile(r"(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?")
+_ALL = "ForAllValues"
+_MAX_CONDITIONS = 200
+_MAX_VALUES = 1_000
+
+Values = tuple[str, ...]
+# Whether one value of the request fits the policy's value that it was made of.
+Test = Callable[[str, "Facts"], bool]
+
+
+class Facts(Protocol):
+    """The keys of one request, in lower case."""
+
+    def get(self, key: str) -> Values | None:
+        """The key's values; None where the request has no such key."""
+
+    def text(self, key: str) -> str | None:
+        """The value of a key that has exactly one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One operator over one key."""
+
+    key: str
+    tests: Sequence[Test]
+    negated: bool = False
+    if_exists: bool = False
+    quantifier: str | None = None
+    """ForAllValues or ForAnyValue."""
+    null: bool | None = None
+    """For the operator Null: whether the key has to be absent."""
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether the condition holds for a request."""
+        values = facts.get(self.key)
+        if self.null is not None:
+            return (values is None) == self.null
+        if values is None:
+            # No value at all: all of them fit, and none does.
+            default = self.negated if self.quantifier is None else self.quantifier == _ALL
+            return self.if_exists or default
+        fits = (any(test(value, facts) for test in self.tests) != self.negated for value in values)
+        return all(fits) if self.quantifier == _ALL else any(fits)
+
+
+def parse_conditions(place: str, value: Any, *, variables: bool) -> tuple[Condition, ...]:
+    """The conditions of a statement, all of which have to hold; :class:`MalformedPolicy`."""
+    if not isinstance(value, dict):
+        raise MalformedPolicy(place, "has to be an object")
+    found: list[Condition] = []
+    for name, keys in value.items():
+        if not isinstance(keys, dict):
+            raise MalformedPolicy(f"{place}.{name[:60]}", "has to be an object of keys and values")
+        for key, values in keys.items():
+            found.append(_condition(f"{place}.{name[:60]}", name, key, values, variables=variables))
+    if len(found) > _MAX_CONDITIONS:
+        raise MalformedPolicy(place, f"has more than {_MAX_CONDITIONS} keys")
+    return tuple(found)
+
+
+def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) -> Condition:
+    parts = _OPERATOR.fullmatch(name)
+    if parts is None:
+        raise MalformedPolicy(place, "is no operator")
+    quantifier, plain, if_exists = parts.groups()
+    # A key that no request has is taken, as by AWS: its condition holds where the operator says IfExists, Not or Null.
+    if not key or not key.isascii():
+        raise MalformedPolicy(place, f"'{key[:100]}' is no condition key: one reads SERVICE:KEY, such as aws:SourceIp")
+    values = [_text(f"{place}.{key[:100]}", each) for each in (value if isinstance(value, list) else [value])]
+    if len(values) > _MAX_VALUES:
+        raise MalformedPolicy(f"{place}.{key[:100]}", f"has more than {_MAX_VALUES:,} values")
+    if plain == "Null":
+        if quantifier or if_exists or len(values) != 1 or values[0].lower() not in ("true", "false"):
+            raise MalformedPolicy(place, "takes true or false")
+        return Condition(key=key.lower(), tests=(), null=values[0].lower() == "true")
+    made = _OPERATORS.get(plain)
+    if made is None:
+        raise MalformedPolicy(place, f"is no operator; known are {', '.join(sorted([*_OPERATORS, 'Null']))}")
+    make, negated = made
+    return Condition(
+        key=key.lower(),
+        tests=tuple(make(f"{place}.{key[:100]}", each, variables) for each in values),
+        negated=negated,
+        if_exists=bool(if_exists),
+        quantifier=quantifier,
+    )
+
+
+def _text(place: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        text = str(value)
+        if "\x00" not in text:
+            return text
+    raise MalformedPolicy(place, "has to be a text, a number or true or false, or a list of them")
+
+
+Maker = Callable[[str, str, bool], Test]
+
+
+def _like(_place: str, wanted: str, variables: bool) -> Test:
+    glob = text_glob(wanted, variables=variables)
+    return lambda value, facts: glob.matches(value, facts.text)
+
+
+def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = False) -> Test:
+    if variables and "${" in wanted:
+        # Wildcards in the policy's own text are plain characters for this operator.
+        parts = re.split(r"(\$\{[^{}]*\})", wanted)
+        escaped = "".join(part if part.startswith("${") else _literal(part) for part in parts)
+        glob = text_glob(escaped, variables=True, ignore_case=ignore_case)
+        return lambda value, facts: glob.matches(value, facts.text)
+    if ignore_case:
+        folded = wanted.casefold()
+        return lambda value, _: value.casefold() == folded
+    return lambda value, _: value == wanted
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"[*?]", lambda found: "${" + found[0] + "}", text)
+
+
+def _equal_ignoring_case(place: str, wanted: str, variables: bool) -> Test:
+    return _equal(place, wanted, variables, ignore_case=True)
+
+
+def _arn(place: str, wanted: str, variables: bool) -> Test:
+    if not wanted.startswith("arn:") and wanted != "*" and not (variables and wanted.startswith("${")):
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is no ARN")
+    glob = arn_glob(wanted, variables=variables)
+    return lambda value, facts: glob.matches(value, facts.text)
+
+
+def _boolean(place: str, wanted: str, variables: bool) -> Test:
+    if wanted.lower() not in ("true", "false") and not (variables and wanted.startswith("${")):
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is neither true nor false")
+    return _equal(place, wanted, variables, ignore_case=True)
+
+
+def _binary(place: str, wanted: str, _variables: bool) -> Test:
+    try:
+        decoded = base64.b64decode(wanted, validate=True)
+    except (binascii.Error, ValueError):
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is no base64") from None
+    return lambda value, _: value.encode() == base64.b64encode(decoded)
+
+
+def _address(place: str, wanted: str, _variables: bool) -> Test:
+    try:
+        network = _unmapped(ipaddress.ip_network(wanted, strict=False))
+    except ValueError:
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is no IP address or range") from None
+
+    def test(value: str, _facts: Facts) -> bool:
+        address = _parsed_address(value)
+        return address is not None and address.version == network.version and address in network
+
+    return test
+
+
+def _unmapped(
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network,
+) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """A range of IPv4 addresses that is written in IPv6, as what it is: clients' addresses are read so, too."""
+    mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None
+    return network if mapped is None or network.prefixlen < 96 else ipaddress.ip_network((mapped, network.prefixlen - 96))
+
+
+@lru_cache(maxsize=1024)
+def _parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _numeric(compare: Callable[[Any, Any], bool]) -> Maker:
+    def make(place: str, wanted: str, _variables: bool) -> Test:
+        bound = _number(wanted)
+        if bound is None:
+            raise MalformedPolicy(place, f"'{wanted[:100]}' is no number")
+
+        def test(value: str, _facts: Facts) -> bool:
+            number = _number(value)
+            return number is not None and compare(number, bound)
+
+        return test
+
+    return make
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _date(compare: Callable[[Any, Any], bool]) -> Maker:
+    def make(place: str, wanted: str, _variables: bool) -> Test:
+        bound = _moment(wanted)
+        if bound is None:
+            raise MalformedPolicy(
+                place, f"'{wanted[:100]}' is no date: one reads 2026-11-21T10:00:00Z, or seconds since 1970"
+            )
+
+        def test(value: str, _facts: Facts) -> bool:
+            moment = _moment(value)
+            return moment is not None and compare(moment, bound)
+
+        return test
+
+    return make
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        if text.isascii() and text.removeprefix("-").isdigit():
+            return datetime.fromtimestamp(int(text), UTC)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+_OPERATORS: dict[str, tuple[Maker, bool]] = {
+    "StringEquals": (_equal, False),
+    "StringNotEquals": (_equal, True),
+    "StringEqualsIgnoreCase": (_equal_ignoring_case, False),
+    "StringNotEqualsIgnoreCase": (_equal_ignoring_case, True),
+    "StringLike": (_like, False),
+    "StringNotLike": (_like, True),
+    "ArnEquals": (_arn, False),
+    "ArnNotEquals": (_arn, True),
+    "ArnLike": (_arn, False),
+    "ArnNotLike": (_arn, True),
+    "Bool": (_boolean, False),
+    "BinaryEquals": (_binary, False),
+    "IpAddress": (_address, False),
+    "NotIpAddress": (_address, True),
+    "NumericEquals": (_numeric(operator.eq), False),
+    "NumericNotEquals": (_numeric(operator.eq), True),
+    "NumericLessThan": (_numeric(operator.lt), False),
+    "NumericLessThanEquals": (_numeric(operator.le), False),
+    "NumericGreaterThan": (_numeric(operator.gt), False),
+    "NumericGreaterThanEquals": (_numeric(operator.ge), False),
+    "DateEquals": (_date(operator.eq), False),
+    "DateNotEquals": (_date(operator.eq), True),
+    "DateLessThan": (_date(operator.lt), False),
+    "DateLessThanEquals": (_date(operator.le), False),
+    "DateGreaterThan": (_date(operator.gt), False),
+    "DateGreaterThanEquals": (_date(operator.ge), False),
+}
+"""By operator: what makes a test of a policy's value, and whether the operator says Not."""

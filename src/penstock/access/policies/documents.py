@@ -1,0 +1,220 @@
+"""Policy documents: parsed once into values, refused with the place of what is wrong.
+
+Source: IAM user guide, "Grammar of the IAM JSON policy language". A document is bounded in bytes before it is read, and its
+grammar bounds how deep it goes. Unknown members are refused, as IAM refuses them: a misspelt ``NotAction`` would otherwise
+allow what it was to forbid.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from penstock.access.policies.arns import check_resource
+from penstock.access.policies.condition_keys import rests_on_nothing
+from penstock.access.policies.conditions import Condition, parse_conditions
+from penstock.access.policies.errors import MalformedPolicy
+from penstock.access.policies.globs import Glob, arn_glob, text_glob
+from penstock.access.principals import PrincipalElement, parse_principal, texts_of
+
+__all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "check_current_version", "parse_policy", "parsed_policy"]
+
+MAX_POLICY_BYTES = 10_240  # the largest quota of any kind: a role's inline policies together, Glue's resource policy
+_VERSIONS = ("2012-10-17", "2008-10-17")
+_VENDOR = re.compile(r"\*|[A-Za-z0-9.-]+", re.ASCII)
+_COMMON = {"Sid", "Effect", "Action", "NotAction", "Condition"}
+
+
+class Kind(Enum):
+    """Where a policy stands, which decides the elements that it has."""
+
+    IDENTITY = "identity"
+    """On a user or role, or of a session: whom it is about is known."""
+    RESOURCE = "resource"
+    """On a resource: principals and resources."""
+    TRUST = "trust"
+    """On a role, saying who may assume it: principals, and no resources."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement. ``actions`` and ``resources`` None do not matter; ``not_`` turns their match round."""
+
+    allows: bool
+    actions: Sequence[Glob]
+    not_actions: bool = False
+    resources: Sequence[Glob] | None = None
+    not_resources: bool = False
+    principals: PrincipalElement | None = None
+    conditions: Sequence[Condition] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A whole policy; a ``constant`` one says the same whatever is known of a request beside action and resource."""
+
+    statements: Sequence[Statement]
+    constant: bool = False
+
+
+def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored: bool = False) -> Policy:
+    """The policy that ``text`` says; :class:`MalformedPolicy` names the place of what is wrong.
+
+    ``limit`` is in bytes of UTF-8. A ``stored`` policy was checked when it came, perhaps by a release with fewer rules: it
+    is held to the grammar alone, so that an upgrade takes nobody's rights.
+    """
+    if len(text.encode()) > limit:
+        raise MalformedPolicy("the document", f"has more than {limit:,} bytes")
+    document = _members("the document", _json(text))
+    _refuse_unknown("the document", document, {"Version", "Id", "Statement"})
+    version = document.get("Version", _VERSIONS[1])
+    if version not in _VERSIONS:
+        raise MalformedPolicy("Version", f"has to be {_VERSIONS[0]}, not {_shown(version)}")
+    if not isinstance(document.get("Id", ""), str):
+        raise MalformedPolicy("Id", "has to be a text")
+    if "Statement" not in document:
+        raise MalformedPolicy("Statement", "is missing")
+    statements = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
+    if not statements:
+        raise MalformedPolicy("Statement", "is empty")
+    reader = _Reader(kind, variables=version == _VERSIONS[0], stored=stored)
+    read = [reader.statement(f"Statement[{number}]", each) for number, each in enumerate(statements)]
+    sids = [each["Sid"] for each in statements if each.get("Sid")]
+    if len(sids) != len(set(sids)):
+        raise MalformedPolicy("Statement", "has the same Sid twice")
+    return Policy(statements=tuple(read), constant=all(map(_constant, read)))
+
+
+@lru_cache(maxsize=4096)
+def parsed_policy(text: str, kind: Kind) -> Policy:
+    """A policy that was checked when it was stored, parsed once."""
+    return parse_policy(text, kind, limit=10 * MAX_POLICY_BYTES, stored=True)
+
+
+def check_current_version(text: str) -> None:
+    """Raise :class:`MalformedPolicy` unless a parsed document has the version 2012-10-17, as managed policies must."""
+    if json.loads(text).get("Version") != _VERSIONS[0]:
+        raise MalformedPolicy(
+            "Version", f"has to be {_VERSIONS[0]}: policy document must be version {_VERSIONS[0]} or greater"
+        )
+
+
+class _Reader:
+    """Reads the statements of one document."""
+
+    def __init__(self, kind: Kind, *, variables: bool, stored: bool) -> None:
+        self._kind = kind
+        self._variables = variables
+        self._stored = stored
+
+    def statement(self, place: str, value: Any) -> Statement:
+        members = _members(place, value)
+        known = set(_COMMON)
+        if self._kind is not Kind.TRUST:
+            known |= {"Resource", "NotResource"}
+        if self._kind is not Kind.IDENTITY:
+            known |= {"Principal", "NotPrincipal"}
+        _refuse_unknown(place, members, known)
+        if not isinstance(members.get("Sid", ""), str):
+            raise MalformedPolicy(f"{place}.Sid", "has to be a text")
+        effect = members.get("Effect")
+        if effect not in ("Allow", "Deny"):
+            raise MalformedPolicy(f"{place}.Effect", f"has to be Allow or Deny, not {_shown(effect)}")
+        actions, not_actions = self._either(place, members, "Action", self._action)
+        resources, not_resources = None, False
+        if self._kind is not Kind.TRUST:
+            resources, not_resources = self._either(place, members, "Resource", self._resource)
+        return Statement(
+            allows=effect == "Allow",
+            actions=actions,
+            not_actions=not_actions,
+            resources=resources,
+            not_resources=not_resources,
+            principals=None if self._kind is Kind.IDENTITY else self._principals(place, members),
+            conditions=self._conditions(f"{place}.Condition", members, deny=effect == "Deny"),
+        )
+
+    def _conditions(self, place: str, members: Mapping[str, Any], *, deny: bool) -> Sequence[Condition]:
+        found = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
+        lost = next((each.key for each in found if deny and not self._stored and rests_on_nothing(each)), None)
+        if lost is not None:
+            raise MalformedPolicy(
+                place, f"reads {_shown(lost)}, which no request has here: the Deny would hold for nothing. Name resources"
+            )
+        return found
+
+    def _either(
+        self, place: str, members: Mapping[str, Any], name: str, read: Callable[[str, str], Glob]
+    ) -> tuple[Sequence[Glob], bool]:
+        """The patterns of an element or of its ``Not`` form, and which of the two it is."""
+        chosen = _one_of(place, members, name)
+        texts = texts_of(f"{place}.{chosen}", members[chosen])
+        return tuple(read(f"{place}.{chosen}", text) for text in texts), chosen != name
+
+    def _action(self, place: str, text: str) -> Glob:
+        service, colon, action = text.partition(":")
+        if text != "*" and (not colon or not service or not action or text != "".join(text.split())):
+            raise MalformedPolicy(place, f"{_shown(text)} is no action: one reads SERVICE:ACTION, or * for all")
+        if not self._stored:
+            if ":" in action:
+                raise MalformedPolicy(place, f"{_shown(text)} has two colons: an action can contain only one")
+            if _VENDOR.fullmatch(service) is None:
+                raise MalformedPolicy(place, f"{_shown(text)} names the vendor {_shown(service)}, which is not valid")
+        return text_glob(text, variables=False, ignore_case=True)
+
+    def _resource(self, place: str, text: str) -> Glob:
+        if text != "*" and not text.startswith("arn:") and not (self._variables and text.startswith("${")):
+            raise MalformedPolicy(place, f'{_shown(text)} has to be an ARN or "*"')
+        if not self._stored and text.startswith("arn:"):
+            check_resource(place, text)
+        return arn_glob(text, variables=self._variables)
+
+    def _principals(self, place: str, members: Mapping[str, Any]) -> PrincipalElement:
+        chosen = _one_of(place, members, "Principal")
+        return parse_principal(f"{place}.{chosen}", members[chosen], excluded=chosen != "Principal")
+
+
+def _constant(statement: Statement) -> bool:
+    return not statement.conditions and all(glob.constant for glob in (*statement.actions, *(statement.resources or ())))
+
+
+def _json(text: str) -> Any:
+    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise MalformedPolicy("the document", f"has {_shown(twice)} twice in one object")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        raise MalformedPolicy("the document", "is not JSON") from None
+
+
+def _members(place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise MalformedPolicy(place, "has to be an object")
+    return value
+
+
+def _refuse_unknown(place: str, members: Mapping[str, Any], known: set[str]) -> None:
+    for name in members:
+        if name not in known:
+            raise MalformedPolicy(place, f"has the member {_shown(name)}; known here are {', '.join(sorted(known))}")
+
+
+def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
+    """``name`` or ``NotNAME``, whichever is there; not both, and not neither."""
+    given = [each for each in (name, f"Not{name}") if each in members]
+    if len(given) != 1:
+        raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if given else ''}")
+    return given[0]
+
+
+def _shown(value: Any) -> str:
+    return f"'{str(value)[:100]}'"

@@ -1,0 +1,147 @@
+"""Athena's operations on catalogs, databases and tables: the Glue catalog in Athena's shapes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+from uuid import uuid4
+
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.catalog.model import Column, Database, Table
+from penstock.catalog.search import name_matcher
+from penstock.errors import InvalidInput, NotFound
+from penstock.query.errors import InvalidRequest, MetadataProblem
+from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.service import check_workgroup
+
+__all__ = ["metadata_handlers"]
+
+_CATALOG = {"CatalogName": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE"}
+Item = TypeVar("Item", Database, Table)
+
+
+def metadata_handlers(catalog: CatalogReader) -> Mapping[str, Handler]:
+    """The handlers over ``catalog``, by operation."""
+    metadata = _Metadata(catalog)
+    return {
+        "GetDataCatalog": metadata.get_catalog,
+        "ListDataCatalogs": metadata.list_catalogs,
+        "GetDatabase": metadata.get_database,
+        "ListDatabases": metadata.list_databases,
+        "GetTableMetadata": metadata.get_table,
+        "ListTableMetadata": metadata.list_tables,
+    }
+
+
+class _Metadata:
+    def __init__(self, catalog: CatalogReader) -> None:
+        self._catalog = catalog
+
+    def get_catalog(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        if request["Name"].lower() != CATALOG_NAME.lower():
+            raise InvalidRequest(f"Data catalog {request['Name']} was not found", remedy=f"{CATALOG_NAME} is the only one.")
+        return {"DataCatalog": {"Name": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE", "Parameters": {}}}
+
+    def list_catalogs(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        return {"DataCatalogsSummary": [_CATALOG]}
+
+    def get_database(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        return {"Database": _database(self._existing(request))}
+
+    def list_databases(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        _check_catalog(request)
+        found, token = _page(self._catalog.databases(), request, lambda each: each.name)
+        return _with_token({"DatabaseList": [_database(each) for each in found]}, token)
+
+    def get_table(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        _check_catalog(request)
+        try:
+            table = self._catalog.table(request["DatabaseName"].lower(), request["TableName"].lower())
+        except NotFound as error:
+            _not_found(error, f"Table {request['TableName']} not found.")
+        return {"TableMetadata": _table(table)}
+
+    def list_tables(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        database = self._existing(request)
+        tables = _matching(self._catalog.tables(database.name), request.get("Expression"))
+        found, token = _page(tables, request, lambda each: each.name)
+        return _with_token({"TableMetadataList": [_table(each) for each in found]}, token)
+
+    def _existing(self, request: Mapping[str, Any]) -> Database:
+        _check_catalog(request)
+        name = request["DatabaseName"].lower()
+        try:
+            return self._catalog.database(name)
+        except NotFound as error:
+            _not_found(error, f"Database {name} not found.")
+
+
+def _check_catalog(request: Mapping[str, Any]) -> None:
+    check_workgroup(request.get("WorkGroup"))
+    if request["CatalogName"].lower() != CATALOG_NAME.lower():
+        raise InvalidRequest(
+            f"Data catalog {request['CatalogName']} was not found", remedy=f"{CATALOG_NAME} is the only one."
+        )
+
+
+def _not_found(error: NotFound, what: str) -> NoReturn:
+    """Raise Athena's error around Glue's, whose ending is what clients (PyAthena, dbt) tell a missing table by."""
+    glue = f"Service: AmazonDataCatalog; Status Code: 400; Error Code: EntityNotFoundException; Request ID: {uuid4()}"
+    raise MetadataProblem(f"{what} ({glue}; Proxy: null)") from error
+
+
+def _matching(tables: Sequence[Table], expression: str | None) -> Sequence[Table]:
+    """The tables whose names ``expression`` matches, a regular expression as Glue's GetTables takes it."""
+    if not expression:
+        return tables
+    try:
+        found = name_matcher(expression)([each.name for each in tables])
+    except InvalidInput as error:
+        raise InvalidRequest(error.message, remedy=error.remedy) from error
+    return [table for table, matches in zip(tables, found, strict=True) if matches]
+
+
+def _page(
+    items: Sequence[Item], request: Mapping[str, Any], name: Callable[[Item], str]
+) -> tuple[Sequence[Item], str | None]:
+    """A page of ``items`` by name; its token is the last name, so that what is added meanwhile shifts nothing."""
+    after, limit = request.get("NextToken"), request.get("MaxResults", 50)
+    behind = [each for each in sorted(items, key=name) if after is None or name(each) > after]
+    return behind[:limit], name(behind[limit - 1]) if len(behind) > limit else None
+
+
+def _database(database: Database) -> Mapping[str, Any]:
+    described = {"Description": database.description} if database.description else {}
+    return {"Name": database.name, "Parameters": dict(database.parameters), **described}
+
+
+def _table(table: Table) -> Mapping[str, Any]:
+    parameters = dict(table.parameters)
+    storage = table.storage
+    for key, value in (
+        ("inputformat", storage.input_format),
+        ("outputformat", storage.output_format),
+        ("location", storage.location),
+    ):
+        if value:
+            parameters[key] = value
+    if storage.serde_info is not None:
+        library = storage.serde_info.serialization_library
+        if library:
+            parameters["serde.serialization.lib"] = library
+        parameters |= {f"serde.param.{key}": value for key, value in storage.serde_info.parameters.items()}
+    return {
+        "Name": table.name,
+        "CreateTime": table.create_time,
+        "TableType": table.table_type or "",
+        "Columns": [_column(each) for each in storage.columns],
+        "PartitionKeys": [_column(each) for each in table.partition_keys],
+        "Parameters": parameters,
+    }
+
+
+def _column(column: Column) -> Mapping[str, Any]:
+    described = {"Comment": column.comment} if column.comment else {}
+    return {"Name": column.name, "Type": column.type or "string", **described}
+
+
+def _with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:
+    return answer if token is None else {**answer, "NextToken": token}

@@ -1,0 +1,1 @@
+"""Who may call which operation: authentication, actions, resources, policy checks."""

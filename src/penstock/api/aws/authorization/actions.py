@@ -1,0 +1,442 @@
+"""Which resources an action is judged on: ARNs worked out from a checked request.
+
+Source: the service authorization reference, and "Overview of managing access permissions" in Glue's developer guide: an
+action on a schema is judged on its registry, too, and one on a table on its database and the catalog. Lists are judged on
+``registry/*``, ``crawler/*`` and their like, so that who may read one thing does not see the names of all; those of
+databases and tables on their container, and then each of their members (:mod:`.containers`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+from penstock.api.aws.organizations.tree import ORGANIZATION
+from penstock.names import arn
+from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
+from penstock.registry.model import SchemaKey
+
+__all__ = [
+    "EVERYTHING",
+    "Lookup",
+    "Place",
+    "Request",
+    "account_of",
+    "account_resource",
+    "canonical",
+    "named_account",
+    "resources_of",
+]
+
+Request = Mapping[str, Any]
+EVERYTHING = ("*",)
+"""What an action without resource types is judged on."""
+
+
+class Lookup(Protocol):
+    """What a request alone does not say; each may read the store of the account."""
+
+    def schema_of_version(self, version_id: str) -> SchemaKey | None:
+        """The schema that a version is of."""
+
+    def secret_arn(self, secret_id: str) -> str | None:
+        """The whole ARN of a secret, which ends in six random characters."""
+
+    def entity_arn(self, kind: str, name: str) -> str | None:
+        """The ARN of a ``user``, ``group``, ``role``, ``policy`` or ``profile``, which has a path in it."""
+
+    def boundary_of(self, kind: str, name: str) -> str | None:
+        """The permissions boundary of a ``user`` or ``role``; None where it has none."""
+
+    def tables_of(self, database: str) -> Sequence[str]:
+        """Names of a database's tables; none where there is no such database."""
+
+    def schemas_of(self, registry: str) -> Sequence[str]:
+        """Names of a registry's schemas, soft-deleted ones included."""
+
+    def crawled_database(self, crawler: str) -> str | None:
+        """The database that a crawler writes to; None where there is no such crawler."""
+
+
+class Place:
+    """The account and region that a request is for, what is stored there, and the caller's name where it is a user."""
+
+    __slots__ = ("account", "lookup", "region", "user")
+
+    def __init__(self, region: str, account: str, lookup: Lookup, *, user: str | None = None) -> None:
+        self.user = user
+        self.region = region
+        self.account = account
+        self.lookup = lookup
+
+    def glue(self, resource: str) -> str:
+        """A Glue ARN."""
+        return arn("glue", self.region, self.account, resource)
+
+
+Builder = Callable[[Request, Place], Sequence[str]]
+
+
+def named_account(service: str, request: Request) -> str | None:
+    """The account that a request names by an ARN or a CatalogId; None where it names none."""
+    if service == "glue":
+        catalog = request.get("CatalogId")
+        if catalog is not None and len(catalog) == 12 and catalog.isdigit():
+            return str(catalog)
+        for holder, member in (("SchemaId", "SchemaArn"), ("RegistryId", "RegistryArn")):
+            found = request.get(holder)
+            if found:
+                text = found.get(member)
+                return None if text is None else account_of(text)
+        text = request.get("ResourceArn")
+    else:
+        text = request.get("SecretId") if service == "secretsmanager" else None
+    return account_of(text) if text is not None else None
+
+
+def resources_of(service: str, operation: str, request: Request, place: Place) -> Sequence[str]:
+    """The ARNs, or :data:`EVERYTHING`."""
+    builders = _BUILDERS.get(service)
+    if builders is None:
+        return EVERYTHING
+    builder = builders.get(operation)
+    return EVERYTHING if builder is None else builder(request, place)
+
+
+def canonical(text: str) -> str:
+    """An ARN in the partition ``aws``: the registry takes an ARN of any, and a policy is to mean all spellings."""
+    parts = text.split(":", 5)
+    return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
+
+
+def account_of(text: str) -> str | None:
+    """The account in an ARN; None where there is none."""
+    parts = text.split(":", 5)
+    return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
+
+
+def _registry(request: Request, place: Place) -> Sequence[str]:
+    return (_registry_arn(request.get("RegistryId") or {}, place),)
+
+
+def _registry_arn(registry_id: Request, place: Place) -> str:
+    text = registry_id.get("RegistryArn")
+    if text:
+        return canonical(text)
+    return place.glue(registry_resource(registry_id.get("RegistryName") or DEFAULT_REGISTRY))
+
+
+def _new_registry(request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(registry_resource(request["RegistryName"])),)
+
+
+def _registries(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("registry/*"),)
+
+
+def _registry_or_all(request: Request, place: Place) -> Sequence[str]:
+    return _registry(request, place) if request.get("RegistryId") else _registries(request, place)
+
+
+def _schema(request: Request, place: Place) -> Sequence[str]:
+    schema_id = request.get("SchemaId") or {}
+    text = schema_id.get("SchemaArn")
+    if not text:
+        return _schema_arns(SchemaKey(schema_id.get("RegistryName", ""), schema_id.get("SchemaName", "")), place)
+    text = canonical(text)
+    head, _, resource = text.rpartition(":")
+    parts = resource.split("/")
+    # What is no schema's ARN the handler refuses; it is judged as it is.
+    return (f"{head}:{registry_resource(parts[1])}", text) if len(parts) == 3 else (text,)
+
+
+def _schema_arns(key: SchemaKey, place: Place) -> Sequence[str]:
+    return _arns_of_schema(place.region, place.account, key)
+
+
+@lru_cache(maxsize=4096)
+def _arns_of_schema(region: str, account: str, key: SchemaKey) -> Sequence[str]:
+    # Asked for each read by id: to judge it, and for its record.
+    return tuple(
+        arn("glue", region, account, resource) for resource in (registry_resource(key.registry), schema_resource(key))
+    )
+
+
+def _new_schema(request: Request, place: Place) -> Sequence[str]:
+    registry = _registry_arn(request.get("RegistryId") or {}, place)
+    head, _, resource = registry.rpartition(":")
+    name = resource.partition("/")[2]
+    return (registry, f"{head}:{schema_resource(SchemaKey(name, request['SchemaName']))}")
+
+
+def _version(request: Request, place: Place) -> Sequence[str]:
+    version_id = request.get("SchemaVersionId")
+    if not version_id:
+        return _schema(request, place)
+    key = place.lookup.schema_of_version(version_id)
+    # An id that nobody has is judged on all schemas: who may not read them all is not told that it is nobody's.
+    return (place.glue("schema/*"),) if key is None else _schema_arns(key, place)
+
+
+def _named_resource(request: Request, place: Place) -> Sequence[str]:
+    text = request.get("ResourceArn")
+    if not text:
+        return (place.glue("catalog"),)
+    text = canonical(text)
+    head, _, resource = text.rpartition(":")
+    parts = resource.split("/")
+    # A schema is judged on its registry, too, however it is named.
+    return (f"{head}:{registry_resource(parts[1])}", text) if parts[0] == "schema" and len(parts) == 3 else (text,)
+
+
+def _catalog(_request: Request, place: Place) -> Sequence[str]:
+    return (place.glue("catalog"),)
+
+
+def _database(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("Name"), request.get("DatabaseInput", {}).get("Name")} - {None}
+    return (place.glue("catalog"), *(place.glue(f"database/{name}".lower()) for name in sorted(map(str, names))))
+
+
+def _database_and_all_in_it(request: Request, place: Place) -> Sequence[str]:
+    # What is deleted with a database is asked for, too.
+    name = request["Name"].lower()
+    return (*_database(request, place), place.glue(f"table/{name}/*"), place.glue(f"userDefinedFunction/{name}/*"))
+
+
+def _table(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("TableName"), request.get("Name"), request.get("TableInput", {}).get("Name")} - {None}
+    return _tables_of(request, place, sorted(map(str, names)) or ["*"])
+
+
+def _tables(request: Request, place: Place) -> Sequence[str]:
+    return _tables_of(request, place, request.get("TablesToDelete") or ["*"])
+
+
+def _tables_container(request: Request, place: Place) -> Sequence[str]:
+    return _tables_of(request, place, ())
+
+
+def _tables_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+    database = request["DatabaseName"]
+    tables = (place.glue(f"table/{database}/{name}".lower()) for name in names)
+    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *tables)
+
+
+def _function(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("FunctionName"), request.get("FunctionInput", {}).get("FunctionName")} - {None}
+    return _functions_of(request, place, sorted(map(str, names)))
+
+
+def _functions(request: Request, place: Place) -> Sequence[str]:
+    return _functions_of(request, place, ["*"])
+
+
+def _functions_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+    database = request.get("DatabaseName") or "*"
+    functions = (place.glue(f"userDefinedFunction/{f'{database}/{name}'.lower()}") for name in names)
+    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *functions)
+
+
+def _crawler(request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(f"crawler/{request['Name']}"),)
+
+
+def _crawlers(request: Request, place: Place) -> Sequence[str]:
+    names = request.get("CrawlerNames") or request.get("CrawlerNameList") or ["*"]
+    return [place.glue(f"crawler/{name}") for name in names]
+
+
+def _connection(request: Request, place: Place) -> Sequence[str]:
+    names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
+    return _connections_of(place, sorted(map(str, names)))
+
+
+def _connections(request: Request, place: Place) -> Sequence[str]:
+    return _connections_of(place, request.get("ConnectionNameList") or ["*"])
+
+
+def _connections_of(place: Place, names: Sequence[str]) -> Sequence[str]:
+    return (place.glue("catalog"), *(place.glue(f"connection/{name}") for name in names))
+
+
+def _work_group(request: Request, place: Place) -> Sequence[str]:
+    # This server has the one workgroup; statements do not say theirs.
+    return (arn("athena", place.region, place.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
+
+
+def _data_catalog(request: Request, place: Place) -> Sequence[str]:
+    name = request.get("CatalogName") or request.get("Name") or "AwsDataCatalog"
+    return (arn("athena", place.region, place.account, f"datacatalog/{name}"),)
+
+
+def _secret(request: Request, place: Place) -> Sequence[str]:
+    secret_id = request["SecretId"]
+    found = place.lookup.secret_arn(secret_id)
+    if found is None:
+        found = secret_id if secret_id.startswith("arn:") else _secret_named(secret_id, place)
+    return (found,)
+
+
+def _new_secret(request: Request, place: Place) -> Sequence[str]:
+    return (_secret_named(request["Name"], place),)
+
+
+def _secret_named(name: str, place: Place) -> str:
+    return arn("secretsmanager", place.region, place.account, f"secret:{name}")
+
+
+def _user(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("user", request.get("UserName"), request, place),)
+
+
+def _user_or_caller(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("user", request.get("UserName") or place.user, request, place),)
+
+
+def _role(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("role", request.get("RoleName"), request, place),)
+
+
+def _group(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("group", request.get("GroupName"), request, place),)
+
+
+def _profile(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("profile", request.get("InstanceProfileName"), request, place),)
+
+
+def _oidc(request: Request, _place: Place) -> Sequence[str]:
+    return (request["OpenIDConnectProviderArn"],)
+
+
+def _new_oidc(request: Request, place: Place) -> Sequence[str]:
+    return (arn("iam", "", place.account, f"oidc-provider/{request['Url'].removeprefix('https://')}"),)
+
+
+def _all_oidc(_request: Request, place: Place) -> Sequence[str]:
+    return (arn("iam", "", place.account, "oidc-provider/*"),)
+
+
+def _federated_user(request: Request, place: Place) -> Sequence[str]:
+    return (arn("sts", "", place.account, f"federated-user/{request['Name']}"),)
+
+
+def _new_policy(request: Request, place: Place) -> Sequence[str]:
+    return (_entity("policy", request["PolicyName"], request, place),)
+
+
+def _policy(request: Request, _place: Place) -> Sequence[str]:
+    return (request["PolicyArn"],)
+
+
+def _entity(kind: str, name: str | None, request: Request, place: Place) -> str:
+    shown = "instance-profile" if kind == "profile" else kind
+    if name is None:
+        return arn("iam", "", place.account, f"{shown}/*")
+    found = place.lookup.entity_arn(kind, name)
+    return found or arn("iam", "", place.account, f"{shown}{request.get('Path', '/')}{name}")
+
+
+def account_resource(account: str, place: Place) -> str:
+    """The ARN of an account of the organization that the caller's account manages."""
+    return arn("organizations", "", place.account, f"account/{ORGANIZATION}/{account}")
+
+
+def _organizations_account(request: Request, place: Place) -> Sequence[str]:
+    named = next(filter(None, map(request.get, _NAMING_ACCOUNTS)))
+    account = named.removeprefix("car-")
+    # The root and units are named by the same members.
+    return (account_resource(account, place),) if account.isdigit() else EVERYTHING
+
+
+def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
+    return dict.fromkeys(operations, builder)
+
+
+_GLUE: dict[str, Builder] = {
+    **_each(_registry, "DeleteRegistry", "GetRegistry", "UpdateRegistry"),
+    "CreateRegistry": _new_registry,
+    "ListRegistries": _registries,
+    "ListSchemas": _registry_or_all,
+    "CreateSchema": _new_schema,
+    **_each(_schema, "DeleteSchema", "DeleteSchemaVersions", "GetSchema", "GetSchemaByDefinition", "GetSchemaVersionsDiff"),
+    **_each(_schema, "ListSchemaVersions", "RegisterSchemaVersion", "UpdateSchema"),
+    **_each(_version, "GetSchemaVersion", "PutSchemaVersionMetadata", "QuerySchemaVersionMetadata"),
+    "RemoveSchemaVersionMetadata": _version,
+    **_each(_named_resource, "GetTags", "TagResource", "UntagResource"),
+    **_each(_named_resource, "DeleteResourcePolicy", "GetResourcePolicy", "PutResourcePolicy"),
+    "GetResourcePolicies": _catalog,
+    **_each(_database, "CreateDatabase", "GetDatabase", "UpdateDatabase"),
+    "DeleteDatabase": _database_and_all_in_it,
+    **_each(_catalog, "GetDatabases", "SearchTables"),
+    **_each(_table, "CreateTable", "DeleteTable", "GetTable", "UpdateTable"),
+    **_each(_table, "BatchDeleteTableVersion", "DeleteTableVersion", "GetTableVersion", "GetTableVersions"),
+    **_each(_table, "BatchCreatePartition", "BatchDeletePartition", "BatchGetPartition", "BatchUpdatePartition"),
+    **_each(_table, "CreatePartition", "DeletePartition", "GetPartition", "GetPartitions", "UpdatePartition"),
+    "BatchDeleteTable": _tables,
+    "GetTables": _tables_container,
+    **_each(_table, "CreatePartitionIndex", "DeletePartitionIndex", "GetPartitionIndexes"),
+    **_each(_table, *(f"{verb}ColumnStatisticsForTable" for verb in ("Delete", "Get", "Update"))),
+    **_each(_table, *(f"{verb}ColumnStatisticsForPartition" for verb in ("Delete", "Get", "Update"))),
+    **_each(_function, *(f"{verb}UserDefinedFunction" for verb in ("Create", "Delete", "Get", "Update"))),
+    "GetUserDefinedFunctions": _functions,
+    **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
+    **_each(_connections, "BatchDeleteConnection", "GetConnections"),
+    **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
+    **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),
+}
+_ATHENA: dict[str, Builder] = {
+    **_each(_work_group, "BatchGetQueryExecution", "GetQueryExecution", "GetQueryResults", "GetQueryRuntimeStatistics"),
+    **_each(_work_group, "GetWorkGroup", "ListQueryExecutions", "StartQueryExecution", "StopQueryExecution"),
+    **_each(_data_catalog, "GetDataCatalog", "GetDatabase", "GetTableMetadata", "ListDatabases", "ListTableMetadata"),
+}
+_SECRETS: dict[str, Builder] = {
+    "CreateSecret": _new_secret,
+    **_each(_secret, "DeleteSecret", "DescribeSecret", "GetSecretValue", "ListSecretVersionIds", "PutSecretValue"),
+    **_each(_secret, "RestoreSecret", "TagResource", "UntagResource", "UpdateSecret"),
+    **_each(_secret, "GetResourcePolicy", "UpdateSecretVersionStage", "RotateSecret", "CancelRotateSecret"),
+}
+_ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPolicy", "AttachUserPolicy")
+_ON_ROLES = ("PutRolePolicy", "GetRolePolicy", "ListRolePolicies", "DeleteRolePolicy", "AttachRolePolicy")
+_IAM: dict[str, Builder] = {
+    **_each(_user, *_ON_USERS, "DetachUserPolicy", "ListAttachedUserPolicies", "TagUser", "UntagUser", "ListUserTags"),
+    **_each(_user, "CreateUser", "ListUsers", "DeleteUser", "ListGroupsForUser"),
+    **_each(_user_or_caller, "GetLoginProfile", "DeleteLoginProfile", "ListServiceSpecificCredentials"),
+    **_each(_user_or_caller, "ListMFADevices", "ListSigningCertificates", "ListSSHPublicKeys"),
+    **_each(_user, "PutUserPermissionsBoundary", "DeleteUserPermissionsBoundary"),
+    **_each(_group, "CreateGroup", "GetGroup", "ListGroups", "DeleteGroup", "AddUserToGroup", "RemoveUserFromGroup"),
+    **_each(_group, "PutGroupPolicy", "GetGroupPolicy", "ListGroupPolicies", "DeleteGroupPolicy", "AttachGroupPolicy"),
+    **_each(_group, "DetachGroupPolicy", "ListAttachedGroupPolicies"),
+    **_each(_profile, "CreateInstanceProfile", "GetInstanceProfile", "ListInstanceProfiles", "DeleteInstanceProfile"),
+    **_each(_profile, "AddRoleToInstanceProfile", "RemoveRoleFromInstanceProfile", "ListInstanceProfileTags"),
+    **_each(_profile, "TagInstanceProfile", "UntagInstanceProfile"),
+    **_each(_user_or_caller, "GetUser", "CreateAccessKey", "ListAccessKeys", "UpdateAccessKey", "DeleteAccessKey"),
+    **_each(_role, *_ON_ROLES, "DetachRolePolicy", "ListAttachedRolePolicies", "TagRole", "UntagRole", "ListRoleTags"),
+    **_each(_role, "CreateRole", "GetRole", "ListRoles", "UpdateRole", "UpdateAssumeRolePolicy", "DeleteRole"),
+    **_each(_role, "PutRolePermissionsBoundary", "DeleteRolePermissionsBoundary", "ListInstanceProfilesForRole"),
+    **_each(_role, "UpdateRoleDescription"),
+    "CreatePolicy": _new_policy,
+    **_each(_policy, "GetPolicy", "DeletePolicy", "CreatePolicyVersion", "GetPolicyVersion", "ListPolicyVersions"),
+    **_each(_policy, "SetDefaultPolicyVersion", "DeletePolicyVersion", "ListEntitiesForPolicy"),
+    **_each(_oidc, "GetOpenIDConnectProvider", "DeleteOpenIDConnectProvider", "UpdateOpenIDConnectProviderThumbprint"),
+    **_each(_oidc, "AddClientIDToOpenIDConnectProvider", "RemoveClientIDFromOpenIDConnectProvider"),
+    **_each(_oidc, "TagOpenIDConnectProvider", "UntagOpenIDConnectProvider", "ListOpenIDConnectProviderTags"),
+    "CreateOpenIDConnectProvider": _new_oidc,
+    "ListOpenIDConnectProviders": _all_oidc,
+    **_each(_policy, "TagPolicy", "UntagPolicy", "ListPolicyTags"),
+}
+_NAMING_ACCOUNTS = ("AccountId", "ChildId", "CreateAccountRequestId", "ResourceId", "TargetId")
+_ORGANIZATIONS: dict[str, Builder] = {
+    # The request for an account is judged as the account, of which it tells the same.
+    **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
+    **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
+}
+_STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
+_BUILDERS: Mapping[str, Mapping[str, Builder]] = {
+    "athena": _ATHENA,
+    "glue": _GLUE,
+    "iam": _IAM,
+    "organizations": _ORGANIZATIONS,
+    "secretsmanager": _SECRETS,
+    "sts": _STS,
+}

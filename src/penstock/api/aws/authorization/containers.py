@@ -1,0 +1,210 @@
+"""What operations on a container show or delete of its members: each member is judged, too.
+
+What AWS documents decides where it documents it. Glue's developer guide, "Filter tables by GetTables permission": GetTables
+answers the tables that the caller has the permission for, and leaves the others out. "Specifying AWS Glue resource ARNs":
+deleting a database requires the permission on all tables in it. Elsewhere a member is left out, or the deletion refused,
+where a policy denies the operation, or the one on a single member, explicitly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.aws.authorization.actions import Place, Request, account_resource
+from penstock.names import arn
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import SchemaKey
+
+__all__ = ["DELETED", "SHOWN", "Deleted", "Shown", "kept_of"]
+
+Item = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The members in one list of an answer. ``resources`` gives the ARNs that one is judged on."""
+
+    member: str
+    """The list's name; with dots where it stands within a structure, or within each member of another list."""
+    resources: Callable[[Item, Request, Place], Sequence[str]]
+    action: str
+    """The listing's own action."""
+    single: str
+    """The action that reads one member: whoever is denied it is not shown the member either."""
+    allowed: bool = False
+    """Whether a policy has to allow ``action`` on each member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """The members that go with a container; the fields are as in :class:`Shown`."""
+
+    resources: Callable[[Request, Place], Sequence[str]]
+    single: str
+    allowed: bool = False
+
+
+def _database(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    return (place.glue(f"database/{item['Name']}".lower()),)
+
+
+def _table(item: Item, request: Request, place: Place) -> Sequence[str]:
+    # Athena's shape of a table does not say its database, which the request names.
+    database = item.get("DatabaseName") or request["DatabaseName"]
+    return (place.glue(f"database/{database}".lower()), place.glue(f"table/{database}/{item['Name']}".lower()))
+
+
+def _function(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    database = f"database/{item['DatabaseName']}"
+    return (place.glue(database), place.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
+
+
+def _of_kind(kind: str, key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, place: (place.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
+
+
+def _schema(item: Item, _request: Request, place: Place) -> Sequence[str]:
+    key = SchemaKey(item["RegistryName"], item["SchemaName"])
+    return (place.glue(registry_resource(key.registry)), place.glue(schema_resource(key)))
+
+
+def _by(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, _place: (item[key],)
+
+
+def _secret_found(item: Item, request: Request, _place: Place) -> Sequence[str]:
+    # Who names a secret is told why it is not there.
+    return (item["SecretId"],) if request.get("Filters") is not None else ()
+
+
+def _holder(kind: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    def resources(item: Item, _request: Request, place: Place) -> Sequence[str]:
+        name = item[f"{kind.capitalize()}Name"]
+        return (place.lookup.entity_arn(kind, name) or arn("iam", "", place.account, f"{kind}/{name}"),)
+
+    return resources
+
+
+def _account(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
+    return lambda item, _request, place: (account_resource(item[key], place),)
+
+
+def _tables_in(request: Request, place: Place) -> Sequence[str]:
+    database = request["Name"].lower()
+    return [place.glue(f"table/{database}/{name}") for name in place.lookup.tables_of(database)]
+
+
+def _schemas_in(request: Request, place: Place) -> Sequence[str]:
+    registry_id = request.get("RegistryId") or {}
+    name = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
+    return [place.glue(schema_resource(SchemaKey(name, each))) for each in place.lookup.schemas_of(name)]
+
+
+def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> Shown:
+    action = f"glue:{operation}"
+    return Shown(member=member, resources=resources, action=action, single=f"glue:{single}", allowed=allowed)
+
+
+def _iam(operation: str, member: str, resources: Any, single: str) -> Shown:
+    return Shown(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
+
+
+def _accounts(operation: str, member: str, key: str = "Id") -> Shown:
+    action = f"organizations:{operation}"
+    return Shown(member=member, resources=_account(key), action=action, single="organizations:DescribeAccount")
+
+
+def kept_of(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
+    """``answer`` with those items of the list ``member`` alone that are kept; see :attr:`Shown.member`."""
+    name, _, within = member.partition(".")
+    found = answer.get(name)
+    if found is None:
+        return answer
+    if not within:
+        return {**answer, name: [item for item in found if keep(item)]}
+    if isinstance(found, Mapping):
+        return {**answer, name: kept_of(found, within, keep)}
+    return {**answer, name: [kept_of(item, within, keep) for item in found]}
+
+
+SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
+    ("glue", "GetTables"): [_glue("GetTables", "TableList", _table, "GetTable", allowed=True)],
+    ("glue", "SearchTables"): [_glue("SearchTables", "TableList", _table, "GetTable", allowed=True)],
+    ("glue", "GetDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
+    ("glue", "GetConnections"): [_glue("GetConnections", "ConnectionList", _of_kind("connection", "Name"), "GetConnection")],
+    ("glue", "GetCrawlers"): [_glue("GetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "BatchGetCrawlers"): [_glue("BatchGetCrawlers", "Crawlers", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "ListCrawlers"): [_glue("ListCrawlers", "CrawlerNames", _of_kind("crawler", "Name"), "GetCrawler")],
+    ("glue", "GetCrawlerMetrics"): [
+        _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
+    ],
+    ("glue", "GetUserDefinedFunctions"): [
+        _glue("GetUserDefinedFunctions", "UserDefinedFunctions", _function, "GetUserDefinedFunction")
+    ],
+    ("glue", "ListRegistries"): [
+        _glue("ListRegistries", "Registries", _of_kind("registry", "RegistryName"), "GetRegistry"),
+    ],
+    ("glue", "ListSchemas"): [_glue("ListSchemas", "Schemas", _schema, "GetSchema")],
+    ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
+    ("athena", "ListTableMetadata"): [_glue("GetTables", "TableMetadataList", _table, "GetTable", allowed=True)],
+    ("secretsmanager", "ListSecrets"): [
+        Shown(
+            member="SecretList",
+            resources=_by("ARN"),
+            action="secretsmanager:ListSecrets",
+            single="secretsmanager:DescribeSecret",
+        )
+    ],
+    ("secretsmanager", "BatchGetSecretValue"): [
+        Shown(
+            member="Errors",
+            resources=_secret_found,
+            action="secretsmanager:ListSecrets",
+            single="secretsmanager:DescribeSecret",
+        )
+    ],
+    ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
+    ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
+    ("iam", "ListPolicies"): [_iam("ListPolicies", "Policies", _by("Arn"), "GetPolicy")],
+    ("iam", "ListAttachedUserPolicies"): [
+        _iam("ListAttachedUserPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListAttachedRolePolicies"): [
+        _iam("ListAttachedRolePolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListAttachedGroupPolicies"): [
+        _iam("ListAttachedGroupPolicies", "AttachedPolicies", _by("PolicyArn"), "GetPolicy"),
+    ],
+    ("iam", "ListGroups"): [_iam("ListGroups", "Groups", _by("Arn"), "GetGroup")],
+    ("iam", "ListGroupsForUser"): [_iam("ListGroupsForUser", "Groups", _by("Arn"), "GetGroup")],
+    ("iam", "GetGroup"): [_iam("GetGroup", "Users", _by("Arn"), "GetUser")],
+    ("iam", "ListInstanceProfiles"): [
+        _iam("ListInstanceProfiles", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
+        _iam("ListInstanceProfiles", "InstanceProfiles.Roles", _by("Arn"), "GetRole"),
+    ],
+    ("iam", "GetInstanceProfile"): [_iam("GetInstanceProfile", "InstanceProfile.Roles", _by("Arn"), "GetRole")],
+    ("iam", "ListInstanceProfilesForRole"): [
+        _iam("ListInstanceProfilesForRole", "InstanceProfiles", _by("Arn"), "GetInstanceProfile"),
+    ],
+    ("iam", "ListOpenIDConnectProviders"): [
+        _iam("ListOpenIDConnectProviders", "OpenIDConnectProviderList", _by("Arn"), "GetOpenIDConnectProvider"),
+    ],
+    ("iam", "ListEntitiesForPolicy"): [
+        _iam("ListEntitiesForPolicy", "PolicyGroups", _holder("group"), "GetGroup"),
+        _iam("ListEntitiesForPolicy", "PolicyUsers", _holder("user"), "GetUser"),
+        _iam("ListEntitiesForPolicy", "PolicyRoles", _holder("role"), "GetRole"),
+    ],
+    ("organizations", "ListAccounts"): [_accounts("ListAccounts", "Accounts")],
+    ("organizations", "ListAccountsForParent"): [_accounts("ListAccountsForParent", "Accounts")],
+    ("organizations", "ListChildren"): [_accounts("ListChildren", "Children")],
+    ("organizations", "ListCreateAccountStatus"): [
+        _accounts("ListCreateAccountStatus", "CreateAccountStatuses", "AccountId")
+    ],
+}
+"""By service and operation."""
+
+DELETED: Mapping[tuple[str, str], Deleted] = {
+    ("glue", "DeleteDatabase"): Deleted(resources=_tables_in, single="glue:DeleteTable", allowed=True),
+    ("glue", "DeleteRegistry"): Deleted(resources=_schemas_in, single="glue:DeleteSchema"),
+}
+"""By service and operation."""

@@ -1,0 +1,157 @@
+"""What a request comes to beside its own action: further actions that its caller has to be allowed.
+
+Sources: the service authorization reference for a passed role; Athena user guide, "Configure access to databases and tables
+in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is judged as it is read, by
+the ``permit`` of its request's context.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from penstock.access.errors import NotAuthorized
+from penstock.api.aws.authorization.actions import Place, Request, account_of, canonical, resources_of
+from penstock.names import arn
+from penstock.registry.identity import DEFAULT_REGISTRY
+from penstock.registry.versions.references import declared_references
+
+__all__ = ["PASS_ROLE", "PUT_OBJECT", "Needed", "also_needed", "iam_keys", "passed_to", "results_of"]
+
+PASS_ROLE = "iam:PassRole"
+PUT_OBJECT = "s3:PutObject"
+
+Needed = Sequence[tuple[str, Sequence[str]]]
+"""Actions, each with the ARNs that it is judged on."""
+
+# What takes a table, a partition or tags.
+_WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
+_DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
+_WITH_ROLE = frozenset({"CreateCrawler", "UpdateCrawler"})
+
+_BOUNDED: Mapping[str, str] = {
+    operation.format(kind.capitalize()): kind
+    for kind in ("user", "role")
+    for operation in (
+        *("Create{}", "Put{}PermissionsBoundary", "Delete{}PermissionsBoundary"),
+        *("Put{}Policy", "Delete{}Policy", "Attach{}Policy", "Detach{}Policy"),
+    )
+}
+"""Operations of IAM with the condition key iam:PermissionsBoundary, and the kind of what they are about."""
+
+_METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
+    "GetDatabase": lambda request: ("GetDatabase", {"Name": request["DatabaseName"]}),
+    "ListDatabases": lambda _request: ("GetDatabases", {}),
+    "GetTableMetadata": lambda request: (
+        "GetTable",
+        {"DatabaseName": request["DatabaseName"], "Name": request["TableName"]},
+    ),
+    "ListTableMetadata": lambda request: ("GetTables", {"DatabaseName": request["DatabaseName"]}),
+}
+"""Athena's operations on the catalog as Glue's."""
+
+_TAGGING: Mapping[str, Callable[[str], str]] = {
+    "glue": lambda _operation: "TagResource",
+    "iam": lambda operation: operation.replace("Create", "Tag", 1),
+    "organizations": lambda _operation: "TagResource",
+    "secretsmanager": lambda _operation: "TagResource",
+}
+"""By service, the action that sets the tags of what an operation creates."""
+
+
+def also_needed(service: str, operation: str, request: Request, place: Place) -> Needed:
+    """The further actions of a request.
+
+    What is created with tags is tagged, too: conditions read tags. A table that refers to a schema gives back its columns,
+    and a schema whose tags declare what its definitions build on gives that back within its own: who says so has to be one
+    who may read it. A crawler's role is passed to Glue: raises :class:`~penstock.access.errors.NotAuthorized` for one of
+    another account.
+    """
+    return [*_tags_set(service, operation, request, place), *_named_in(service, operation, request, place)]
+
+
+def _tags_set(service: str, operation: str, request: Request, place: Place) -> Needed:
+    if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
+        return ()
+    made = resources_of(service, operation, request, place)[-1]
+    # As TagResource is judged later: a schema on its registry, too.
+    resources = resources_of("glue", "TagResource", {"ResourceArn": made}, place) if service == "glue" else (made,)
+    return [(f"{service}:{_TAGGING[service](operation)}", resources)]
+
+
+def _named_in(service: str, operation: str, request: Request, place: Place) -> Needed:
+    """What a request names beside what it is about."""
+    if service == "athena" and operation in _METADATA:
+        name, asked = _METADATA[operation](request)
+        return [(f"glue:{name}", resources_of("glue", name, asked, place))]
+    function = request.get("RotationLambdaARN") if service == "secretsmanager" else None
+    if function:
+        return [("lambda:InvokeFunction", (function,))]
+    if service == "iam" and operation == "AddRoleToInstanceProfile":
+        return [(PASS_ROLE, (_role_arn(request["RoleName"], place),))]
+    if service != "glue" or not operation.startswith(_WRITING):
+        return ()
+    if operation in _WITH_ROLE:
+        role = request.get("Role")
+        return [] if role is None else [(PASS_ROLE, (_role_arn(role, place),))]
+    needed = [_read("GetSchemaVersion", reference, place) for reference in _schema_references(request)]
+    member = _DECLARING.get(operation)
+    tags = request.get(member) if member is not None else None
+    if tags:
+        registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
+        for reference in declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY):
+            key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
+            needed.append(_read("GetSchema", {"SchemaId": key}, place))
+    return [("glue:GetSchemaVersion", resources) for resources in needed]
+
+
+def results_of(service: str, operation: str, request: Request) -> Sequence[str]:
+    """ARNs of the objects that a request has written where it says; the id in a result's name is not known before."""
+    if (service, operation) != ("athena", "StartQueryExecution"):
+        return ()
+    _, scheme, place = request.get("ResultConfiguration", {}).get("OutputLocation", "").partition("://")
+    return tuple(f"arn:aws:s3:::{place.rstrip('/')}/{UUID(int=0)}.{ending}" for ending in ("csv", "txt")) if scheme else ()
+
+
+def passed_to(service: str) -> str:
+    """``iam:PassedToService``: whom a request to ``service`` hands a role; an instance profile is for machines of EC2."""
+    return "ec2.amazonaws.com" if service == "iam" else f"{service}.amazonaws.com"
+
+
+def iam_keys(operation: str, request: Request, place: Place) -> Mapping[str, str]:
+    """The condition keys of a request to IAM: the policy it names, and the permissions boundary it sets or works under.
+
+    Source: service authorization reference, "Condition keys for AWS Identity and Access Management": what makes or bounds a
+    user or role has the boundary of the request, what changes the policies of one has the boundary it has.
+    """
+    keys = {"iam:policyarn": request["PolicyArn"]} if "PolicyArn" in request else {}
+    kind = _BOUNDED.get(operation)
+    if kind is not None:
+        name = request["UserName" if kind == "user" else "RoleName"]
+        setting = operation.startswith(("Create", "Put")) and not operation.endswith("Policy")
+        boundary = request.get("PermissionsBoundary") if setting else place.lookup.boundary_of(kind, name)
+        if boundary is not None:
+            keys["iam:permissionsboundary"] = boundary
+    return keys
+
+
+def _read(operation: str, request: Request, place: Place) -> Sequence[str]:
+    return resources_of("glue", operation, request, place)
+
+
+def _schema_references(value: Any) -> Sequence[Request]:
+    """Every SchemaReference within a request, wherever its tables and partitions have it."""
+    if isinstance(value, Mapping):
+        # In a table's parameters the name may stand before a text.
+        own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
+        return [*own, *(found for item in value.values() for found in _schema_references(item))]
+    return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
+
+
+def _role_arn(role: str, place: Place) -> str:
+    """The ARN of a role that is given by ARN or by name."""
+    if not role.startswith("arn:"):
+        known = place.lookup.entity_arn("role", role.rpartition("/")[2])
+        return known or arn("iam", "", place.account, f"role/{role}")
+    if account_of(role) != place.account:
+        raise NotAuthorized("Cross-account pass role is not allowed.", remedy=f"Give a role of account {place.account}.")
+    return canonical(role)

@@ -1,0 +1,107 @@
+"""What is stored in an account, as far as decisions on requests have to know it."""
+
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from penstock.access.identities.entities import EntityKind, Identity
+from penstock.access.keys import AccessStore
+from penstock.catalog.service import CatalogService
+from penstock.crawl.service import CrawlService
+from penstock.errors import NotFound
+from penstock.registry.model import SchemaKey
+from penstock.registry.service import RegistryService
+from penstock.secrets.service import SecretsService
+
+__all__ = ["Realm", "StoredNames"]
+
+_KEPT_SECONDS = 5.0
+_MAX_KEPT = 10_000
+_PAGE = 1_000
+
+
+class Realm(Protocol):
+    """What decisions read of an account's services."""
+
+    @property
+    def account(self) -> str: ...
+    @property
+    def schemas(self) -> RegistryService: ...
+    @property
+    def secrets(self) -> SecretsService: ...
+    @property
+    def tables(self) -> CatalogService: ...
+    @property
+    def crawls(self) -> CrawlService: ...
+
+
+class StoredNames:
+    """What is stored in one account, for the ARNs of requests; which schema a version is of is kept for 5 seconds."""
+
+    def __init__(self, account: str, realm: Realm | None, store: AccessStore) -> None:
+        self._account = account
+        self.realm = realm
+        self._store = store
+        self._schemas: dict[str, SchemaKey] = {}
+        self._until = 0.0
+
+    def schema_of_version(self, version_id: str) -> SchemaKey | None:
+        now = time.monotonic()
+        if now >= self._until or len(self._schemas) > _MAX_KEPT:
+            self._schemas, self._until = {}, now + _KEPT_SECONDS
+        known = self._schemas.get(version_id)
+        if known is not None or self.realm is None:
+            return known
+        try:
+            known = self._schemas[version_id] = self.realm.schemas.versions.get(version_id).key
+        except NotFound:
+            return None
+        return known
+
+    def secret_arn(self, secret_id: str) -> str | None:
+        if self.realm is None:
+            return None
+        try:
+            return self.realm.secrets.describe(self._account, secret_id).arn
+        except NotFound:
+            return None
+
+    def tables_of(self, database: str) -> Sequence[str]:
+        if self.realm is None:
+            return ()
+        try:
+            return [table.name for table in self.realm.tables.tables(database)]
+        except NotFound:
+            return ()
+
+    def schemas_of(self, registry: str) -> Sequence[str]:
+        if self.realm is None:
+            return ()
+        schemas = self.realm.schemas.schemas
+        names: list[str] = []
+        token: str | None = None
+        try:
+            while True:
+                page = schemas.list(registry, token=token, size=_PAGE)
+                names.extend(schema.key.name for schema in page.items)
+                token = page.next_token
+                if token is None:
+                    return names
+        except NotFound:
+            return ()
+
+    def crawled_database(self, crawler: str) -> str | None:
+        if self.realm is None:
+            return None
+        try:
+            return self.realm.crawls.get(crawler).database
+        except NotFound:
+            return None
+
+    def entity_arn(self, kind: str, name: str) -> str | None:
+        found = self._store.get_entity(EntityKind(kind), self._account, name)
+        return None if found is None else found.arn
+
+    def boundary_of(self, kind: str, name: str) -> str | None:
+        found = self._store.get_entity(EntityKind(kind), self._account, name)
+        return found.boundary if isinstance(found, Identity) else None

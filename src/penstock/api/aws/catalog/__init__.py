@@ -1,0 +1,1 @@
+"""Glue's catalog operations: databases, tables, partitions, connections, crawlers."""

@@ -1,0 +1,197 @@
+"""Glue's operations on crawlers."""
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.api.aws.catalog.operations import own_catalog
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.crawl.errors import CrawlerNotFound
+from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
+from penstock.crawl.service import CrawlService
+from penstock.errors import InvalidInput
+from penstock.paging import Page
+
+__all__ = ["operations"]
+
+_PAGE = 100
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_KEPT = ("LineageConfiguration", "RecrawlPolicy")
+
+Request = Mapping[str, Any]
+Response = Mapping[str, Any]
+
+
+def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> OperationSet:
+    """Every operation of Glue on crawlers that ``service`` answers; ``now`` gives the time in UTC."""
+    return OperationSet(service="glue", handlers={**_writers(service), **_readers(service, now)})
+
+
+def _writers(service: CrawlService) -> dict[str, Handler]:
+    def create(request: Request, _context: RequestContext) -> Response:
+        blank = Crawler(name=request["Name"], role=request["Role"], creation_time=_EPOCH, last_updated=_EPOCH)
+        service.create(replace(_changed(blank, request), tags=request.get("Tags") or {}))
+        return {}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        service.update(request["Name"], lambda crawler: _changed(crawler, request))
+        return {}
+
+    def delete(request: Request, _context: RequestContext) -> Response:
+        service.delete(request["Name"])
+        return {}
+
+    def start(request: Request, context: RequestContext) -> Response:
+        service.start(request["Name"], may=context.may)
+        return {}
+
+    def stop(request: Request, _context: RequestContext) -> Response:
+        service.stop(request["Name"])
+        return {}
+
+    return {
+        "CreateCrawler": own_catalog(create),
+        "UpdateCrawler": own_catalog(update),
+        "DeleteCrawler": delete,
+        "StartCrawler": start,
+        "StopCrawler": stop,
+    }
+
+
+def _readers(service: CrawlService, now: Callable[[], datetime]) -> dict[str, Handler]:
+    def get(request: Request, _context: RequestContext) -> Response:
+        return {"Crawler": _shape(service.get(request["Name"]), now())}
+
+    def get_all(request: Request, _context: RequestContext) -> Response:
+        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
+        return _page("Crawlers", [_shape(each, now()) for each in page.items], page)
+
+    def names(request: Request, _context: RequestContext) -> Response:
+        wanted = dict(request.get("Tags") or {}).items()
+        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
+        return _page("CrawlerNames", [each.name for each in page.items if wanted <= dict(each.tags).items()], page)
+
+    def get_several(request: Request, _context: RequestContext) -> Response:
+        found: list[dict[str, Any]] = []
+        missing: list[str] = []
+        for name in dict.fromkeys(request["CrawlerNames"]):
+            try:
+                found.append(_shape(service.get(name), now()))
+            except CrawlerNotFound:
+                missing.append(name)
+        return {"Crawlers": found, "CrawlersNotFound": missing}
+
+    def metrics(request: Request, _context: RequestContext) -> Response:
+        if wanted := request.get("CrawlerNameList"):
+            return {"CrawlerMetricsList": [_metrics(service.get(name), now()) for name in wanted]}
+        page = service.page(limit=request.get("MaxResults") or _PAGE, token=request.get("NextToken"))
+        return _page("CrawlerMetricsList", [_metrics(each, now()) for each in page.items], page)
+
+    return {
+        "GetCrawler": get,
+        "GetCrawlers": get_all,
+        "ListCrawlers": names,
+        "BatchGetCrawlers": get_several,
+        "GetCrawlerMetrics": metrics,
+    }
+
+
+def _page(member: str, items: list[Any], page: Page[Crawler]) -> Response:
+    return {member: items, "NextToken": page.next_token} if page.next_token else {member: items}
+
+
+def _changed(crawler: Crawler, request: Request) -> Crawler:
+    """``crawler`` with every setting that the request of CreateCrawler or UpdateCrawler gives."""
+    changes: dict[str, Any] = {
+        field: request[member]
+        for member, field in {
+            "Role": "role",
+            "DatabaseName": "database",
+            "Description": "description",
+            "TablePrefix": "table_prefix",
+            "Configuration": "configuration",
+        }.items()
+        if member in request
+    }
+    if "Targets" in request:
+        changes["targets"] = tuple(_target(each) for each in request["Targets"].get("S3Targets") or ())
+    if policy := request.get("SchemaChangePolicy"):
+        changes["policy"] = SchemaChangePolicy(
+            update=policy.get("UpdateBehavior", crawler.policy.update),
+            delete=policy.get("DeleteBehavior", crawler.policy.delete),
+        )
+    extra = {**crawler.extra, **{member: request[member] for member in _KEPT if member in request}}
+    return replace(crawler, **changes, extra=extra)
+
+
+def _target(shape: Request) -> S3Target:
+    if not shape.get("Path"):
+        raise InvalidInput("An S3 target has no Path.", remedy="Give one such as s3://BUCKET/FOLDER/.")
+    return S3Target(
+        path=shape["Path"],
+        exclusions=tuple(shape.get("Exclusions") or ()),
+        extra={member: value for member, value in shape.items() if member not in {"Path", "Exclusions"}},
+    )
+
+
+def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
+    elapsed = (now - crawler.started).total_seconds() if crawler.started else 0.0
+    shape = {
+        "RecrawlPolicy": {"RecrawlBehavior": "CRAWL_EVERYTHING"},
+        "LineageConfiguration": {"CrawlerLineageSettings": "DISABLE"},
+        "Classifiers": [],
+        **crawler.extra,
+        "Name": crawler.name,
+        "Role": crawler.role,
+        "Targets": {
+            "S3Targets": [
+                {**each.extra, "Path": each.path, "Exclusions": list(each.exclusions)} for each in crawler.targets
+            ],
+            **{
+                member: []
+                for member in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets", "CatalogTargets", "DeltaTargets")
+            },
+        },
+        "DatabaseName": crawler.database,
+        "Description": crawler.description,
+        "SchemaChangePolicy": {"UpdateBehavior": crawler.policy.update, "DeleteBehavior": crawler.policy.delete},
+        "State": crawler.state,
+        "TablePrefix": crawler.table_prefix or None,
+        "CrawlElapsedTime": max(0, int(elapsed * 1000)),
+        "CreationTime": crawler.creation_time,
+        "LastUpdated": crawler.last_updated,
+        "LastCrawl": _last_shape(crawler.name, crawler.last_crawl),
+        "Version": crawler.version,
+        "Configuration": crawler.configuration,
+    }
+    return {member: value for member, value in shape.items() if value is not None}
+
+
+def _last_shape(name: str, last: LastCrawl | None) -> dict[str, Any] | None:
+    if last is None:
+        return None
+    shape = {
+        "Status": last.status,
+        "ErrorMessage": last.message,
+        "LogGroup": "/aws-glue/crawlers",
+        "LogStream": name.replace(":", "_").replace("*", "_"),
+        "StartTime": last.start_time,
+    }
+    return {member: value for member, value in shape.items() if value is not None}
+
+
+def _metrics(crawler: Crawler, now: datetime) -> dict[str, Any]:
+    median = statistics.median(crawler.runtimes) if crawler.runtimes else 0.0
+    left = max(0.0, median - (now - crawler.started).total_seconds()) if crawler.started else 0.0
+    return {
+        "CrawlerName": crawler.name,
+        "TimeLeftSeconds": left,
+        "StillEstimating": crawler.started is not None and not crawler.runtimes,
+        "LastRuntimeSeconds": crawler.runtimes[-1] if crawler.runtimes else 0.0,
+        "MedianRuntimeSeconds": median,
+        "TablesCreated": crawler.totals.tables_created,
+        "TablesUpdated": crawler.totals.tables_updated,
+        "TablesDeleted": crawler.totals.tables_deleted,
+    }

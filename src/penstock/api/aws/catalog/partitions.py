@@ -1,0 +1,88 @@
+"""Glue's operations on partitions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.aws.catalog.shapes import error_detail, partition_input, partition_shape
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.catalog.service import CatalogService, Segment
+
+__all__ = ["partition_handlers"]
+
+_PAGE = 1_000  # PageSize
+
+Request = Mapping[str, Any]
+Response = Mapping[str, Any]
+
+
+def partition_handlers(service: CatalogService) -> dict[str, Handler]:
+    """The handlers by operation name."""
+    return {**_readers(service), **_writers(service), **_batch_writers(service)}
+
+
+def _readers(service: CatalogService) -> dict[str, Handler]:
+    def get(request: Request, context: RequestContext) -> Response:
+        found = service.partition(request["DatabaseName"], request["TableName"], request["PartitionValues"])
+        return {"Partition": partition_shape(found, context.account)}
+
+    def get_all(request: Request, context: RequestContext) -> Response:
+        share = request.get("Segment")
+        page = service.partitions_page(
+            request["DatabaseName"],
+            request["TableName"],
+            limit=request.get("MaxResults") or _PAGE,
+            token=request.get("NextToken"),
+            expression=request.get("Expression"),
+            segment=Segment(number=share["SegmentNumber"], total=share["TotalSegments"]) if share else None,
+        )
+        columns = not request.get("ExcludeColumnSchema")
+        shapes = [partition_shape(each, context.account, columns=columns) for each in page.items]
+        return {"Partitions": shapes, "NextToken": page.next_token} if page.next_token else {"Partitions": shapes}
+
+    def get_several(request: Request, context: RequestContext) -> Response:
+        wanted = [each["Values"] for each in request["PartitionsToGet"]]
+        found, left = service.partitions_by_values(request["DatabaseName"], request["TableName"], wanted)
+        shapes = [partition_shape(each, context.account) for each in found]
+        return {"Partitions": shapes, "UnprocessedKeys": [{"Values": list(values)} for values in left]}
+
+    return {"GetPartition": get, "GetPartitions": get_all, "BatchGetPartition": get_several}
+
+
+def _writers(service: CatalogService) -> dict[str, Handler]:
+    def create(request: Request, _context: RequestContext) -> Response:
+        service.create_partition(request["DatabaseName"], request["TableName"], partition_input(request["PartitionInput"]))
+        return {}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        service.update_partition(
+            request["DatabaseName"],
+            request["TableName"],
+            request["PartitionValueList"],
+            partition_input(request["PartitionInput"]),
+        )
+        return {}
+
+    def remove(request: Request, _context: RequestContext) -> Response:
+        service.delete_partition(request["DatabaseName"], request["TableName"], request["PartitionValues"])
+        return {}
+
+    return {"CreatePartition": create, "UpdatePartition": update, "DeletePartition": remove}
+
+
+def _batch_writers(service: CatalogService) -> dict[str, Handler]:
+    def create(request: Request, _context: RequestContext) -> Response:
+        wanted = [partition_input(each) for each in request["PartitionInputList"]]
+        failed = service.create_partitions(request["DatabaseName"], request["TableName"], wanted)
+        return {"Errors": [{"PartitionValues": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        wanted = [(each["PartitionValueList"], partition_input(each["PartitionInput"])) for each in request["Entries"]]
+        failed = service.update_partitions(request["DatabaseName"], request["TableName"], wanted)
+        return {"Errors": [{"PartitionValueList": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+
+    def remove(request: Request, _context: RequestContext) -> Response:
+        wanted = [each["Values"] for each in request["PartitionsToDelete"]]
+        failed = service.delete_partitions(request["DatabaseName"], request["TableName"], wanted)
+        return {"Errors": [{"PartitionValues": list(each), "ErrorDetail": error_detail(error)} for each, error in failed]}
+
+    return {"BatchCreatePartition": create, "BatchUpdatePartition": update, "BatchDeletePartition": remove}

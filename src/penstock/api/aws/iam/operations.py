@@ -1,0 +1,53 @@
+"""IAM's operations: users, keys, groups, roles, instance profiles, managed policies, and who has which policy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.access.federation.oidc_providers import OidcProviders
+from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.groups import Groups
+from penstock.access.identities.identities import Holders
+from penstock.access.identities.instance_profiles import InstanceProfiles
+from penstock.access.identities.roles import Roles
+from penstock.access.identities.users import Users
+from penstock.access.policies.managed import ManagedPolicies
+from penstock.api.aws.iam.groups import group_handlers
+from penstock.api.aws.iam.identities import holder_handlers
+from penstock.api.aws.iam.instance_profiles import instance_profile_handlers
+from penstock.api.aws.iam.oidc import oidc_handlers
+from penstock.api.aws.iam.other_credentials import other_credential_handlers
+from penstock.api.aws.iam.policies import policy_handlers
+from penstock.api.aws.iam.roles import role_handlers
+from penstock.api.aws.iam.users import user_handlers
+from penstock.api.aws.protocol.operations import Handler, OperationSet
+
+__all__ = ["Administration", "operations"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """The nouns of IAM."""
+
+    users: Users
+    roles: Roles
+    policies: ManagedPolicies
+    holders: Holders
+    accounts: Accounts
+    groups: Groups
+    profiles: InstanceProfiles
+    providers: OidcProviders
+
+
+def operations(administration: Administration) -> OperationSet:
+    """The operations that are served; each works on the caller's own account."""
+    handlers: Mapping[str, Handler] = {
+        **user_handlers(administration.users, administration.accounts),
+        **other_credential_handlers(administration.users),
+        **role_handlers(administration.roles),
+        **policy_handlers(administration.policies),
+        **holder_handlers(administration.holders),
+        **group_handlers(administration.groups),
+        **instance_profile_handlers(administration.profiles),
+        **oidc_handlers(administration.providers),
+    }
+    return OperationSet(service="iam", handlers=handlers)

@@ -1,0 +1,62 @@
+"""What the modules of IAM's operations share: pages, documents and tags as IAM writes them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from penstock.access.identities.entities import Entity, Identity
+from penstock.access.identities.tags import unique_tags
+from penstock.api.aws.registry.shapes import Request, present
+from penstock.paging import page
+
+__all__ = ["boundary_shape", "document", "named", "paged", "tags_of", "tags_shape"]
+
+T = TypeVar("T")
+_PAGE = 100
+
+
+def document(text: str) -> str:
+    """A policy's text as IAM gives it back: percent-encoded (RFC 3986)."""
+    return quote(text, safe="")
+
+
+def boundary_shape(identity: Identity) -> dict[str, str] | None:
+    """The permissions boundary of a user or role, None where it has none."""
+    if identity.boundary is None:
+        return None
+    return {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": identity.boundary}
+
+
+def tags_of(request: Request) -> dict[str, str]:
+    """The tags of a request; :class:`~penstock.access.identities.tags.InvalidTags` for the same key twice."""
+    return unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
+
+
+def tags_shape(entity: Entity) -> list[dict[str, str]] | None:
+    """The tags of an entity, None where it has none."""
+    return [{"Key": key, "Value": value} for key, value in sorted(entity.tags.items())] or None
+
+
+def named(kind: str, entity: Entity) -> dict[str, Any]:
+    """The members that all shapes of an entity have; ``kind`` is ``User``, ``Role``, ``Policy`` and the like."""
+    return {
+        "Path": entity.path,
+        f"{kind}Name": entity.name,
+        f"{kind}Id": entity.id,
+        "Arn": entity.arn,
+        "CreateDate": entity.created,
+    }
+
+
+def paged(
+    request: Request, listing: str, member: str, items: Sequence[T], *, key: Callable[[T], str], shape: Callable[[T], Any]
+) -> Request:
+    """The page of ``items``, in the order of ``key``, that the request's Marker and MaxItems ask for."""
+
+    def read(after: str | None, count: int) -> Sequence[T]:
+        return [item for item in items if after is None or key(item) > after][:count]
+
+    items = sorted(items, key=key)
+    found = page(listing, request.get("Marker"), request.get("MaxItems", _PAGE), read, key, kind=str)
+    shown = [shape(item) for item in found.items]
+    return present(**{member: shown}, IsTruncated=found.next_token is not None, Marker=found.next_token)

@@ -1,0 +1,107 @@
+"""Operations of AWS STS: temporary credentials, and who calls."""
+
+from typing import Any
+
+from penstock.access.facts import Origin
+from penstock.access.federation.web_identity import WebIdentities
+from penstock.access.principals import Caller, root_arn
+from penstock.access.sessions import TemporaryKey
+from penstock.access.sts import AssumedRole, TokenService, WantedFederation, WantedRole
+from penstock.api.aws.authorization.actions import account_of
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.registry.shapes import Request, present
+
+__all__ = ["caller_in", "operations", "origin_of"]
+
+
+def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
+    """AssumeRole, AssumeRoleWithWebIdentity, GetSessionToken, GetFederationToken and GetCallerIdentity."""
+
+    def assume_role(request: Request, context: RequestContext) -> Request:
+        return _assumed(tokens.assume_role(caller_in(context), _wanted(request), origin_of(context)))
+
+    def assume_role_with_identity(request: Request, context: RequestContext) -> Request:
+        wanted = _wanted(request)
+        # The token says who it is, before anything is told of the role.
+        identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
+        made = tokens.assume_role_with_identity(identity, wanted, origin_of(context))
+        return {
+            **_assumed(made),
+            "SubjectFromWebIdentityToken": identity.subject,
+            "Provider": identity.provider.arn,
+            "Audience": identity.audience,
+        }
+
+    def federation_token(request: Request, context: RequestContext) -> Request:
+        wanted = WantedFederation(
+            name=request["Name"],
+            seconds=request.get("DurationSeconds"),
+            policy=request.get("Policy"),
+            policy_arns=_policy_arns(request),
+        )
+        made = tokens.federation_token(caller_in(context), wanted)
+        user = {"FederatedUserId": made.key.caller.user_id, "Arn": made.key.caller.principal}
+        return {"Credentials": _credentials(made.key), "FederatedUser": user, "PackedPolicySize": made.packed_percent or 0}
+
+    def session_token(request: Request, context: RequestContext) -> Request:
+        return {"Credentials": _credentials(tokens.session_token(caller_in(context), request.get("DurationSeconds")))}
+
+    def identity(_request: Request, context: RequestContext) -> Request:
+        caller = caller_in(context)
+        return {"UserId": caller.user_id or caller.account, "Account": caller.account, "Arn": caller.principal}
+
+    handlers = {
+        "AssumeRole": assume_role,
+        "AssumeRoleWithWebIdentity": assume_role_with_identity,
+        "GetSessionToken": session_token,
+        "GetFederationToken": federation_token,
+        "GetCallerIdentity": identity,
+    }
+    return OperationSet(
+        service="sts",
+        handlers=handlers,
+        bounded=frozenset({"AssumeRole", "AssumeRoleWithWebIdentity", "GetFederationToken"}),
+        unsigned=frozenset({"AssumeRoleWithWebIdentity"}),
+    )
+
+
+def _wanted(request: Request) -> WantedRole:
+    return WantedRole(
+        role_arn=request["RoleArn"],
+        session_name=request["RoleSessionName"],
+        seconds=request.get("DurationSeconds"),
+        external_id=request.get("ExternalId"),
+        policy=request.get("Policy"),
+        policy_arns=_policy_arns(request),
+    )
+
+
+def _policy_arns(request: Request) -> tuple[str, ...]:
+    return tuple(each["arn"] for each in request.get("PolicyArns", ()))
+
+
+def _assumed(made: AssumedRole) -> Request:
+    user = {"AssumedRoleId": made.key.caller.user_id, "Arn": made.key.caller.principal}
+    return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
+
+
+def caller_in(context: RequestContext) -> Caller:
+    """Who calls; under --no-auth the root of the account."""
+    caller = context.caller
+    if caller is None or caller.principal == context.principal == "anonymous":
+        return Caller(account=context.account, principal=root_arn(context.account), user_id=context.account)
+    return caller
+
+
+def origin_of(context: RequestContext) -> Origin:
+    """Where the request comes from, for conditions of policies."""
+    return Origin(client=context.client, secure=context.secure, region=context.region, user_agent=context.user_agent)
+
+
+def _credentials(key: TemporaryKey) -> dict[str, Any]:
+    return {
+        "AccessKeyId": key.access_key_id,
+        "SecretAccessKey": key.secret_access_key,
+        "SessionToken": key.token,
+        "Expiration": key.expires,
+    }

@@ -1,0 +1,117 @@
+"""IAM's operations on users and access keys."""
+
+from typing import Any
+
+from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.entities import User
+from penstock.access.identities.users import Users
+from penstock.access.keys import AccessKey
+from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape
+from penstock.api.aws.iam.sts import caller_in
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.registry.shapes import Request, present
+from penstock.errors import InvalidInput
+
+__all__ = ["user_handlers", "user_meant"]
+
+
+class NeedsUserName(InvalidInput):
+    """The caller is no user, so that the request has to name one."""
+
+    aws_code = "ValidationError"
+
+
+def user_handlers(users: Users, accounts: Accounts) -> dict[str, Handler]:
+    """The handlers by operation name; ``accounts`` say since when an account has had its root."""
+    served = _Users(users, accounts)
+    return {
+        "CreateUser": served.create,
+        "GetUser": served.get,
+        "ListUsers": served.list,
+        "DeleteUser": served.delete,
+        "CreateAccessKey": served.create_key,
+        "ListAccessKeys": served.list_keys,
+        "UpdateAccessKey": served.update_key,
+        "DeleteAccessKey": served.delete_key,
+    }
+
+
+class _Users:
+    def __init__(self, users: Users, accounts: Accounts) -> None:
+        self._users = users
+        self._accounts = accounts
+
+    def create(self, request: Request, context: RequestContext) -> Request:
+        user = self._users.create(
+            context.account,
+            request["UserName"],
+            path=request.get("Path", "/"),
+            tags=tags_of(request),
+            boundary=request.get("PermissionsBoundary"),
+        )
+        return {"User": _whole(user)}
+
+    def get(self, request: Request, context: RequestContext) -> Request:
+        caller = caller_in(context)
+        name = request.get("UserName") or caller.user_name
+        if name is None and caller.is_root:
+            # The root has neither a name nor a path.
+            created = self._accounts.get(caller.account).created
+            return {"User": {"UserId": caller.account, "Arn": caller.principal, "CreateDate": created}}
+        if name is None:
+            raise NeedsUserName("Must specify userName when calling with non-User credentials")
+        user = self._users.get(context.account, name)
+        return {"User": _whole(user)}
+
+    def list(self, request: Request, context: RequestContext) -> Request:
+        found = self._users.list(context.account, request.get("PathPrefix", "/"))
+        return paged(request, "users", "Users", found, key=lambda user: user.name.lower(), shape=_user)
+
+    def delete(self, request: Request, context: RequestContext) -> Request:
+        self._users.delete(context.account, request["UserName"])
+        return {}
+
+    def create_key(self, request: Request, context: RequestContext) -> Request:
+        key = self._users.create_key(context.account, user_meant(request, context))
+        return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
+
+    def list_keys(self, request: Request, context: RequestContext) -> Request:
+        found = self._users.keys(context.account, user_meant(request, context))
+        return paged(request, "keys", "AccessKeyMetadata", found, key=lambda key: key.access_key_id, shape=_key)
+
+    def update_key(self, request: Request, context: RequestContext) -> Request:
+        active = request["Status"] == "Active"
+        self._users.set_active(context.account, user_meant(request, context), request["AccessKeyId"], active)
+        return {}
+
+    def delete_key(self, request: Request, context: RequestContext) -> Request:
+        self._users.delete_key(context.account, user_meant(request, context), request["AccessKeyId"])
+        return {}
+
+
+def user_meant(request: Request, context: RequestContext) -> str | None:
+    """The user whose credentials are meant: the named one, or the caller; None for the account's root."""
+    name: str | None = request.get("UserName")
+    if name is not None:
+        return name
+    caller = caller_in(context)
+    own = caller.user_name
+    if own is None and not caller.is_root:
+        raise NeedsUserName("Must specify userName when calling with non-User credentials")
+    return own
+
+
+def _user(user: User) -> dict[str, Any]:
+    """What every answer says of a user."""
+    return named("User", user)
+
+
+def _whole(user: User) -> dict[str, Any]:
+    """What CreateUser and GetUser say."""
+    return _user(user) | present(PermissionsBoundary=boundary_shape(user), Tags=tags_shape(user))
+
+
+def _key(key: AccessKey) -> dict[str, Any]:
+    name = key.principal.rpartition("/")[2] if "/" in key.principal else None
+    status = "Active" if key.active else "Inactive"
+    return present(UserName=name, AccessKeyId=key.access_key_id, Status=status, CreateDate=key.created)

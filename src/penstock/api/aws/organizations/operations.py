@@ -1,0 +1,104 @@
+"""Operations of AWS Organizations: the accounts of the server, made and listed by the first one.
+
+As in AWS, a new account comes with a role, ``OrganizationAccountAccessRole``, which may do everything there and which the
+first account may assume: so its first user is made. Where its lake is, AWS has no member for: it is a tag.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.entities import Account
+from penstock.api.aws.iam.shapes import tags_of
+from penstock.api.aws.organizations.tree import account_arn, tree_handlers
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.registry.shapes import Request
+from penstock.errors import AccessDenied, NotFound
+
+__all__ = ["operations"]
+
+_LAKE_TAG = "penstock:lake"
+
+
+class StatusNotFound(NotFound):
+    """There is no such request for an account."""
+
+    aws_code = "CreateAccountStatusNotFoundException"
+
+
+class NotTheFirst(AccessDenied):
+    """Another account than the first one asks."""
+
+    aws_code = "AccessDeniedException"
+
+
+def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Path]) -> OperationSet:
+    """CreateAccount and its status, the accounts, their tags, and what is read of the organization they are in.
+
+    ``first`` is the account that may ask; ``make_lake`` is the folder of an account's lake, made where it is not there.
+    """
+
+    def shape(account: Account) -> dict[str, Any]:
+        return _account(account, first)
+
+    def check(context: RequestContext) -> None:
+        if context.account != first:
+            raise NotTheFirst(
+                "You don't have permissions to access this resource.", remedy=f"Accounts are managed by {first} alone."
+            )
+
+    def create(request: Request, context: RequestContext) -> Request:
+        check(context)
+        made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags_of(request))
+        make_lake(made.id)
+        return {"CreateAccountStatus": _status(made)}
+
+    def status(request: Request, context: RequestContext) -> Request:
+        check(context)
+        # Accounts are there at once, and their requests are named after them.
+        account = accounts.find(request["CreateAccountRequestId"].removeprefix("car-"))
+        if account is None:
+            raise StatusNotFound(f"There is no request {request['CreateAccountRequestId']}.")
+        return {"CreateAccountStatus": _status(account)}
+
+    def describe(request: Request, context: RequestContext) -> Request:
+        check(context)
+        return {"Account": shape(accounts.get(request["AccountId"]))}
+
+    def tags(request: Request, context: RequestContext) -> Request:
+        check(context)
+        account = accounts.get(request["ResourceId"])
+        return {"Tags": [{"Key": _LAKE_TAG, "Value": str(make_lake(account.id))}]}
+
+    handlers = {
+        "CreateAccount": create,
+        "DescribeCreateAccountStatus": status,
+        "DescribeAccount": describe,
+        "ListTagsForResource": tags,
+        **tree_handlers(accounts, first=first, check=check, shape=shape, status=_status),
+    }
+    return OperationSet(service="organizations", handlers=handlers)
+
+
+def _status(account: Account) -> dict[str, Any]:
+    return {
+        "Id": f"car-{account.id}",
+        "AccountName": account.name,
+        "State": "SUCCEEDED",
+        "RequestedTimestamp": account.created,
+        "CompletedTimestamp": account.created,
+        "AccountId": account.id,
+    }
+
+
+def _account(account: Account, first: str) -> dict[str, Any]:
+    return {
+        "Id": account.id,
+        "Arn": account_arn(account.id, first),
+        "Name": account.name,
+        "Email": account.email,
+        "Status": "ACTIVE",
+        "JoinedMethod": "INVITED" if account.id == first else "CREATED",
+        "JoinedTimestamp": account.created,
+    }

@@ -1,0 +1,212 @@
+"""Organizations' reading operations on the organization itself: one root, all accounts below it, no units, no policies."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.entities import Account
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.registry.shapes import Request, present
+from penstock.errors import NotFound
+from penstock.names import arn
+from penstock.paging import page
+
+__all__ = ["ORGANIZATION", "ROOT", "account_arn", "tree_handlers"]
+
+ORGANIZATION = "o-penstock00"
+ROOT = "r-penstock"
+_PAGE = 20
+
+
+class ParentNotFound(NotFound):
+    """There is no such root or organizational unit."""
+
+    aws_code = "ParentNotFoundException"
+
+
+class ChildNotFound(NotFound):
+    """There is no such account or organizational unit."""
+
+    aws_code = "ChildNotFoundException"
+
+
+class UnitNotFound(NotFound):
+    """There is no such organizational unit."""
+
+    aws_code = "OrganizationalUnitNotFoundException"
+
+
+class PolicyNotFound(NotFound):
+    """There is no such policy of the organization."""
+
+    aws_code = "PolicyNotFoundException"
+
+
+class TargetNotFound(NotFound):
+    """There is nothing that a policy could be attached to by that id."""
+
+    aws_code = "TargetNotFoundException"
+
+
+def account_arn(account: str, first: str) -> str:
+    """The ARN of an account of the organization."""
+    return arn("organizations", "", first, f"account/{ORGANIZATION}/{account}")
+
+
+def _listed(
+    request: Request,
+    listing: str,
+    member: str,
+    items: Sequence[Any],
+    *,
+    key: Callable[[Any], str],
+    shape: Callable[[Any], Any],
+) -> Request:
+    """The page of ``items``, in the order of ``key``, that the request's NextToken and MaxResults ask for."""
+    ordered = sorted(items, key=key)
+
+    def read(after: str | None, count: int) -> Sequence[Any]:
+        return [item for item in ordered if after is None or key(item) > after][:count]
+
+    found = page(listing, request.get("NextToken"), request.get("MaxResults", _PAGE), read, key, kind=str)
+    return present(**{member: [shape(each) for each in found.items]}, NextToken=found.next_token)
+
+
+def tree_handlers(
+    accounts: Accounts,
+    *,
+    first: str,
+    check: Callable[[RequestContext], None],
+    shape: Callable[[Account], Any],
+    status: Callable[[Account], Any],
+) -> dict[str, Handler]:
+    """The handlers by operation name.
+
+    ``check`` refuses all but the ``first`` account; ``shape`` is an account's, ``status`` that of the request for it.
+    """
+    served = _Tree(accounts, first, shape, status)
+    managing: dict[str, Handler] = {
+        "ListRoots": served.roots,
+        "ListOrganizationalUnitsForParent": served.units,
+        "DescribeOrganizationalUnit": served.unit,
+        "ListParents": served.parents,
+        "ListChildren": served.children,
+        "ListAccounts": served.every,
+        "ListAccountsForParent": served.accounts,
+        "ListCreateAccountStatus": served.statuses,
+        "ListPolicies": served.policies,
+        "ListPoliciesForTarget": served.policies_for,
+        "DescribePolicy": served.policy,
+        "ListDelegatedAdministrators": served.delegates,
+        "ListAWSServiceAccessForOrganization": served.services,
+    }
+
+    def guarded(handler: Handler) -> Handler:
+        def handle(request: Request, context: RequestContext) -> Request:
+            check(context)
+            return handler(request, context)
+
+        return handle
+
+    # Every account may ask what organization it is in.
+    return {name: guarded(handler) for name, handler in managing.items()} | {"DescribeOrganization": served.organization}
+
+
+class _Tree:
+    def __init__(
+        self, accounts: Accounts, first: str, shape: Callable[[Account], Any], status: Callable[[Account], Any]
+    ) -> None:
+        self._accounts = accounts
+        self._first = first
+        self._shape = shape
+        self._status = status
+
+    def organization(self, _request: Request, _context: RequestContext) -> Request:
+        return {
+            "Organization": {
+                "Id": ORGANIZATION,
+                "Arn": arn("organizations", "", self._first, f"organization/{ORGANIZATION}"),
+                # All features would be service control policies, too.
+                "FeatureSet": "CONSOLIDATED_BILLING",
+                "MasterAccountArn": account_arn(self._first, self._first),
+                "MasterAccountId": self._first,
+                "MasterAccountEmail": self._accounts.get(self._first).email,
+                "AvailablePolicyTypes": [],
+            }
+        }
+
+    def roots(self, request: Request, _context: RequestContext) -> Request:
+        root = {
+            "Id": ROOT,
+            "Arn": arn("organizations", "", self._first, f"root/{ORGANIZATION}/{ROOT}"),
+            "Name": "Root",
+            "PolicyTypes": [],
+        }
+        return _listed(request, "roots", "Roots", [root], key=lambda each: str(each["Id"]), shape=dict)
+
+    def units(self, request: Request, _context: RequestContext) -> Request:
+        _check_parent(request["ParentId"])
+        return _listed(request, "units", "OrganizationalUnits", [], key=str, shape=str)
+
+    def unit(self, request: Request, _context: RequestContext) -> Request:
+        raise UnitNotFound(f"There is no organizational unit {request['OrganizationalUnitId']}.")
+
+    def parents(self, request: Request, _context: RequestContext) -> Request:
+        if self._accounts.find(request["ChildId"]) is None:
+            raise ChildNotFound(f"There is no account {request['ChildId']}.", remedy="ListAccounts lists them.")
+        return _listed(
+            request, "parents", "Parents", [{"Id": ROOT, "Type": "ROOT"}], key=lambda each: each["Id"], shape=dict
+        )
+
+    def children(self, request: Request, _context: RequestContext) -> Request:
+        _check_parent(request["ParentId"])
+        found = self._accounts.list() if request["ChildType"] == "ACCOUNT" else []
+        return _listed(
+            request, "children", "Children", found, key=_id, shape=lambda each: {"Id": each.id, "Type": "ACCOUNT"}
+        )
+
+    def accounts(self, request: Request, _context: RequestContext) -> Request:
+        _check_parent(request["ParentId"])
+        return _listed(request, "accounts of the root", "Accounts", self._accounts.list(), key=_id, shape=self._shape)
+
+    def every(self, request: Request, _context: RequestContext) -> Request:
+        return _listed(request, "accounts", "Accounts", self._accounts.list(), key=_id, shape=self._shape)
+
+    def statuses(self, request: Request, _context: RequestContext) -> Request:
+        made = _made(self._accounts.list(), self._first, request.get("States"))
+        return _listed(request, "statuses", "CreateAccountStatuses", made, key=_id, shape=self._status)
+
+    def policies(self, request: Request, _context: RequestContext) -> Request:
+        return _listed(request, f"policies:{request['Filter']}", "Policies", [], key=str, shape=str)
+
+    def policies_for(self, request: Request, _context: RequestContext) -> Request:
+        target = request["TargetId"]
+        if target != ROOT and self._accounts.find(target) is None:
+            raise TargetNotFound(f"There is no root and no account {target}.")
+        return _listed(request, f"policies:{request['Filter']}:{target}", "Policies", [], key=str, shape=str)
+
+    def policy(self, request: Request, _context: RequestContext) -> Request:
+        raise PolicyNotFound(f"There is no policy {request['PolicyId']}.", remedy="This organization has none.")
+
+    def delegates(self, request: Request, _context: RequestContext) -> Request:
+        listing = f"delegates:{request.get('ServicePrincipal', '')}"
+        return _listed(request, listing, "DelegatedAdministrators", [], key=str, shape=str)
+
+    def services(self, request: Request, _context: RequestContext) -> Request:
+        return _listed(request, "services", "EnabledServicePrincipals", [], key=str, shape=str)
+
+
+def _made(accounts: Sequence[Account], first: str, states: Sequence[str] | None) -> list[Account]:
+    """The accounts whose requests are in one of the states; the first was not asked for, every other was there at once."""
+    if states is not None and "SUCCEEDED" not in states:
+        return []
+    return [account for account in accounts if account.id != first]
+
+
+def _id(account: Account) -> str:
+    return account.id
+
+
+def _check_parent(parent: str) -> None:
+    if parent != ROOT:
+        raise ParentNotFound(f"There is no root or organizational unit {parent}.", remedy=f"The root is {ROOT}.")

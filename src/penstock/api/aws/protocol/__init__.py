@@ -1,0 +1,1 @@
+"""AWS's JSON and query protocols: from the request's bytes to a checked operation, and back."""

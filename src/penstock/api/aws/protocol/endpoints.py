@@ -1,0 +1,208 @@
+"""Operations by their X-Amz-Target: what is served, what AWS has and this server does not, and what nobody knows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from penstock.api.aws.members import Members, members_of
+from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed, UnknownOperation
+from penstock.api.aws.protocol.models import SERVICES, ServiceModel, load_model
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.query import QUERY_CODES, read_members, write_response
+from penstock.api.aws.protocol.shapes import Checker, Renderer, ShapeCompiler, UnservedMember
+from penstock.errors import InternalError, InvalidInput, OperationNotServed, PenstockError
+
+__all__ = ["Endpoint", "EndpointTable", "Service"]
+
+# Codes for what breaks the model's rules, where a service does not call it ValidationException.
+_SHAPE_CODES = {"athena": "InvalidRequestException"}
+_MAX_LISTED = 20  # broken rules in one message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A service of AWS that this server answers for."""
+
+    model: ServiceModel
+    compiler: ShapeCompiler
+    members: Members
+    renamed: Mapping[type[PenstockError], str]
+    """The service's own codes for classes of the error tree."""
+    message_keys: Mapping[str, str]
+
+
+class Endpoint:
+    """One served operation: its handler and its shapes, compiled on first use."""
+
+    __slots__ = ("_checker", "_misplaced", "_renderer", "bounded", "handler", "inline", "operation", "service", "unsigned")
+
+    def __init__(
+        self,
+        service: Service,
+        operation: str,
+        handler: Handler,
+        *,
+        inline: bool,
+        bounded: bool = False,
+        unsigned: bool = False,
+        misplaced: Mapping[str, str] | None = None,
+    ) -> None:
+        self.service = service
+        self.operation = operation
+        self.handler = handler
+        self.inline = inline
+        self.bounded = bounded
+        self.unsigned = unsigned
+        self._misplaced = misplaced or {}
+        self._checker: Checker | None = None
+        self._renderer: Renderer | None = None
+
+    def check(self, request: Any) -> Mapping[str, Any]:
+        """The request in Python's terms; raises ``UnreadableRequest``, :class:`InvalidShape` with every broken rule, or
+        :class:`MemberNotServed` for a member that would be ignored.
+
+        ``request`` is the JSON of the body, or the fields of a form.
+        """
+        model = self.service.model
+        if self._checker is None:
+            shape = model.operations[self.operation].get("input", {}).get("shape")
+            self._checker = self.service.compiler.checker(shape) if shape else _empty
+        if model.query:
+            request = read_members(model, model.operations[self.operation].get("input", {}).get("shape"), request)
+        for name, text in self._misplaced.items():
+            if isinstance(request, Mapping) and name in request:
+                raise InvalidInput(text)
+        broken: list[str] = []
+        try:
+            checked: Mapping[str, Any] = self._checker(request, "", broken)
+        except UnservedMember as found:
+            raise MemberNotServed(
+                f"{found.member} (at '{found.path}') is a member of {self.operation} that Penstock does not serve.",
+                remedy=self.service.members.remedy(found.member),
+            ) from None
+        if broken:
+            count = f"{len(broken)} validation error{'s' if len(broken) > 1 else ''} detected"
+            raise InvalidShape(f"{count}: {'; '.join(broken[:_MAX_LISTED])}")
+        return checked
+
+    def render(self, response: Mapping[str, Any]) -> Any:
+        """The handler's response as what JSON holds."""
+        if self._renderer is None:
+            shape = self.service.model.operations[self.operation].get("output", {}).get("shape")
+            self._renderer = self.service.compiler.renderer(shape) if shape else _nothing
+        return self._renderer(response)
+
+    def encode(self, response: Mapping[str, Any], context: RequestContext) -> bytes:
+        """The body of the answer."""
+        if self.service.model.query:
+            return write_response(self.service.model, self.operation, response, context.request_id)
+        return orjson.dumps(self.render(response))
+
+
+class EndpointTable:
+    """Endpoints by target. Raises ``ValueError`` when built with a handler that AWS has no operation for."""
+
+    def __init__(self, sets: Iterable[OperationSet]) -> None:
+        self._endpoints: dict[str, Endpoint] = {}
+        self._services: dict[str, Service] = {}
+        for served in sets:
+            service = self._service(served.service)
+            unknown = (set(served.handlers) | set(served.inline) | set(served.bounded)) - set(service.model.operations)
+            if unknown:
+                raise ValueError(f"{served.service} has no operation {', '.join(sorted(unknown))}")
+            for operation, handler in served.handlers.items():
+                target = f"{service.model.target_prefix}.{operation}"
+                if target in self._endpoints:
+                    raise ValueError(f"{target} is served twice")
+                self._endpoints[target] = Endpoint(
+                    service,
+                    operation,
+                    handler,
+                    inline=operation in served.inline,
+                    bounded=operation in served.bounded,
+                    unsigned=operation in served.unsigned,
+                    misplaced=served.misplaced.get(operation),
+                )
+        for name in SERVICES:
+            self._service(name)
+
+    def get(self, target: str) -> Endpoint | None:
+        """The endpoint that serves ``target`` (``AWSGlue.GetSchema``), or None."""
+        return self._endpoints.get(target)
+
+    def service_of(self, target: str) -> Service:
+        """The service whose prefix ``target`` has; :class:`UnknownOperation` where none has it."""
+        prefix = target.rpartition(".")[0]
+        for service in self._services.values():
+            if service.model.target_prefix == prefix:
+                return service
+        known = ", ".join(sorted(each.model.target_prefix for each in self._services.values() if not each.model.query))
+        if not target:
+            raise UnknownOperation(
+                "The request names no operation.",
+                remedy=f"Send X-Amz-Target: PREFIX.OPERATION, where PREFIX is one of {known}.",
+            )
+        raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
+
+    def form_service(self, signing_name: str) -> Service:
+        """A service of the query protocol by the name that its requests are signed for; any of them for another name."""
+        speaking = [each for each in self._services.values() if each.model.query]
+        return next((each for each in speaking if each.model.signing_name == signing_name), speaking[0])
+
+    def refuse(self, target: str) -> PenstockError:
+        """The error for a target that is not served: AWS's own where it has no such operation, ours where it has."""
+        service = self.service_of(target)
+        operation = target.rpartition(".")[2]
+        if operation in service.model.operations:
+            return OperationNotServed(
+                f"{operation} is an operation of {service.model.name} that Penstock does not serve yet.",
+                remedy="'penstock operations' lists the served ones.",
+            )
+        return UnknownOperation(f"{service.model.name} has no operation '{operation[:200]}'.")
+
+    def known_operation(self, target: str) -> str:
+        """The operation that ``target`` names where AWS has it, or nothing: fit for a metric's label."""
+        operation = target.rpartition(".")[2]
+        return operation if operation in self.service_of(target).model.operations else ""
+
+    def coverage(self) -> dict[str, dict[str, bool]]:
+        """Every operation AWS has, by service: served or not."""
+        return {
+            name: {
+                operation: f"{service.model.target_prefix}.{operation}" in self._endpoints
+                for operation in sorted(service.model.operations)
+            }
+            for name, service in sorted(self._services.items())
+        }
+
+    def _service(self, name: str) -> Service:
+        if name not in self._services:
+            model = load_model(name)
+            renamed: dict[type[PenstockError], str] = {
+                InternalError: model.internal_error,
+                PenstockError: model.internal_error,
+            }
+            if model.query:
+                renamed = dict(QUERY_CODES)
+            if name in _SHAPE_CODES:
+                renamed[InvalidShape] = _SHAPE_CODES[name]
+                renamed[InvalidInput] = _SHAPE_CODES[name]
+            members = members_of(name)
+            self._services[name] = Service(
+                model=model,
+                compiler=ShapeCompiler(model.shapes, members),
+                members=members,
+                renamed=renamed,
+                message_keys=model.message_keys,
+            )
+        return self._services[name]
+
+
+def _empty(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001
+    return {}
+
+
+def _nothing(value: Any) -> Any:  # noqa: ARG001
+    return {}

@@ -1,0 +1,258 @@
+"""The AWS query protocol, which STS and IAM speak: form fields in, XML out, both by the shapes of botocore's models.
+
+Source: the awsQuery protocol of the Smithy specification.
+"""
+
+import base64
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import escape
+
+from penstock.access.audit.log import AuditUnavailable
+from penstock.access.errors import (
+    ExpiredToken,
+    IncompleteSignature,
+    InvalidSignature,
+    MissingAuthentication,
+    NotAuthorized,
+    UnrecognizedClient,
+)
+from penstock.api.aws.protocol.errors import (
+    InvalidShape,
+    Overloaded,
+    RenderedError,
+    Throttled,
+    UnknownOperation,
+    UnreadableRequest,
+)
+from penstock.api.aws.protocol.models import ServiceModel
+from penstock.errors import InternalError, InvalidInput, LimitExceeded, OperationNotServed, PenstockError
+
+__all__ = [
+    "QUERY_CODES",
+    "XML_TYPE",
+    "read_fields",
+    "read_members",
+    "write_error",
+    "write_response",
+]
+
+XML_TYPE = b"text/xml"
+QUERY_CODES: Mapping[type[PenstockError], str] = {
+    AuditUnavailable: "ServiceUnavailable",
+    ExpiredToken: "ExpiredToken",
+    IncompleteSignature: "IncompleteSignature",
+    InternalError: "InternalFailure",
+    InvalidInput: "ValidationError",
+    InvalidShape: "ValidationError",
+    InvalidSignature: "SignatureDoesNotMatch",
+    LimitExceeded: "LimitExceeded",
+    MissingAuthentication: "MissingAuthenticationToken",
+    NotAuthorized: "AccessDenied",
+    OperationNotServed: "InvalidAction",
+    Overloaded: "ServiceUnavailable",
+    PenstockError: "InternalFailure",
+    Throttled: "Throttling",
+    UnknownOperation: "InvalidAction",
+    UnreadableRequest: "MalformedInput",
+    UnrecognizedClient: "InvalidClientTokenId",
+}
+"""The protocol's own codes, where the JSON services have others."""
+
+_FORBIDDEN = frozenset(
+    {"AccessDenied", "ExpiredToken", "InvalidClientTokenId", "MissingAuthenticationToken", "SignatureDoesNotMatch"}
+)
+_MAX_FIELDS = 2_000
+_MAX_DEPTH = 20
+_MAX_INDEX = 10_000
+# What XML 1.0 cannot hold at all.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_Tree = dict[str, Any]  # texts at the leaves under the key ""
+
+
+def read_fields(text: str) -> dict[str, str]:
+    """The fields of a form or a query string; :class:`UnreadableRequest` for more than 2,000, or the same one twice."""
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=False, errors="strict", max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise UnreadableRequest("The form cannot be read.", remedy=f"Send up to {_MAX_FIELDS:,} fields, in UTF-8.") from None
+    fields = {name: value for name, value in pairs if not name.startswith("X-Amz-")}
+    if len(fields) != sum(not name.startswith("X-Amz-") for name, _ in pairs):
+        raise UnreadableRequest("The form has a field twice.")
+    return fields
+
+
+def read_members(model: ServiceModel, shape: str | None, fields: Mapping[str, str]) -> dict[str, Any]:
+    """The request in the terms of JSON, as the shape says; :class:`UnreadableRequest` for a value of another type."""
+    if shape is None:
+        return {}
+    tree: _Tree = {}
+    for name, value in fields.items():
+        parts = name.split(".")
+        if len(parts) > _MAX_DEPTH:
+            raise UnreadableRequest(f"The field '{name[:200]}' is nested more than {_MAX_DEPTH} levels deep.")
+        node = tree
+        for part in parts:
+            node = node.setdefault(part, {})
+        node[""] = value
+    members: dict[str, Any] = _structure(model, model.shapes[shape], tree, "")
+    return members
+
+
+def write_response(model: ServiceModel, operation: str, response: Mapping[str, Any], request_id: str) -> bytes:
+    """The XML of a handler's response."""
+    output = model.operations[operation].get("output")
+    result = ""
+    if output is not None:
+        content = _element_content(model, output["shape"], response)
+        wrapper = output.get("resultWrapper")
+        result = f"<{wrapper}>{content}</{wrapper}>" if wrapper else content
+    return (
+        f'<{operation}Response xmlns="{model.xml_namespace}">{result}'
+        f"<ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata></{operation}Response>"
+    ).encode()
+
+
+def write_error(model: ServiceModel, error: RenderedError, *, request_id: str) -> RenderedError:
+    """``error`` as the protocol's XML, with the status that the model has for its code."""
+    status = 403 if error.code in _FORBIDDEN else model.statuses.get(error.code, error.status)
+    side = "Receiver" if status >= 500 else "Sender"
+    body = (
+        f'<ErrorResponse xmlns="{model.xml_namespace}"><Error><Type>{side}</Type><Code>{_text(error.code)}</Code>'
+        f"<Message>{_text(error.message)}</Message></Error><RequestId>{request_id}</RequestId></ErrorResponse>"
+    )
+    return RenderedError(status, error.code, body.encode(), error.message)
+
+
+def _value(model: ServiceModel, name: str, tree: _Tree, path: str) -> Any:
+    shape = model.shapes[name]
+    kind = shape["type"]
+    if kind == "structure":
+        return _structure(model, shape, tree, path)
+    if kind == "list":
+        return _list(model, shape, tree, path)
+    if kind == "map":
+        return _map(model, shape, tree, path)
+    if "" not in tree:
+        raise UnreadableRequest(f"A value is expected at '{path}'.")
+    return _scalar(kind, tree[""], path)
+
+
+def _structure(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
+    found = {}
+    for name, member in shape["members"].items():
+        node = tree.get(_tag(model, member, name))
+        if node is not None:
+            found[name] = _value(model, member["shape"], node, f"{path}.{name}" if path else name)
+    return found
+
+
+def _tag(model: ServiceModel, member: Mapping[str, Any], name: str) -> str:
+    """What a member is called over the wire: a list without an element around it, as its entries are."""
+    tag: str = member.get("locationName", name)
+    shape = model.shapes[member["shape"]]
+    if shape.get("flattened") and shape["type"] == "list":
+        tag = shape["member"].get("locationName", tag)
+    return tag
+
+
+def _list(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> list[Any]:
+    member = shape["member"]
+    node = tree if shape.get("flattened") else tree.get(member.get("locationName", "member"), {})
+    return [_value(model, member["shape"], each, f"{path}.{index}") for index, each in _numbered(node, path)]
+
+
+def _map(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path: str) -> dict[str, Any]:
+    node = tree if shape.get("flattened") else tree.get("entry", {})
+    key_name, value_name = shape["key"].get("locationName", "key"), shape["value"].get("locationName", "value")
+    found = {}
+    for index, each in _numbered(node, path):
+        if key_name not in each or value_name not in each:
+            raise UnreadableRequest(f"A key and a value are expected at '{path}.{index}'.")
+        key = _value(model, shape["key"]["shape"], each[key_name], path)
+        found[key] = _value(model, shape["value"]["shape"], each[value_name], f"{path}.{index}")
+    return found
+
+
+def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
+    numbered = []
+    for index, each in node.items():
+        if index == "":  # an empty list is sent as a field without a value
+            continue
+        if not (index.isascii() and index.isdigit() and len(index) <= 5 and 0 < int(index) <= _MAX_INDEX):
+            raise UnreadableRequest(f"'{index[:100]}' is no number of an entry, at '{path}'.")
+        numbered.append((int(index), each))
+    return sorted(numbered, key=lambda entry: entry[0])
+
+
+def _scalar(kind: str, text: str, path: str) -> Any:
+    try:
+        if kind in ("integer", "long"):
+            return int(text)
+        if kind in ("double", "float"):
+            return float(text)
+    except ValueError:
+        raise UnreadableRequest(f"'{text[:100]}' is no number, at '{path}'.") from None
+    if kind == "boolean":
+        if text.lower() not in ("true", "false"):
+            raise UnreadableRequest(f"'{text[:100]}' is neither true nor false, at '{path}'.")
+        return text.lower() == "true"
+    return text
+
+
+def _element_content(model: ServiceModel, name: str, value: Any) -> str:
+    shape = model.shapes[name]
+    match shape["type"]:
+        case "structure":
+            return "".join(
+                _member(model, member, member_name, value[member_name])
+                for member_name, member in shape["members"].items()
+                if value.get(member_name) is not None
+            )
+        case "list":
+            entry = shape["member"].get("locationName", "member")
+            return "".join(f"<{entry}>{_element_content(model, shape['member']['shape'], each)}</{entry}>" for each in value)
+        case "map":
+            return "".join(f"<entry>{_entry(model, shape, key, each)}</entry>" for key, each in value.items())
+        case _:
+            return _scalar_text(shape["type"], value)
+
+
+def _scalar_text(kind: str, value: Any) -> str:
+    match kind:
+        case "timestamp":
+            return _time(value)
+        case "blob":
+            return base64.b64encode(value).decode()
+        case "boolean":
+            return "true" if value else "false"
+        case _:
+            return _text(str(value))
+
+
+def _member(model: ServiceModel, member: Mapping[str, Any], name: str, value: Any) -> str:
+    tag, shape = _tag(model, member, name), model.shapes[member["shape"]]
+    if shape.get("flattened") and shape["type"] == "list":
+        return "".join(f"<{tag}>{_element_content(model, shape['member']['shape'], each)}</{tag}>" for each in value)
+    if shape.get("flattened") and shape["type"] == "map":
+        return "".join(f"<{tag}>{_entry(model, shape, key, each)}</{tag}>" for key, each in value.items())
+    return f"<{tag}>{_element_content(model, member['shape'], value)}</{tag}>"
+
+
+def _entry(model: ServiceModel, shape: Mapping[str, Any], key: str, value: Any) -> str:
+    key_name, value_name = shape["key"].get("locationName", "key"), shape["value"].get("locationName", "value")
+    content = _element_content(model, shape["value"]["shape"], value)
+    return f"<{key_name}>{_text(key)}</{key_name}><{value_name}>{content}</{value_name}>"
+
+
+def _time(moment: datetime) -> str:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _text(text: str) -> str:
+    return escape(_NO_XML.sub("�", text))

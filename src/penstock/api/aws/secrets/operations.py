@@ -1,0 +1,279 @@
+"""Secrets Manager's operations over :class:`~penstock.secrets.service.SecretsService`."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.secrets.listing import matching, page_of_secrets, page_of_versions
+from penstock.errors import AccessDenied, InvalidInput, NotFound
+from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest, SecretNotFound
+from penstock.secrets.model import Secret, SecretValue, SecretVersion
+from penstock.secrets.passwords import PasswordRules, random_password
+from penstock.secrets.service import SecretsService
+
+__all__ = ["operations"]
+
+Request = Mapping[str, Any]
+Response = dict[str, Any]
+
+_PAGE = 100
+_BATCH = 20
+_FUNCTION = re.compile(
+    r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9$_-]+)?", re.ASCII
+)
+
+
+def operations(service: SecretsService) -> OperationSet:
+    """The operations that ``service`` answers."""
+    handlers = _Handlers(service)
+    return OperationSet(
+        service="secretsmanager",
+        handlers={
+            "CreateSecret": handlers.create,
+            "DeleteSecret": handlers.delete,
+            "DescribeSecret": handlers.describe,
+            "GetSecretValue": handlers.get_value,
+            "ListSecretVersionIds": handlers.list_versions,
+            "ListSecrets": handlers.list,
+            "PutSecretValue": handlers.put_value,
+            "RestoreSecret": handlers.restore,
+            "TagResource": handlers.tag,
+            "UntagResource": handlers.untag,
+            "UpdateSecret": handlers.update,
+            "UpdateSecretVersionStage": handlers.move_stage,
+            "RotateSecret": handlers.rotate,
+            "CancelRotateSecret": handlers.cancel_rotation,
+            "GetRandomPassword": handlers.random_password,
+            "GetResourcePolicy": handlers.resource_policy,
+            "BatchGetSecretValue": handlers.batch_get,
+        },
+    )
+
+
+class _Handlers:
+    def __init__(self, service: SecretsService) -> None:
+        self._service = service
+
+    def create(self, request: Request, context: RequestContext) -> Response:
+        secret, version = self._service.create(
+            context.account,
+            request["Name"],
+            value=_value(request),
+            token=request.get("ClientRequestToken"),
+            description=request.get("Description"),
+            kms_key_id=request.get("KmsKeyId"),
+            tags=_tags(request.get("Tags", ())),
+        )
+        return _named(secret) | {"VersionId": version.id if version else None}
+
+    def get_value(self, request: Request, context: RequestContext) -> Response:
+        secret, version = self._service.value(
+            context.account, request["SecretId"], version_id=request.get("VersionId"), stage=request.get("VersionStage")
+        )
+        return _read(secret, version)
+
+    def batch_get(self, request: Request, context: RequestContext) -> Response:
+        """Values of up to 20 secrets: what cannot be had of one is told beside the others' values."""
+        named, filters = request.get("SecretIdList"), request.get("Filters")
+        if (named is None) == (filters is None):
+            raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
+        size, token = request.get("MaxResults"), None
+        if named is None:
+            if context.may is not None:
+                context.may("ListSecrets", {})
+            page, token = page_of_secrets(
+                matching(self._service.list(context.account), filters or ()),
+                token=request.get("NextToken"),
+                size=size or _BATCH,
+            )
+            named = [secret.arn for secret in page]
+        elif size is not None or request.get("NextToken") is not None:
+            raise InvalidSecretParameter("MaxResults and NextToken go with Filters alone.")
+        values, errors = [], []
+        for secret_id in named:
+            try:
+                if context.may is not None:
+                    context.may("GetSecretValue", {"SecretId": secret_id})
+                values.append(_read(*self._service.value(context.account, secret_id)))
+            except (AccessDenied, InvalidInput, NotFound) as error:
+                errors.append({"SecretId": secret_id, "ErrorCode": error.aws_code, "Message": str(error)})
+        return {"SecretValues": values, "Errors": errors, "NextToken": token}
+
+    def move_stage(self, request: Request, context: RequestContext) -> Response:
+        secret = self._service.move_stage(
+            context.account,
+            request["SecretId"],
+            request["VersionStage"],
+            remove_from=request.get("RemoveFromVersionId"),
+            move_to=request.get("MoveToVersionId"),
+        )
+        return _named(secret)
+
+    def rotate(self, request: Request, context: RequestContext) -> Response:
+        if request.get("RotateImmediately") is False:
+            raise InvalidSecretParameter(
+                "RotateImmediately (at 'rotateImmediately') is served as true alone.",
+                remedy="There are no rotation schedules: call RotateSecret when the secret is to be rotated.",
+            )
+        function = request.get("RotationLambdaARN") or None
+        if function is not None and _FUNCTION.fullmatch(function) is None:
+            raise InvalidSecretParameter(
+                f"'{function[:200]}' is not a function.", remedy="It reads arn:aws:lambda:REGION:ACCOUNT:function:NAME."
+            )
+        secret, version = self._service.rotate(
+            context.account, request["SecretId"], function=function, token=request.get("ClientRequestToken")
+        )
+        return _named(secret) | {"VersionId": version}
+
+    def cancel_rotation(self, request: Request, context: RequestContext) -> Response:
+        return _named(self._service.cancel_rotation(context.account, request["SecretId"]))
+
+    def random_password(self, request: Request, _context: RequestContext) -> Response:
+        rules = PasswordRules(
+            length=request.get("PasswordLength", 32),
+            excluded=request.get("ExcludeCharacters", ""),
+            lowercase=not request.get("ExcludeLowercase", False),
+            uppercase=not request.get("ExcludeUppercase", False),
+            numbers=not request.get("ExcludeNumbers", False),
+            punctuation=not request.get("ExcludePunctuation", False),
+            space=request.get("IncludeSpace", False),
+            each=request.get("RequireEachIncludedType", True),
+        )
+        return {"RandomPassword": random_password(rules)}
+
+    def resource_policy(self, request: Request, context: RequestContext) -> Response:
+        """Secrets have no policies of their own here, and AWS leaves the member out of one that has none."""
+        secret = self._service.describe(context.account, request["SecretId"])
+        if request.get("PolicyName", "default") != "default":
+            raise SecretNotFound("Secrets Manager can't find the specified resource policy.")
+        return _named(secret)
+
+    def put_value(self, request: Request, context: RequestContext) -> Response:
+        value = _value(request)
+        if value is None:
+            raise InvalidSecretRequest("You must provide either SecretString or SecretBinary.")
+        secret, version = self._service.put(
+            context.account,
+            request["SecretId"],
+            value,
+            token=request.get("ClientRequestToken"),
+            stages=request.get("VersionStages", ()),
+        )
+        return _named(secret) | {"VersionId": version.id, "VersionStages": sorted(version.stages)}
+
+    def update(self, request: Request, context: RequestContext) -> Response:
+        secret, version = self._service.update(
+            context.account,
+            request["SecretId"],
+            value=_value(request),
+            token=request.get("ClientRequestToken"),
+            description=request.get("Description"),
+            kms_key_id=request.get("KmsKeyId"),
+        )
+        return _named(secret) | {"VersionId": version.id if version else None}
+
+    def describe(self, request: Request, context: RequestContext) -> Response:
+        secret = self._service.describe(context.account, request["SecretId"])
+        return _details(secret) | {"VersionIdsToStages": _stages(secret)}
+
+    def list(self, request: Request, context: RequestContext) -> Response:
+        found = self._service.list(context.account, include_deleted=request.get("IncludePlannedDeletion", False))
+        page, token = page_of_secrets(
+            matching(found, request.get("Filters", ())),
+            token=request.get("NextToken"),
+            size=request.get("MaxResults", _PAGE),
+            sort_by=request.get("SortBy"),
+            order=request.get("SortOrder"),
+        )
+        entries = [_details(secret) | {"SecretVersionsToStages": _stages(secret)} for secret in page]
+        return {"SecretList": entries, "NextToken": token}
+
+    def list_versions(self, request: Request, context: RequestContext) -> Response:
+        secret = self._service.describe(context.account, request["SecretId"])
+        everyone = request.get("IncludeDeprecated", False)
+        shown = [version for version in secret.versions if version.stages or everyone]
+        found = page_of_versions(secret, shown, token=request.get("NextToken"), size=request.get("MaxResults", _PAGE))
+        return _named(secret) | {
+            "Versions": [
+                {"VersionId": version.id, "VersionStages": sorted(version.stages), "CreatedDate": version.created}
+                for version in found.items
+            ],
+            "NextToken": found.next_token,
+        }
+
+    def delete(self, request: Request, context: RequestContext) -> Response:
+        arn, name, goes = self._service.delete(
+            context.account,
+            request["SecretId"],
+            recovery_days=request.get("RecoveryWindowInDays"),
+            force=request.get("ForceDeleteWithoutRecovery", False),
+        )
+        return {"ARN": arn, "Name": name, "DeletionDate": goes}
+
+    def restore(self, request: Request, context: RequestContext) -> Response:
+        return _named(self._service.restore(context.account, request["SecretId"]))
+
+    def tag(self, request: Request, context: RequestContext) -> Response:
+        self._service.tag(context.account, request["SecretId"], add=_tags(request["Tags"]))
+        return {}
+
+    def untag(self, request: Request, context: RequestContext) -> Response:
+        self._service.tag(context.account, request["SecretId"], remove=request["TagKeys"])
+        return {}
+
+
+def _value(request: Request) -> SecretValue | None:
+    text, binary = request.get("SecretString"), request.get("SecretBinary")
+    if text is not None and binary is not None:
+        raise InvalidSecretParameter(
+            "You can't specify both a binary secret value and a string secret value in the same secret."
+        )
+    return None if text is None and binary is None else SecretValue(text=text, binary=binary)
+
+
+def _tags(listed: Any) -> dict[str, str]:
+    return {tag["Key"]: tag.get("Value", "") for tag in listed if "Key" in tag}
+
+
+def _rotation(secret: Secret) -> Response:
+    """What says how a secret is rotated; nothing of one that never was."""
+    if secret.rotation is None:
+        return {}
+    return {
+        "RotationEnabled": secret.rotation.enabled,
+        "RotationLambdaARN": secret.rotation.function,
+        "LastRotatedDate": secret.rotation.rotated,
+    }
+
+
+def _read(secret: Secret, version: SecretVersion) -> Response:
+    return _named(secret) | {
+        "VersionId": version.id,
+        "SecretString": version.value.text,
+        "SecretBinary": version.value.binary,
+        "VersionStages": sorted(version.stages),
+        "CreatedDate": version.created,
+    }
+
+
+def _named(secret: Secret) -> Response:
+    return {"ARN": secret.arn, "Name": secret.name}
+
+
+def _details(secret: Secret) -> Response:
+    return _named(secret) | {
+        "Description": secret.description,
+        "KmsKeyId": secret.kms_key_id,
+        "CreatedDate": secret.created,
+        "LastChangedDate": secret.changed,
+        "LastAccessedDate": secret.accessed,
+        "DeletedDate": secret.deletion,
+        **_rotation(secret),
+        "Tags": [{"Key": key, "Value": value} for key, value in sorted(secret.tags.items())] or None,
+    }
+
+
+def _stages(secret: Secret) -> dict[str, list[str]] | None:
+    """The labelled versions; None where there are none, so that the answer does not have them."""
+    return {version.id: sorted(version.stages) for version in secret.versions if version.stages} or None

@@ -1,0 +1,147 @@
+"""Request bodies, bounded: bytes, and how deep their JSON goes; and answers to requests whose bodies are not wanted."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from penstock.api.aws.protocol.errors import RequestTooLarge, UnreadableRequest
+from penstock.api.inflight import SMALL_BODY
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "ClientGone",
+    "Unread",
+    "body_size",
+    "declared_length",
+    "parse_json",
+    "query_members",
+    "read_body",
+]
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_DEPTH = 100
+# What of an oversize body is read and thrown away, so that the client gets its answer instead of a broken connection.
+_DRAINED = 8 * MAX_BYTES
+# What is thrown away of a body that nobody wanted, once its answer is out: closing at once would reset the connection of a
+# client that is still sending, which then sees no answer.
+_LINGER_BYTES = 1024 * 1024
+_LINGER_SECONDS = 2.0
+
+Headers = Mapping[str, str]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was whole."""
+
+
+def declared_length(headers: Headers) -> int | None:
+    """The body's length as its head says; None where it comes in chunks or has none."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else None
+
+
+def body_size(headers: Headers) -> int:
+    """How many bytes a body may come to, by its head: the bound where it does not say, nothing where it is over it."""
+    declared = declared_length(headers)
+    if declared is not None:
+        # Of a body that is too large nothing is kept.
+        return declared if declared <= MAX_BYTES else 0
+    return MAX_BYTES if "transfer-encoding" in headers else 0
+
+
+class Unread:
+    """A request that is answered before its body was read: whether its connection goes on, and what becomes of the rest."""
+
+    __slots__ = ("closes", "pending")
+
+    def __init__(self, headers: Headers) -> None:
+        declared = declared_length(headers)
+        chunked = declared is None and "transfer-encoding" in headers
+        # Whoever waits for 100 Continue does not send the body; what follows on the connection nobody could tell.
+        waits = "expect" in headers
+        self.pending = not waits and (chunked or bool(declared))
+        self.closes = waits or chunked or (declared or 0) > SMALL_BODY
+
+    async def drop(self, receive: Receive) -> None:
+        """Throw away what still comes: 1 MB and 2 seconds at most of a connection that is closed afterwards."""
+        dropped = 0
+        try:
+            async with asyncio.timeout(_LINGER_SECONDS if self.closes else None):
+                while dropped <= _LINGER_BYTES:
+                    message = await receive()
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return
+                    dropped += len(message.get("body", b""))
+        except TimeoutError:
+            return
+
+
+async def read_body(receive: Receive, declared: int | None) -> bytes:
+    """The body's bytes. Raises :class:`RequestTooLarge` over :data:`MAX_BYTES`, :class:`ClientGone` when it ends early."""
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        body: bytes = message.get("body", b"")
+        if len(body) > MAX_BYTES:
+            raise _too_large()
+        return body
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] != "http.request":
+            raise ClientGone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size <= MAX_BYTES:
+            chunks.append(chunk)
+        else:
+            chunks.clear()
+        if not message.get("more_body", False):
+            break
+        if max(size, declared or 0) > _DRAINED:
+            raise _too_large()
+        message = await receive()
+    if size > MAX_BYTES:
+        raise _too_large()
+    return b"".join(chunks)
+
+
+def parse_json(body: bytes) -> Any:
+    """The JSON value of ``body``, ``{}`` for an empty one; :class:`UnreadableRequest` where it is none or too deep."""
+    if not body:
+        return {}
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise UnreadableRequest(f"The request body is not JSON: {error}.") from None
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+        raise UnreadableRequest(f"The request body is nested more than {MAX_DEPTH} levels deep.")
+    return value
+
+
+def query_members(query: str) -> Mapping[str, str]:
+    """Members of a presigned request: signers put a body's text members into the query."""
+    return {name: value for name, value in parse_qsl(query, keep_blank_values=True) if not name.startswith("X-Amz-")}
+
+
+def _deeper(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                below.extend(item.values())
+            elif type(item) is list:
+                below.extend(item)
+        if not below:
+            return False
+        level = [item for item in below if type(item) is dict or type(item) is list]
+    return bool(level)
+
+
+def _too_large() -> RequestTooLarge:
+    return RequestTooLarge(f"The request body is larger than {MAX_BYTES} bytes.")

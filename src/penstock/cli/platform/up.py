@@ -1,0 +1,293 @@
+"""``penstock up``: create or resume the platform of a home and keep it running."""
+
+import contextlib
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from penstock.cli.platform.fetch import fetch_shown
+from penstock.cli.platform.homes import home_option
+from penstock.cli.server.options import issuer_keys, kept_audit_options, kept_caller_options
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.interpreter import python_module
+from penstock.local.artefacts import cache_folder
+from penstock.local.java import find_java
+from penstock.local.platform import Platform, home_at
+from penstock.server.http.serving import Listening, check_listening
+from penstock.settings.addresses import is_wildcard
+from penstock.settings.home import Home, PlatformConfig
+from penstock.settings.tls import TlsFiles
+
+__all__ = ["command"]
+
+_DETACHED_TIMEOUT = 300  # seconds; each part has a timeout of its own that comes first
+# Tells a detached start that all was said.
+_LAST_LINE = "To stop it:"
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_PORT = click.IntRange(1, 65535)
+
+
+def _region(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)+", value):
+        raise click.BadParameter(f"'{value}' is no AWS region such as us-east-1.")
+    return value
+
+
+@click.command("up")
+@home_option
+@click.option("--server-port", type=_PORT, help="Port of the Penstock server. [default: 8750]")
+@click.option("--s3-port", type=_PORT, help="Port of the S3 endpoint. [default: 8751]")
+@click.option("--kafka-port", type=_PORT, help="Port of the Kafka broker. [default: 8752]")
+@click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, for the broker itself. [default: 8753]")
+@click.option("--host", help="Address or name to listen on, by which clients come. [default: 127.0.0.1]")
+@click.option("--tls/--no-tls", default=None, help="TLS for server, S3 endpoint and broker, by an authority of the home.")
+@click.option("--tls-certificate", type=_FILE, help="This PEM certificate and its chain instead.")
+@click.option("--tls-key", type=_FILE, help="Its private key, PEM without a password.")
+@click.option("--tls-authority", type=_FILE, help="Whom clients have to trust for it. [what they trust anyway]")
+@click.option("--mtls-port", type=_PORT, help="A listener of the broker where a client certificate is the login.")
+@click.option("--mtls-authority", type=_FILE, help="Who issues those. [the home's authority: see 'penstock certificate']")
+@click.option("--allowed-host", multiple=True, help="A further host to answer for; .example.com: all below it.")
+@click.option("--insecure-plain-http", is_flag=True, default=None, help="No TLS where others can read along.")
+@click.option("--insecure-basic-auth", is_flag=True, default=None, help="Take passwords without TLS there.")
+@click.option("--metrics-without-key", is_flag=True, default=None, help="Show /metrics to everybody who reaches the port.")
+@kept_caller_options
+@click.option("--no-oidc-keys", is_flag=True, help="Forget the issuers whose keys the home has.")
+@kept_audit_options
+@click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
+@click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
+@click.option("--new-key", is_flag=True, help="Give the home another access key: after its own was deactivated or deleted.")
+@click.option("--no-auth", is_flag=True, help="Let everybody who reaches the ports do everything: for trials.")
+def command(  # noqa: PLR0917 - click passes options by name
+    home: Path | None,
+    server_port: int | None,
+    s3_port: int | None,
+    kafka_port: int | None,
+    controller_port: int | None,
+    workers: int,
+    detach: bool,
+    new_key: bool,
+    no_auth: bool,
+    oidc_keys: tuple[str, ...],
+    no_oidc_keys: bool,
+    **kept: Any,
+) -> None:
+    """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
+
+    What is given once is kept in the home, but for --workers and --no-auth. Ctrl-C or 'penstock down' ends it. What it
+    has acknowledged is on the disk, but for records of topics made without flush.messages=1, which the one broker has in
+    memory for seconds.
+    """
+    place = home_at(home)
+    given = {
+        "server_port": server_port,
+        "s3_port": s3_port,
+        "kafka_port": kafka_port,
+        "controller_port": controller_port,
+        **{name: _setting(value) for name, value in kept.items() if name != "allowed_host"},
+        "allowed_hosts": ",".join(kept["allowed_host"]) or None,
+        "oidc_keys": _issuers(oidc_keys, forget=no_oidc_keys),
+    }
+    if given["tls_certificate"] and given["tls"] is None:
+        given["tls"] = True
+    config = _configuration(
+        place, {**_forgotten(given), **{name: value for name, value in given.items() if value is not None}}
+    )
+    _check_listening(config)
+    find_java(os.environ)
+    fetch_shown(["kafka"], cache=cache_folder(os.environ))
+    if detach:
+        flags = [*(["--no-auth"] if no_auth else []), *(["--new-key"] if new_key else [])]
+        _detach(place, [*_options(given), f"--workers={workers}", *flags])
+    else:
+        config = config.with_new_key() if new_key else config
+        _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
+
+
+def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
+    """The issuers' files that take the place of the home's; None where nothing is said of them."""
+    if forget and given:
+        raise click.UsageError("--oidc-keys replaces what the home has: leave --no-oidc-keys out.")
+    found = {issuer: str(file) for issuer, file in issuer_keys(given).items()}
+    for issuer, file in found.items():
+        if not Path(file).is_file():
+            raise InvalidInput(f"The keys of {issuer} are not in {file}.", remedy="Name a file with its JWKS.")
+    return found if found or forget else None
+
+
+def _setting(value: object) -> object:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _forgotten(given: Mapping[str, object]) -> dict[str, object]:
+    """What the home no longer says of TLS: all of it with --no-tls, the former authority with another certificate."""
+    if given["tls"] is False:
+        return {"tls_certificate": "", "tls_key": "", "tls_authority": "", "mtls_port": 0, "mtls_authority": ""}
+    return {"tls_authority": ""} if given["tls_certificate"] else {}
+
+
+def _options(given: Mapping[str, object]) -> Iterator[str]:
+    """The options that give the same to another process."""
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if name == "allowed_hosts":
+            yield from (f"--allowed-host={host}" for host in str(value or "").split(",") if host)
+        elif isinstance(value, dict):
+            yield from (f"--oidc-keys={issuer}={file}" for issuer, file in value.items())
+            yield from () if value else ("--no-oidc-keys",)
+        elif isinstance(value, bool):
+            yield f"--{option}" if value else f"--no-{option}"
+        elif value is not None:
+            yield f"--{option}={value}"
+
+
+def _check_listening(config: PlatformConfig) -> None:
+    """Raise where it cannot listen so, before anything is fetched or started."""
+    if is_wildcard(config.host):
+        raise InvalidInput(
+            f"Clients cannot be told to go to '{config.host}'.", remedy="Give --host one address or name of this machine."
+        )
+    if not config.tls and (config.mtls_port or config.tls_certificate):
+        raise InvalidInput("--mtls-port and --tls-certificate need TLS.", remedy="Give --tls.")
+    if bool(config.tls_certificate) != bool(config.tls_key):
+        raise click.UsageError("--tls-certificate and --tls-key go together.")
+    own = TlsFiles(certificate=Path(config.tls_certificate), key=Path(config.tls_key)) if config.tls_certificate else None
+    check_listening(
+        Listening(
+            host=config.host,
+            port=0,
+            tls=own,
+            allowed_hosts=config.allowed_host_names,
+            # The certificates of the home's own authority are made when it starts.
+            insecure_plain_http=config.tls or config.insecure_plain_http,
+        )
+    )
+
+
+def _configuration(home: Home, given: dict[str, object]) -> PlatformConfig:
+    if home.config_file.exists():
+        return replace(home.load(), **given)  # type: ignore[arg-type]
+    return PlatformConfig.generate(**given)
+
+
+def _foreground(platform: Platform) -> None:
+    # A signal handler may not take locks, and a SimpleQueue is made to be written from one.
+    requests: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        requests.put(number)
+
+    def obey() -> None:
+        if requests.get() is not None:
+            platform.request_stop()
+
+    # What was started with nohup is not to end with its terminal.
+    heeded = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in heeded}
+    listener = threading.Thread(target=obey, name="signals", daemon=True)
+    listener.start()
+    try:
+        began = time.monotonic()
+        platform.start()
+        if platform.state.phase == "running":
+            _describe(platform, time.monotonic() - began)
+        platform.watch()
+        _say("Stopping.")
+    finally:
+        platform.stop()
+        requests.put(None)
+        listener.join()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    _say("Stopped.")
+
+
+def _detach(home: Home, options: list[str]) -> None:
+    """Run the same command without --detach in a session of its own, show what it says, return when it is ready."""
+    home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = home.logs / "platform.log"
+    # Appended to: where a platform runs here already, the log is its own.
+    with log.open("ab") as output:
+        begin = output.tell()
+        process = subprocess.Popen(
+            python_module("penstock", "up", "--home", str(home.root), *options),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _follow(process, log, begin)
+    except BaseException:
+        # Interrupted or given up: the other session is not to go on alone.
+        process.terminate()
+        raise
+
+
+def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
+    """Echo what a platform being started says, from byte ``begin`` of the log up to its last line.
+
+    Raises where it ends instead or takes too long.
+    """
+    deadline = time.monotonic() + _DETACHED_TIMEOUT
+    with log.open("r", errors="replace") as said:
+        said.seek(begin)
+        while True:
+            status = process.poll()
+            line = said.readline()
+            click.echo(line, nl=False)
+            if line.startswith(_LAST_LINE):
+                return
+            if not line:
+                if status is not None:
+                    if said.tell() == begin:
+                        raise EnvironmentProblem(
+                            f"The platform ended with status {status} and left no word in {log}.",
+                            remedy="Look whether its disk is full; 'penstock up' without --detach says more.",
+                        )
+                    raise click.exceptions.Exit(status or 1)
+                if time.monotonic() > deadline:
+                    raise EnvironmentProblem(
+                        f"The platform was not ready after {_DETACHED_TIMEOUT} s.", remedy=f"Its log is {log}."
+                    )
+                time.sleep(0.05)
+
+
+def _describe(platform: Platform, seconds: float) -> None:
+    """What listens where, and how to use it."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("part", "listens on", "ready after"):
+        table.add_column(column, no_wrap=True)
+    for part in platform.state.parts:
+        table.add_row(part.title, part.address, f"{part.start_seconds or 0:.1f} s")
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    home = platform.home.root
+    option = "" if Path(".penstock").absolute() == home else f" --home {home}"
+    console.print(f"Ready after {seconds:.1f} s; state in {home}, logs in {platform.home.logs}.", markup=False)
+    if authority := platform.config.tls_authority:
+        console.print(f"Clients have to trust {authority}; 'penstock env' says so to those of a shell.", markup=False)
+    console.print(f'For a shell:  eval "$(penstock env{option})"   then: aws glue list-registries', markup=False)
+    console.print(f"{_LAST_LINE}   penstock down{option}", markup=False)
+
+
+def _say(text: str) -> None:
+    # A closed terminal or a log on a full disk is no reason to end what runs.
+    with contextlib.suppress(OSError):
+        click.echo(text)
+        sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""penstock registry: export, import, audit log."""

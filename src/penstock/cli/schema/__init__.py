@@ -1,0 +1,1 @@
+"""penstock schema: check definitions, compare versions."""

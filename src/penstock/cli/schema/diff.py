@@ -1,0 +1,137 @@
+"""``penstock schema diff``: two versions of a schema, or definitions in files, compared as AWS's console does and judged."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from penstock.cli.schema.diff_report import DiffSide, diff_json, diff_text
+from penstock.cli.schema.files import problems_end_with_two, read_definition, read_reference
+from penstock.cli.schema.options import RULES, output_options, reference_option, registry_options, rules_option
+from penstock.client.registry import RegistryClient
+from penstock.client.versions import LATEST, find_version, names_version
+from penstock.errors import InvalidInput
+from penstock.schema.diff.compare import compare
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import ReferencedText
+from penstock.schema.formats import FORMATS, format_of
+
+__all__ = ["diff"]
+
+_ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+_DIFFERENT = 1
+
+
+@click.command("diff")
+@click.argument("old")
+@click.argument("new", default=LATEST)
+@registry_options
+@click.option("--schema-name", help="The schema of which OLD and NEW are versions; a version id needs none.")
+@output_options
+@rules_option
+@click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Of two files whose names do not say it.")
+@reference_option("the two build")
+@click.option("--context", type=click.IntRange(min=0), help="Equal lines around a change; default all of them.")
+@click.option("--width", type=click.IntRange(min=40), help="Columns of the text; default the terminal's.")
+def diff(old: str, new: str, output: str, **options: Any) -> None:
+    """Compare OLD with NEW side by side, and say of each change which compatibility modes it breaks.
+
+    Each is a version number, 'latest' or a version id, anything else a file (- is standard input, ./1 a file named 1).
+
+    Ends as diff does: with 0 where the two mean the same, with 1 where they differ, compatible or not, and with 2 where that
+    cannot be told.
+    """
+    with problems_end_with_two(output):
+        sides, found = _compare(old, new, options)
+    if output == "json":
+        shown = json.dumps(diff_json(sides, found, options["rules"]), indent=2, ensure_ascii=False)
+    else:
+        shown = diff_text(sides, found, context=options["context"], width=options["width"])
+    click.echo(shown)
+    if found.changes:
+        raise click.exceptions.Exit(_DIFFERENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Definition:
+    """One side before it is parsed."""
+
+    name: str
+    text: str
+    data_format: str | None
+    version: int | None = None
+
+
+def _compare(old: str, new: str, options: dict[str, Any]) -> Any:
+    if old == new == "-":
+        raise InvalidInput("Standard input can be one side only.")
+    named = [names_version(argument) for argument in (old, new)]
+    client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"]) if any(named) else None
+    read = [
+        _registered(client, argument, options) if client is not None and is_version else _in_file(argument)
+        for argument, is_version in zip((old, new), named, strict=True)
+    ]
+    data_format = _format(read, options["data_format"])
+    references = [read_reference(item) for item in options["references"]]
+    sides = [_parsed(item, data_format, references) for item in read]
+    return sides, compare(sides[0].parsed, sides[1].parsed, RULES[options["rules"]])
+
+
+def _registered(client: RegistryClient, wanted: str, options: dict[str, Any]) -> _Definition:
+    schema = options["schema_name"]
+    if schema is None and "-" not in wanted:
+        raise InvalidInput(
+            f"'{wanted}' is a version, and of which schema is not said.",
+            remedy=f"Add --schema-name, or write ./{wanted} for a file of that name.",
+        )
+    found = find_version(client, options["registry_name"], schema or "", wanted, available_only=False)
+    refused = "" if found.status == "AVAILABLE" else f" ({found.status})"
+    return _Definition(
+        name=f"{found.registry_name}/{found.schema_name} version {found.number}{refused}",
+        text=found.definition,
+        data_format=found.data_format,
+        version=found.number,
+    )
+
+
+def _in_file(argument: str) -> _Definition:
+    return _Definition(
+        name=argument, text=read_definition(Path(argument)), data_format=_ENDINGS.get(Path(argument).suffix.lower())
+    )
+
+
+def _format(sides: Sequence[_Definition], wanted: str | None) -> str:
+    """What a version says goes before --data-format, and that before a file's name."""
+    registered = [side.data_format for side in sides if side.version is not None]
+    if wanted is not None and any(known != wanted for known in registered):
+        raise InvalidInput(f"The registered version is {registered[0]}, not {wanted}.", remedy="Leave --data-format out.")
+    if registered and len(set(registered)) > 1:
+        raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they have nothing to compare.")
+    named = {side.data_format: side.name for side in sides if side.data_format}
+    if not registered and wanted is None and len(named) > 1:
+        told = " and ".join(f"{name} is {kind}" for kind, name in named.items())
+        raise InvalidInput(
+            f"By their names {told}: that is nothing to compare.",
+            remedy=f"Give --data-format {', '.join(sorted(FORMATS))} where a name is wrong.",
+        )
+    known = registered[0] if registered else wanted or next(iter(named), None)
+    if known is None:
+        raise InvalidInput(
+            f"The format of {sides[0].name} is not clear from its name.",
+            remedy=f"Give --data-format {', '.join(sorted(FORMATS))}.",
+        )
+    return known
+
+
+def _parsed(side: _Definition, data_format: str, references: Sequence[ReferencedText]) -> DiffSide:
+    try:
+        parsed = format_of(data_format).parse(side.text, references)
+    except InvalidSchema as error:
+        raise InvalidSchema(
+            f"{side.name} cannot be read: {error}",
+            remedy=None if references else "If it builds on other definitions, give them: --reference NAME=FILE.",
+        ) from error
+    return DiffSide(name=side.name, version=side.version, parsed=parsed)

@@ -1,0 +1,35 @@
+"""``penstock backup``: the whole store into one file, while it serves."""
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from penstock.cli.server.stores import opened_store, store_options
+from penstock.store.sql.backup import back_up
+from penstock.store.sql.database import Database
+from penstock.store.sql.tenancy import beside, of_account, with_database
+
+__all__ = ["command"]
+
+
+@click.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@store_options
+def command(file: Path, home: Path | None, store_url: str | None) -> None:
+    """Copy the store as it is now into FILE, while servers go on.
+
+    Further accounts have a store each, and get a file each beside FILE, with the account in its name; each file is the state
+    of one moment. A file restores into SQLite and PostgreSQL alike. Secrets and access keys in it are sealed: keep the
+    master key file (master.key in the home), without which they cannot be opened, in another place.
+    """
+    with opened_store(home, store_url) as database:
+        _back_up(database, file)
+        for account in with_database(database):
+            with closing(of_account(database, account)) as own:
+                _back_up(own, beside(file, account))
+
+
+def _back_up(database: Database, file: Path) -> None:
+    rows = back_up(database, file)
+    click.echo(f"{file}: {sum(rows.values()):,} rows, {file.stat().st_size / 1e6:.1f} MB, of {database.name}.")

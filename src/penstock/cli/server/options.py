@@ -1,0 +1,154 @@
+"""Options of the commands that serve: state and identities, the audit log, and callers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from penstock.cli.server.listen_options import tls_files
+from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.addresses import is_loopback
+from penstock.settings.home import Home
+from penstock.settings.server import BootstrapKey, ServerSettings
+
+__all__ = [
+    "audit_options",
+    "caller_options",
+    "issuer_keys",
+    "kept_audit_options",
+    "kept_caller_options",
+    "settings_of",
+    "state_options",
+]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_AUDIT: tuple[tuple[str, Any, object, str], ...] = (
+    ("--audit-log/--no-audit-log", bool, True, "Record every decision, in audit/ of the home."),
+    ("--audit-reads/--no-audit-reads", bool, True, "Record allowed reads, too."),
+    ("--audit-keep-days", click.IntRange(1), 90, "Days to keep records."),
+    ("--audit-keep-mb", click.IntRange(16), 1024, "MB of records to keep."),
+)
+_CALLERS: tuple[tuple[str, Any, object, str], ...] = (
+    ("--requests-per-second", click.FloatRange(0), 0.0, "What one access key may send; 0 is no bound."),
+    ("--min-free-mb", click.IntRange(0), 64, "Disk that /readyz asks for, MB."),
+    ("--access-log/--no-access-log", bool, True, "One JSON line a request on standard error."),
+)
+
+
+def state_options(command: F) -> F:
+    """Adds where the state is and for which account and region a server answers; :func:`settings_of` reads the values."""
+    path, region, account = click.Path(path_type=Path), DEFAULT_REGION, DEFAULT_ACCOUNT
+    for option in reversed(
+        (
+            click.option("--home", type=path, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
+            click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+            click.option("--region", envvar="AWS_REGION", default=region, show_default=True, help="Region it answers for."),
+            click.option(
+                "--account", default=account, show_default=True, callback=_account, help="Account id, twelve digits."
+            ),
+            click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL. [SQLite in the home]"),
+            click.option("--lake", type=path, help="Folder of the first account's buckets. [lake/ in the home]"),
+            click.option("--account-lakes", type=path, help="Further accounts' lakes. [lakes/ in the home]"),
+            click.option("--master-key-file", type=path, help="Key for secrets at rest. [master.key in the home]"),
+            click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def settings_of(given: dict[str, Any], **further: Any) -> ServerSettings:
+    """The settings by the values of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
+
+    ``further`` are fields of :class:`ServerSettings`. Warns on standard error where nobody has to prove who they are.
+    """
+    home, host = given["home"], given["host"]
+    folder = Home.at(home, os.environ)
+    if folder.master_key_file.exists():
+        # A home of an earlier release, and no folder that is made one now.
+        folder.make_private()
+    if not given["auth"]:
+        click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
+        if not is_loopback(host):
+            click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
+    return ServerSettings(
+        store_url=given["store_url"] or folder.store_url,
+        lake=(given["lake"] or folder.lake).absolute(),
+        account_lakes=(given["account_lakes"] or folder.account_lakes).absolute(),
+        master_key_file=(given["master_key_file"] or folder.master_key_file).absolute(),
+        region=given["region"],
+        account=given["account"],
+        host=host,
+        port=given["port"],
+        tls=tls_files(given["tls_certificate"], given["tls_key"], given["tls_client_authority"]),
+        allowed_hosts=given["allowed_host"],
+        insecure_plain_http=given["insecure_plain_http"],
+        authenticate=given["auth"],
+        audit_folder=folder.audit if given["audit_log"] else None,
+        audit_reads=given["audit_reads"],
+        audit_keep_days=given["audit_keep_days"],
+        audit_keep_bytes=given["audit_keep_mb"] * 1024 * 1024,
+        bootstrap_key=BootstrapKey.from_environment(os.environ),
+        **further,
+    )
+
+
+def _account(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if len(value) != 12 or not value.isascii() or not value.isdigit():
+        raise click.BadParameter("an account id is twelve digits")
+    return value
+
+
+def audit_options(command: F) -> F:
+    """Adds ``audit_log``, ``audit_reads``, ``audit_keep_days`` and ``audit_keep_mb``."""
+    return _with(command, _AUDIT, kept=False)
+
+
+def kept_audit_options(command: F) -> F:
+    """The same for a command that remembers them: None where one is not given."""
+    return _with(command, _AUDIT, kept=True)
+
+
+def caller_options(command: F) -> F:
+    """Adds ``requests_per_second``, ``min_free_mb``, ``access_log`` and ``oidc_keys``, which :func:`issuer_keys` reads."""
+    return _with(_oidc_keys(command), _CALLERS, kept=False)
+
+
+def kept_caller_options(command: F) -> F:
+    """The same for a command that remembers them: None where one is not given."""
+    return _with(_oidc_keys(command), _CALLERS, kept=True)
+
+
+def issuer_keys(texts: tuple[str, ...]) -> dict[str, Path]:
+    """Files of public keys by issuer; :class:`click.BadParameter` for what is not ``ISSUER=FILE``."""
+    return dict(map(_issuer_keys, texts))
+
+
+def _with(command: F, options: tuple[tuple[str, Any, object, str], ...], *, kept: bool) -> F:
+    for names, kind, default, about in reversed(options):
+        shown = ("off", "on")[default] if isinstance(default, bool) else default
+        if kept:
+            command = click.option(names, type=kind, default=None, help=f"{about} [default: {shown}]")(command)
+        else:
+            show = not isinstance(default, bool)
+            command = click.option(names, type=kind, default=default, show_default=show, help=about)(command)
+    return command
+
+
+def _oidc_keys(command: F) -> F:
+    return click.option(
+        "--oidc-keys",
+        multiple=True,
+        metavar="ISSUER=FILE",
+        help="Public keys (JWKS) of an issuer of web identity tokens, such as a Kubernetes cluster. Repeatable.",
+    )(command)
+
+
+def _issuer_keys(text: str) -> tuple[str, Path]:
+    issuer, equals, file = text.rpartition("=")
+    if not equals or not issuer.startswith("https://") or not file:
+        raise click.BadParameter(f"'{text}' does not read https://HOST/PATH=FILE", param_hint="--oidc-keys")
+    return issuer, Path(file).absolute()

@@ -1,0 +1,52 @@
+"""``penstock serve``: the server alone, in the foreground."""
+
+from typing import Any
+
+import click
+
+from penstock.cli.server.listen_options import listen_options
+from penstock.cli.server.options import audit_options, caller_options, issuer_keys, settings_of, state_options
+from penstock.server.run import serve
+
+__all__ = ["command"]
+
+
+@click.command("serve")
+@state_options
+@click.option("--port", type=click.IntRange(0, 65535), default=8750, show_default=True, help="0 takes a free port.")
+@listen_options
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
+@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The S3 endpoint over the same lake.")
+@caller_options
+@click.option("--insecure-basic-auth", is_flag=True, help="Take passwords without TLS where others can read along.")
+@click.option("--metrics-without-key", is_flag=True, help="Show /metrics to everybody who reaches the port.")
+@audit_options
+def command(
+    *,
+    workers: int,
+    s3_endpoint_url: str | None,
+    requests_per_second: float,
+    min_free_mb: int,
+    oidc_keys: tuple[str, ...],
+    insecure_basic_auth: bool,
+    metrics_without_key: bool,
+    access_log: bool,
+    **shared: Any,
+) -> None:
+    """Run the server alone.
+
+    An access key given as PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is stored first.
+    """
+    settings = settings_of(
+        shared,
+        s3_endpoint_url=s3_endpoint_url,
+        workers=workers,
+        access_log=access_log,
+        insecure_basic_auth=insecure_basic_auth,
+        metrics_without_key=metrics_without_key,
+        requests_per_second=requests_per_second or None,
+        minimum_free=min_free_mb * 1_000_000,
+        oidc_keys=issuer_keys(oidc_keys),
+    )
+    where = f"({settings.region}, account {settings.account})"
+    serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} {where}."))

@@ -1,0 +1,1 @@
+"""Commands that move records: produce, run, glue, functions."""

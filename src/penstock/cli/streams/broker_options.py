@@ -1,0 +1,50 @@
+"""The options by which commands reach a Kafka broker; free of Kafka's client, which comes with an extra."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+__all__ = ["broker_options"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def broker_options(*, required: bool) -> Callable[[F], F]:
+    """Addresses, login and TLS under the names of ``penstock produce``; :mod:`penstock.cli.streams.broker` reads them."""
+    options = [
+        click.option(
+            "-brokers", "--brokers", envvar="PENSTOCK_BROKERS", required=required, help="Bootstrap servers, HOST:PORT[,…]."
+        ),
+        click.option(
+            "-secretArn", "--secret-arn", envvar="PENSTOCK_SECRET_ID", help="Secret (ARN or name) with the broker's login."
+        ),
+        click.option(
+            "--security-protocol",
+            envvar="PENSTOCK_SECURITY_PROTOCOL",
+            type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
+            help="Default: SASL_SSL with a secret (SASL_PLAINTEXT to this machine), else PLAINTEXT.",
+        ),
+        click.option("--sasl-mechanism", default="SCRAM-SHA-512", show_default=True),
+        click.option(
+            "--ca-file",
+            envvar="PENSTOCK_CA_FILE",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="CA certificates (PEM) to trust.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=1),
+            default=30.0,
+            show_default=True,
+            help="Seconds to wait for the broker.",
+        ),
+    ]
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate

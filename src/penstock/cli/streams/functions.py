@@ -1,0 +1,222 @@
+"""``penstock functions``: handlers with Lambda's signature, run on this machine by their event source mappings."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from penstock.cli.platform.homes import home_option
+from penstock.cli.signals import stop_on_signals
+from penstock.client.connection import calls, open_client
+from penstock.errors import DataProblem, InvalidInput, PenstockError
+from penstock.functions.delivery.batching import MAX_PAYLOAD
+from penstock.functions.document import Declaration, read_function
+from penstock.functions.environment import ExecutionEnvironment
+from penstock.functions.model import Function, KafkaSource, SourceMapping
+from penstock.functions.rotation import Rotated, pending_rotations, rotate
+from penstock.functions.runner import RunOptions, run
+from penstock.settings.home import Home
+
+__all__ = ["command"]
+
+_log_option = click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File that gets what the function prints. [default: standard error]",
+)
+
+
+@click.group("functions")
+def command() -> None:
+    """Run functions with AWS Lambda's signature on Kafka and Kinesis, as Lambda's event source mappings do."""
+
+
+@command.command("run")
+@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--once", is_flag=True, help="End when what the sources hold now is done.")
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets the counts as JSON lines.")
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of streams' checkpoints. [default: functions/ of the platform's home]",
+)
+@_log_option
+@home_option
+def run_command(
+    file: Path, *, once: bool, metrics: Path | None, state: Path | None, log: Path | None, home: Path | None
+) -> None:
+    """Poll the sources that FUNCTION.yaml declares and call its handler. Ends cleanly on SIGTERM and SIGINT."""
+    declaration = read_function(file)
+    where = Home.at(home, os.environ)
+    stop = stop_on_signals("the invocations in hand", at_once=True)
+    function = declaration.function
+    click.echo(f"Function {function.name} ({function.handler}) runs: {', '.join(_titles(declaration)) or 'no source'}.")
+    with _opened(log) as stream:
+        counts = run(
+            declaration,
+            RunOptions(log=stream, state=state or where.root / "functions", say=_say, metrics=metrics, once=once, stop=stop),
+        )
+    for title, count in counts:
+        click.echo(
+            f"{title}: {count['PolledEventCount']:,} read, {count['DeliveredEventCount']:,} delivered, "
+            f"{count['FilteredOutEventCount']:,} filtered out, {count['DroppedEventCount']:,} discarded "
+            f"({count['OnFailureDestinationDeliveredEventCount']:,} to the destination), "
+            f"{count['ReleasedEventCount']:,} given back; {count['Invocations']:,} calls, {count['Errors']:,} failed."
+        )
+
+
+@command.command("invoke")
+@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--event", "event_file", type=click.File("rb"), help="File with the event, - for standard input. [default: {}]"
+)
+@click.option("--payload", help="The event itself, JSON.")
+@_log_option
+def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | None, log: Path | None) -> None:
+    """Call the handler once and print what it returns. Exits with 4 where the function fails."""
+    if event_file is not None and payload is not None:
+        raise InvalidInput("--event and --payload are two events.", remedy="Give one of them.")
+    text = event_file.read() if event_file is not None else (payload or "{}").encode()
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"The event is no JSON: {error}.") from None
+    if len(text) > MAX_PAYLOAD:
+        raise InvalidInput(f"The event has {len(text):,} bytes; Lambda takes {MAX_PAYLOAD:,}.", remedy="Give a smaller one.")
+    declaration = read_function(file)
+    with _opened(log) as stream:
+        environment = ExecutionEnvironment(declaration.function, stream)
+        try:
+            result = environment.run(text)
+        finally:
+            environment.close()
+    click.echo(_shown(result.error if result.error is not None else result.answer))
+    if result.error is not None:
+        raise DataProblem(
+            f"Function {declaration.function.name} failed: {result.error.get('errorType')}: "
+            f"{str(result.error.get('errorMessage', ''))[:300]}",
+            remedy="Its log above says more.",
+        )
+
+
+@command.command("rotate")
+@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--once", is_flag=True, help="End when the rotations that wait now are done; exit with 4 where one failed.")
+@click.option("--every", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="Seconds between two looks.")
+@_log_option
+def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) -> None:
+    """Rotate the secrets whose RotateSecret named this function. Ends on SIGTERM and SIGINT."""
+    declaration = read_function(file)
+    function = declaration.function
+    stop = stop_on_signals("the step in hand", at_once=True)
+    failed: list[Rotated] = []
+    with _opened(log) as stream:
+        environment = ExecutionEnvironment(function, stream)
+        try:
+            while not stop.is_set():
+                try:
+                    failed = _rotate_pending(environment, function, stop.is_set)
+                except PenstockError as error:
+                    if once:
+                        raise
+                    # A server that is away for a while comes back.
+                    click.echo(f"penstock: {error}", err=True)
+                if once or stop.wait(every):
+                    break
+        finally:
+            environment.close()
+    if once and failed:
+        raise DataProblem(
+            f"{len(failed)} rotation(s) failed, the first of {failed[0].secret} at {failed[0].failed}: {failed[0].problem}",
+            remedy="The function's log says more; the rotation is tried again with the next run.",
+        )
+
+
+def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop: Callable[[], bool]) -> list[Rotated]:
+    """The rotations that failed."""
+    failed = []
+    client = open_client("secretsmanager")
+    with calls(client, "the secrets to rotate"):
+        waiting = list(pending_rotations(client, function))
+    for secret, version in waiting:
+        done = rotate(environment, secret, version, stop)
+        if done is None:
+            break
+        if done.failed is not None:
+            failed.append(done)
+            click.echo(f"{secret} is not rotated: {done.failed} failed: {done.problem}", err=True)
+        else:
+            click.echo(f"{secret} is rotated: version {version}.")
+    return failed
+
+
+@command.command("check")
+@click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
+def check_command(file: Path) -> None:
+    """Check what FUNCTION.yaml declares; start nothing and ask nobody."""
+    declaration = read_function(file)
+    function = declaration.function
+    click.echo(f"Function {function.name} ({declaration.origin}) is well declared.")
+    click.echo(f"  handler  {function.handler} in {function.code}, {function.memory} MB, {function.timeout} s")
+    for mapping in declaration.mappings:
+        click.echo(f"  source   {_described(mapping)}")
+
+
+def _shown(value: Any) -> str:
+    """JSON for people, and in ASCII where it holds half characters, which JSON has and UTF-8 has not."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    return text
+
+
+def _titles(declaration: Declaration) -> list[str]:
+    return [mapping.source.title for mapping in declaration.mappings if mapping.enabled]
+
+
+def _described(mapping: SourceMapping) -> str:
+    policy, source = mapping.policy, mapping.source
+    retries = "without limit" if policy.retries < 0 else f"{policy.retries:,} times"
+    workers = (
+        f"{source.pollers[0]} to {source.pollers[1]} pollers"
+        if isinstance(source, KafkaSource)
+        else f"{source.lanes} lanes a shard"
+    )
+    parts = [
+        f"{source.title} from {mapping.start}",
+        f"up to {mapping.batch_size:,} records or {mapping.window:g} s a batch",
+        workers,
+        f"retried {retries}{', split on error' if policy.bisect else ''}",
+        f"failed records to {mapping.destination or 'nowhere'}",
+    ]
+    return "; ".join([*parts, *([] if mapping.enabled else ["switched off"])])
+
+
+class _opened:  # noqa: N801 -- used as a function
+    """The function's log: a file, or this process's standard error, which stays open."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: Any = None
+
+    def __enter__(self) -> IO[bytes]:
+        if self._path is None:
+            stream: IO[bytes] = sys.stderr.buffer
+            return stream
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._path.open("ab")
+        return self._file  # type: ignore[no-any-return]
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _say(line: str) -> None:
+    click.echo(f"penstock: {line}", err=True)

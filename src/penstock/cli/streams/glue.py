@@ -1,0 +1,123 @@
+"""``penstock glue``: scripts written for AWS Glue, run on this machine."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from penstock.cli.platform.fetch import spark_archive
+from penstock.cli.platform.homes import home_option
+from penstock.cli.streams.spark_options import (
+    configuration_option,
+    driver_memory_option,
+    lake_option,
+    log_option,
+    master_option,
+    spark_setting,
+)
+from penstock.errors import InvalidInput
+from penstock.interpreter import SAFE_PATH, python_module
+from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
+from penstock.settings.home import Home
+from penstock.spark.glue.jobs.launcher import SCRATCH
+from penstock.spark.glue.streaming import ONCE
+from penstock.spark.session import SessionSettings, s3a_configuration, submit_arguments
+
+__all__ = ["command"]
+
+# What Glue's Spark, 3.5 at the latest, does by default and Spark 4 does not.
+_AS_GLUE = {"spark.sql.ansi.enabled": "false"}
+_TAKEN_FROM_HOME_WITHOUT = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
+
+
+@click.group("glue")
+def command() -> None:
+    """Run scripts that are written for AWS Glue."""
+
+
+@command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("script", metavar="SCRIPT.py", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("arguments", metavar="[--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
+@master_option
+@click.option("--once", is_flag=True, help="End each stream when what its source holds is done.")
+@lake_option
+@log_option
+@driver_memory_option
+@configuration_option
+@home_option
+def run_command(  # noqa: PLR0917 - click passes them by name
+    script: Path,
+    arguments: tuple[str, ...],
+    master: str,
+    once: bool,
+    lake: Path | None,
+    log: Path | None,
+    driver_memory: str,
+    configuration: tuple[str, ...],
+    home: Path | None,
+) -> None:
+    """Run SCRIPT.py as AWS Glue would, with the job's arguments behind it. JOB_NAME is the script's name unless given.
+
+    The script makes its own SparkContext. Streams end cleanly on SIGTERM and SIGINT, after the batch in hand.
+    """
+    if not script.is_file():
+        raise InvalidInput(f"The script {script} does not exist.")
+    where = Home.at(home, os.environ)
+    environment, lake = _platform(where, lake)
+    java_home = find_java(os.environ).home
+    settings = SessionSettings(
+        master=master,
+        jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
+        log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
+        lake=lake,
+        driver_memory=driver_memory,
+        archive=spark_archive(java_home),
+        extra={
+            **_AS_GLUE,
+            **(s3a_configuration(environment) if lake is None else {}),
+            **dict(spark_setting(each) for each in configuration),
+        },
+    )
+    scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
+    environment |= {
+        "JAVA_HOME": str(java_home),
+        "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(lake), folder=scratch),
+        "PYSPARK_PYTHON": environment.get("PYSPARK_PYTHON", sys.executable),
+        # For Spark's Python workers, as for the script itself: modules beside it, and none of the working directory.
+        "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [environment.get("PYTHONPATH")])]),
+        **SAFE_PATH,
+        SCRATCH: str(scratch),
+        ONCE: "1" if once else "0",
+    }
+    for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
+        environment.pop(other, None)
+    named = any(each.split("=")[0] == "--JOB_NAME" for each in arguments)
+    job = [] if named else ["--JOB_NAME", script.stem]
+    # In this process's place: signals, exit status and end are the script's.
+    os.execve(  # noqa: S606
+        sys.executable,
+        python_module("penstock.spark.glue.jobs.launcher", str(script), *job, *arguments),
+        environment,
+    )
+
+
+def _platform(home: Home, lake: Path | None) -> tuple[dict[str, str], Path | None]:
+    """This process's environment, with what ``penstock env`` says where it names neither endpoint nor credentials."""
+    environment = dict(os.environ)
+    if any(environment.get(name) for name in _TAKEN_FROM_HOME_WITHOUT) or not home.config_file.is_file():
+        return environment, lake
+    return {**home.load().client_environment(), **environment}, lake or home.lake
+
+
+def _buckets(lake: Path | None) -> list[str]:
+    """A location in each bucket, from which the session knows it."""
+    if lake is None:
+        return ["s3://any/"]
+    if not lake.is_dir():
+        raise InvalidInput(
+            f"The lake {lake} is no folder.", remedy="Give the folder of the buckets: --lake or PENSTOCK_LAKE."
+        )
+    return [f"s3://{each.name}/" for each in sorted(lake.iterdir()) if each.is_dir() and not each.name.startswith(".")]

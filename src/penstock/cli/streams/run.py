@@ -1,0 +1,165 @@
+"""``penstock run``: a declared pipeline on Spark, until it is done or a signal asks it to stop."""
+
+import fcntl
+import hashlib
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from penstock.cli.platform.fetch import spark_archive
+from penstock.cli.platform.homes import home_option
+from penstock.cli.signals import stop_on_signals
+from penstock.cli.streams.spark_options import (
+    configuration_option,
+    driver_memory_option,
+    lake_option,
+    log_option,
+    master_option,
+    spark_setting,
+)
+from penstock.client.registry import RegistryClient
+from penstock.errors import InvalidInput
+from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
+from penstock.pipelines import Pipeline, read_pipeline
+from penstock.settings.home import Home
+from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.decode.versions import SchemaBook
+from penstock.spark.metrics import BatchMetrics
+from penstock.spark.runner import RunOptions, run
+from penstock.spark.session import lake_configuration, s3a_configuration
+from penstock.spark.source import reach
+
+__all__ = ["alone", "command"]
+
+
+@click.command("run")
+@click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@master_option
+@click.option("--once", is_flag=True, help="Read what is there now, then end, whatever trigger is declared.")
+@click.option("--dry-run", is_flag=True, help="Check the declaration, the broker and the registry; start nothing.")
+@lake_option
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets one JSON line a batch.")
+@log_option
+@driver_memory_option
+@click.option(
+    "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the offsets that the ledger committed last."
+)
+@configuration_option
+@home_option
+def command(  # noqa: PLR0917 - click passes them by name
+    pipeline_file: Path,
+    master: str,
+    once: bool,
+    dry_run: bool,
+    lake: Path | None,
+    metrics: Path | None,
+    log: Path | None,
+    driver_memory: str,
+    resume_from_ledger: bool,
+    configuration: tuple[str, ...],
+    home: Path | None,
+) -> None:
+    """Run the pipeline that PIPELINE.yaml declares. Ends cleanly on SIGTERM and SIGINT, after the batch in hand."""
+    pipeline = read_pipeline(pipeline_file)
+    if dry_run:
+        _check(pipeline, lake)
+        return
+    where = Home.at(home, os.environ)
+    java_home = find_java(os.environ).home
+    os.environ["JAVA_HOME"] = str(java_home)
+    stop = stop_on_signals("the batch in hand")
+    logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
+    for noisy in ("py4j", "pyspark"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    options = RunOptions(
+        master=master,
+        jars=[*class_path("spark"), *(class_path("s3a") if lake is None and _uses_s3(pipeline) else ())],
+        log=log or where.logs / f"spark-{pipeline.name}.log",
+        lake=lake,
+        driver_memory=driver_memory,
+        archive=spark_archive(java_home),
+        spark_configuration={
+            **(s3a_configuration(os.environ) if lake is None else {}),
+            **dict(spark_setting(each) for each in configuration),
+        },
+        once=once,
+        metrics=metrics,
+        resume_from_ledger=resume_from_ledger,
+        stop=stop,
+        on_batch=_show,
+        on_start=lambda: click.echo(
+            f"Pipeline {pipeline.name} runs: topic {pipeline.source.topic} to {pipeline.sink.location}."
+        ),
+        failpoint=Failpoint.from_environment(os.environ),
+    )
+    with alone(pipeline, where.run):
+        report = run(pipeline, options=options)
+    click.echo(
+        f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
+        f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
+    )
+
+
+@contextmanager
+def alone(pipeline: Pipeline, folder: Path) -> Iterator[None]:
+    """Hold the lock of the pipeline's checkpoint, a file in ``folder``, that a second run on this machine meets.
+
+    Spark itself notices two runs on one checkpoint only when both have written to it. The kernel frees the lock of a
+    killed run.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.sha256(pipeline.checkpoint.rstrip("/").encode()).hexdigest()[:16]
+    with (folder / f"pipeline-{digest}.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise InvalidInput(
+                f"Another run of pipeline {pipeline.name} (process {lock.read().strip() or 'unknown'}) uses the checkpoint "
+                f"{pipeline.checkpoint}.",
+                remedy="Stop it first, or name another checkpoint and other locations.",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _uses_s3(pipeline: Pipeline) -> bool:
+    return any(each.startswith(("s3://", "s3a://")) for each in _locations(pipeline))
+
+
+def _locations(pipeline: Pipeline) -> tuple[str, str, str]:
+    return pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint
+
+
+def _show(metrics: BatchMetrics) -> None:
+    seconds = sum(metrics.seconds.values())
+    versions = ", ".join(f"v{number}: {count:,}" for number, count in sorted(metrics.versions.items()))
+    dead = (
+        f", {metrics.dead:,} dead ({', '.join(f'{reason} {n:,}' for reason, n in metrics.reasons.items())})"
+        if metrics.dead
+        else ""
+    )
+    click.echo(
+        f"Batch {metrics.batch} {metrics.outcome}: {metrics.rows:,} rows ({versions or 'none'}){dead} in {seconds:.1f} s"
+    )
+
+
+def _check(pipeline: Pipeline, lake: Path | None) -> None:
+    reach(pipeline.source)
+    lake_configuration(lake, _locations(pipeline))
+    book = SchemaBook(RegistryClient(attempts=2), pipeline.decode)
+    book.refresh()
+    plan = book.plan()
+    click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is well declared.")
+    click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
+    click.echo(f"  schema       {book.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
+    click.echo(f"  sink         {pipeline.sink.location}, by {', '.join(pipeline.sink.partition_by) or 'no partitions'}")
+    click.echo(f"  dead letters {pipeline.dead_letters.location}")
+    click.echo(f"  checkpoint   {pipeline.checkpoint}")

@@ -1,0 +1,1 @@
+"""Batches of records to a function, with retries and destinations."""

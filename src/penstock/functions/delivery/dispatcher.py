@@ -1,0 +1,295 @@
+"""A lane: records filtered, batched and delivered to one execution environment, one batch at a time, in order.
+
+Nothing here waits unless asked to: the thread that reads the source calls :meth:`Lane.advance` between its reads.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+
+from penstock.functions.delivery.batching import Batcher
+from penstock.functions.delivery.destinations import Destination
+from penstock.functions.delivery.failures import Origin, event_of, outcome_of
+from penstock.functions.delivery.patterns import any_of
+from penstock.functions.delivery.settings import (
+    TOO_LARGE,
+    Discard,
+    Failed,
+    Invoke,
+    Outcome,
+    Pause,
+    Settle,
+    Step,
+    deliver,
+)
+from penstock.functions.environment import ExecutionEnvironment, Result
+from penstock.functions.errors import DestinationUnavailable
+from penstock.functions.mapping_metrics import Account
+from penstock.functions.model import SourceMapping
+from penstock.functions.records import Record
+
+__all__ = ["Lane"]
+
+_TICK = 0.05  # seconds that a wait for a function lasts at most
+_Steps = Generator[Step, Outcome | None, None]
+
+
+class Lane:
+    """Delivers records of ``mapping``. ``settled`` is told records that are done with: delivered, filtered or discarded.
+
+    ``say`` gets one line for people about each failure. ``clock`` gives seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        mapping: SourceMapping,
+        origin: Origin,
+        environment: ExecutionEnvironment,
+        account: Account,
+        *,
+        destination: Destination | None,
+        settled: Callable[[Sequence[Record]], None],
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._mapping = mapping
+        self._origin = origin
+        self._environment = environment
+        self._account = account
+        self._destination = destination
+        self._settled = settled
+        self._say = say
+        self._clock = clock
+        self._matches = any_of(mapping.patterns)
+        self._batcher = Batcher(size=mapping.batch_size, window=mapping.window, envelope=len(event_of(origin, [])))
+        self._rejects: deque[Discard] = deque()
+        self._steps: _Steps | None = None
+        self._step: Step | None = None
+        self._hand: dict[int, Record] = {}
+        self._result: Result | None = None
+        self._wake = 0.0
+        self._storing = 0
+        self._stopping = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch is in hand."""
+        return self._steps is not None
+
+    @property
+    def _in_function(self) -> bool:
+        return self._environment.busy or self._result is not None
+
+    @property
+    def full(self) -> bool:
+        """Whether the next batch is complete, so that no more should be offered."""
+        return self._batcher.full
+
+    @property
+    def idle_for(self) -> float | None:
+        """Seconds until the next batch is due; None where nothing waits."""
+        return 0.0 if self._rejects else self._batcher.left(time.monotonic())
+
+    @property
+    def finished(self) -> bool:
+        """Whether a lane that was told to stop has nothing in hand."""
+        return self._stopping and self._steps is None
+
+    def offer(self, record: Record, problem: tuple[str, str] | None = None) -> None:
+        """Take a record that was read; ``problem`` (condition, message) is why it can be no part of an event."""
+        self._account.add(PolledEventCount=1)
+        if problem is not None:
+            condition, message = problem
+            error = Failed(error={"errorType": condition, "errorMessage": message})
+            self._rejects.append(Discard(records=[record], condition=condition, failure=error))
+        elif not self._matches(record.view):
+            self._account.add(FilteredOutEventCount=1)
+            self._settled([record])
+        elif not self._batcher.fits(record):
+            self._rejects.append(Discard(records=[record], condition=TOO_LARGE))
+        else:
+            self._batcher.add(record, time.monotonic())
+
+    def advance(self) -> None:
+        """Go as far as possible without waiting."""
+        while True:
+            if self._steps is None and not self._start():
+                return
+            if not self._take_step():
+                return
+
+    def wait(self, seconds: float = _TICK) -> None:
+        """Wait until the function has answered or a pause is over, for at most ``seconds``."""
+        if self._environment.busy and self._result is None:
+            self._result = self._environment.poll(seconds)
+        else:
+            time.sleep(max(0.0, min(seconds, self._wake - time.monotonic())))
+
+    def stop(self) -> None:
+        """Begin no more invocations; the one in hand ends by :meth:`advance`."""
+        self._stopping = True
+        if not self._environment.busy and self._result is None:
+            self._abandon()
+
+    def release(self, partitions: frozenset[str]) -> None:
+        """Let go of records of ``partitions``: what is in the function's hands ends first, the rest is not done here."""
+        while self._in_function and any(each.partition in partitions for each in self._hand.values()):
+            if self._result is None:
+                self.wait(1.0)
+                continue
+            # The answer counts; a failure is for the partition's next owner to retry.
+            self._take_answer()
+            while isinstance(self._step, Settle):
+                self._take_step()
+        released = self._batcher.drop(partitions)
+        kept = deque(each for each in self._rejects if each.records[0].partition not in partitions)
+        released += len(self._rejects) - len(kept)
+        self._rejects = kept
+        gone = [each for each in self._hand.values() if each.partition in partitions]
+        if gone:
+            self._restart([each for each in self._hand.values() if each.partition not in partitions])
+        self._account.add(ReleasedEventCount=released + len(gone))
+
+    def close(self) -> None:
+        """End the environment; what is unfinished stays uncommitted."""
+        self._stopping = True
+        self._abandon()
+        self._environment.close()
+        if self._destination is not None:
+            self._destination.close()
+
+    def _start(self) -> bool:
+        """Begin with the next discard or batch; whether there is one."""
+        if self._stopping:
+            self._abandon()
+            return False
+        if self._rejects:
+            self._begin(_only(self._rejects.popleft()))
+            return True
+        if self._batcher.due(time.monotonic()):
+            batch = self._batcher.take()
+            self._hand = {id(each): each for each in batch}
+            self._begin(deliver(batch, self._mapping.policy, self._clock))
+            return True
+        return False
+
+    def _begin(self, steps: _Steps) -> None:
+        self._steps = steps
+        self._next(None)
+        if isinstance(self._step, Discard):
+            self._hand |= {id(each): each for each in self._step.records}
+
+    def _next(self, outcome: Outcome | None) -> None:
+        assert self._steps is not None
+        try:
+            self._step = self._steps.send(outcome)
+        except StopIteration:
+            self._steps = self._step = None
+            self._hand = {}
+        if isinstance(self._step, Pause):
+            self._wake = time.monotonic() + self._step.seconds
+
+    def _take_step(self) -> bool:
+        """Do what the step at hand needs; whether the delivery moved on."""
+        step = self._step
+        if isinstance(step, Invoke):
+            if not self._environment.busy and self._result is None:
+                if self._stopping:
+                    self._abandon()
+                    return False
+                self._invoke(step)
+            if self._result is None:
+                self._result = self._environment.poll()
+            return self._result is not None and self._take_answer()
+        if isinstance(step, Settle):
+            self._account.add(DeliveredEventCount=len(step.records))
+            self._done(step.records)
+            self._next(None)
+            return True
+        if time.monotonic() < self._wake:
+            if self._stopping:
+                self._abandon()
+            return False
+        if isinstance(step, Discard) and not self._store(step):
+            return False
+        self._next(None)
+        return True
+
+    def _invoke(self, step: Invoke) -> None:
+        self._environment.begin(event_of(self._origin, step.records))
+        self._account.add(Invocations=1, InvokedEventCount=len(step.records))
+
+    def _take_answer(self) -> bool:
+        step, result = self._step, self._result
+        self._result = None
+        assert isinstance(step, Invoke)
+        assert result is not None
+        outcome = outcome_of(result, step.records, reports=self._mapping.report_failures)
+        if isinstance(outcome, Failed):
+            self._account.add(Errors=1, FailedInvokeEventCount=len(step.records))
+            self._say(
+                f"Function {self._mapping.function_name} failed for {len(step.records)} records of "
+                f"{self._mapping.source.title} ({_span(step.records)}), attempt {step.attempt}: "
+                f"{outcome.error.get('errorType')}: {str(outcome.error.get('errorMessage', ''))[:300]}"
+            )
+        self._next(outcome)
+        return True
+
+    def _store(self, step: Discard) -> bool:
+        """Store discarded records; whether they are stored."""
+        count = len(step.records)
+        if self._destination is not None:
+            try:
+                self._destination.put(step)
+            except DestinationUnavailable as error:
+                self._storing += 1
+                self._wake = time.monotonic() + min(60.0, 0.5 * 2.0 ** min(self._storing, 10))
+                self._say(f"{error} They stay uncommitted and are stored again.")
+                if self._stopping:
+                    self._abandon()
+                return False
+            self._storing = 0
+            self._account.add(OnFailureDestinationDeliveredEventCount=count)
+        self._account.add(DroppedEventCount=count)
+        where = f"to {self._mapping.destination}" if self._destination is not None else "nowhere: no destination is declared"
+        self._say(
+            f"Discarded {count} records of {self._mapping.source.title} ({_span(step.records)}), {step.condition}, {where}."
+        )
+        self._done(step.records)
+        return True
+
+    def _done(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._hand.pop(id(record), None)
+        self._settled(records)
+
+    def _restart(self, records: list[Record]) -> None:
+        """Deliver ``records`` anew in place of the batch at hand."""
+        if self._steps is not None:
+            self._steps.close()
+        self._steps, self._hand = None, {}
+        if records:
+            self._hand = {id(each): each for each in records}
+            self._begin(deliver(records, self._mapping.policy, self._clock))
+
+    def _abandon(self) -> None:
+        if self._steps is not None:
+            self._steps.close()
+        released = len(self._hand) + len(self._batcher) + len(self._rejects)
+        self._steps = self._step = None
+        self._hand = {}
+        self._batcher.drop()
+        self._rejects.clear()
+        if released:
+            self._account.add(ReleasedEventCount=released)
+
+
+def _only(discard: Discard) -> _Steps:
+    yield discard
+
+
+def _span(records: Sequence[Record]) -> str:
+    first, last = records[0], records[-1]
+    if first is last:
+        return f"{first.partition} at {first.position}"
+    return f"{first.partition} at {first.position} to {last.partition} at {last.position}"

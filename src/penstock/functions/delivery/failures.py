@@ -1,0 +1,148 @@
+"""What a function's answer means, and the record that Lambda sends to an on-failure destination.
+
+Formats: https://docs.aws.amazon.com/lambda/latest/dg/kafka-on-failure.html, kafka-on-failure-destination.html and
+with-kinesis.html (on-failure destinations); the response of a batch: services-kinesis-batchfailurereporting.html.
+Beside AWS's members ``responsePayload`` has the function's error, as Lambda's records of asynchronous invocations do.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.functions.delivery.settings import Discard, Failed, Outcome, Partly, Succeeded
+from penstock.functions.environment import Result
+from penstock.functions.kafka.event import KafkaOrigin, kafka_event
+from penstock.functions.kinesis.event import KinesisOrigin, kinesis_event
+from penstock.functions.records import Record
+
+__all__ = ["Origin", "event_of", "failure_record", "outcome_of"]
+
+_LAST_TIME = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999
+
+Origin = KafkaOrigin | KinesisOrigin
+
+
+def event_of(origin: Origin, records: Sequence[Record]) -> bytes:
+    """The event a function gets for ``records``, UTF-8 JSON."""
+    return kafka_event(origin, records) if isinstance(origin, KafkaOrigin) else kinesis_event(records)
+
+
+def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> Outcome:
+    """What ``result`` says of ``records``; with ``reports`` the function answers with its batch item failures.
+
+    A report that names no record of the batch, or is none, counts as a failure of the whole batch.
+    """
+    if result.error is not None:
+        return Failed(request_id=result.request_id, error=result.error)
+    if not reports or not result.answer:
+        return Succeeded()
+    items = result.answer.get("batchItemFailures") if isinstance(result.answer, Mapping) else None
+    if isinstance(result.answer, Mapping) and not items:
+        return Succeeded()
+    known = {(record.partition, record.position) for record in records}
+    only = {record.partition for record in records}
+    lowest: dict[str, int] = {}
+    for item in items if isinstance(items, list) else [None]:
+        place = _place(item, next(iter(only)))
+        if place not in known:
+            shown = json.dumps(item if isinstance(items, list) else result.answer)[:200]
+            return Failed(
+                request_id=result.request_id,
+                error={
+                    "errorType": "InvalidBatchItemFailures",
+                    "errorMessage": f"The function reported {shown}, which names no record of its batch.",
+                    "requestId": result.request_id,
+                },
+            )
+        partition, position = place
+        lowest[partition] = min(lowest.get(partition, position), position)
+    return Partly(lowest=lowest, request_id=result.request_id)
+
+
+def _place(item: Any, shard: str) -> tuple[str, int]:
+    """Partition and position of one reported failure; a place that no record has where it is not readable."""
+    found = item.get("itemIdentifier") if isinstance(item, Mapping) else None
+    try:
+        if isinstance(found, Mapping):
+            return str(found["partition"]), int(found["offset"])
+        if isinstance(found, str):
+            return shard, int(found)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        pass
+    return "", -1
+
+
+def failure_record(
+    discard: Discard, origin: Origin, function_arn: str, *, single: bool = False, now: datetime | None = None
+) -> dict[str, Any]:
+    """The document about discarded records, without its payload; ``single`` for the form of a Kafka destination."""
+    failure = discard.failure
+    request: dict[str, Any] = {
+        "requestId": failure.request_id if failure is not None else "",
+        "functionArn": f"{function_arn}:$LATEST" if single else function_arn,
+        "condition": discard.condition,
+        "approximateInvokeCount": discard.invokes,
+    }
+    response: dict[str, Any] | None = None
+    if failure is not None:
+        response = {"statusCode": 200, "executedVersion": "$LATEST"}
+        if isinstance(failure, Failed) and discard.invokes:
+            response["functionError"] = "Unhandled"
+    record = {
+        "requestContext": request,
+        "responseContext": response,
+        "version": "1.0",
+        "timestamp": _time((now or datetime.now(UTC)).timestamp() * 1000),
+        **_batch_info(discard.records, origin, single),
+    }
+    if isinstance(failure, Failed):
+        record["responsePayload"] = {
+            name: failure.error[name] for name in ("errorType", "errorMessage") if name in failure.error
+        }
+    return record
+
+
+def _batch_info(records: Sequence[Record], origin: Origin, single: bool) -> dict[str, Any]:
+    first, last = records[0], records[-1]
+    if isinstance(origin, KinesisOrigin):
+        return {
+            "KinesisBatchInfo": {
+                "shardId": first.partition,
+                "startSequenceNumber": str(first.position),
+                "endSequenceNumber": str(last.position),
+                "approximateArrivalOfFirstRecord": _time(first.timestamp_ms),
+                "approximateArrivalOfLastRecord": _time(last.timestamp_ms),
+                "batchSize": len(records),
+                "streamArn": origin.arn,
+            }
+        }
+    info: dict[str, Any] = {
+        "batchSize": len(records),
+        **({"eventSourceArn": origin.arn} if origin.arn else {}),
+        "bootstrapServers": origin.bootstrap_servers,
+        "payloadSize": len(event_of(origin, records)),
+    }
+    if single:
+        info["recordInfo"] = {"offset": str(first.position), "timestamp": _time(first.timestamp_ms)}
+        return {"KafkaBatchInfo": info}
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.partition, []).append(record)
+    info["recordsInfo"] = {
+        name: {
+            "firstRecordOffset": str(group[0].position),
+            "lastRecordOffset": str(group[-1].position),
+            "firstRecordTimestamp": _time(group[0].timestamp_ms),
+            "lastRecordTimestamp": _time(group[-1].timestamp_ms),
+        }
+        for name, group in groups.items()
+    }
+    return {"KafkaBatchInfo": info}
+
+
+def _time(milliseconds: float) -> str:
+    """As Lambda writes times: 2019-11-14T00:38:06.021Z."""
+    # Producers write what times they like; what no calendar has is said as the nearest that one has.
+    moment = datetime.fromtimestamp(min(max(0.0, milliseconds), _LAST_TIME) / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

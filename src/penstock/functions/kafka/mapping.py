@@ -1,0 +1,197 @@
+"""A Kafka mapping at work: pollers of one consumer group, as many as the lag asks for."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
+
+from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
+from penstock.errors import EnvironmentProblem
+from penstock.functions.kafka.poller import KafkaPoller
+from penstock.functions.mapping_metrics import Account
+from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.thread_group import Crew
+
+__all__ = ["GroupWatch", "KafkaMapping", "wanted_pollers"]
+
+_CALL = 10.0  # seconds for a call of the broker
+_BATCHES = 10  # that a poller may be behind before another one helps
+_TICK = 0.2  # seconds
+_CALM = 3  # looks in a row at little lag before a poller ends
+
+
+def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, calm: int) -> int:
+    """How many pollers there should be for a ``lag`` (records), with ``now`` at work and ``bounds`` on their number.
+
+    More at once where the lag asks for them, never more than ``partitions``; one less where the lag has been below what
+    the fewer could do for ``calm`` looks.
+    """
+    least, most = bounds[0], max(bounds[0], min(bounds[1], partitions))
+    wanted = max(least, min(most, math.ceil(lag / (batch_size * _BATCHES))))
+    if wanted >= now:
+        return wanted
+    return max(least, now - 1) if calm >= _CALM or now > most else now
+
+
+class GroupWatch:
+    """Reads a group's offsets without being in it; each call raises what :func:`broker_problem` makes of its error."""
+
+    def __init__(self, config: Mapping[str, Any], group: str, topic: str) -> None:
+        self._topic = topic
+        self._brokers = str(config["bootstrap.servers"])
+        self._refusal: KafkaError | None = None
+        quiet = {**config, "log_level": 0, "error_cb": self._on_error}
+        self._admin = AdminClient(quiet)
+        self._consumer = Consumer({**quiet, "group.id": group, "enable.auto.commit": False})
+
+    def partitions(self) -> list[int]:
+        """The topic's partitions; none where it does not exist yet."""
+        with self._explained():
+            about = self._metadata()
+            if about.error is None:
+                return sorted(about.partitions)
+            if about.error.code() in NO_TOPIC:
+                return []
+            raise KafkaException(about.error)
+
+    def _metadata(self) -> TopicMetadata:
+        """What the broker says of the topic; asked in short calls, since a refused login is only seen between them."""
+        deadline = time.monotonic() + _CALL
+        while True:
+            try:
+                about: TopicMetadata = self._consumer.list_topics(self._topic, timeout=1.0).topics[self._topic]
+                return about
+            except KafkaException:
+                self._consumer.poll(0)
+                if self._refusal is not None or time.monotonic() > deadline:
+                    raise
+
+    def ends(self) -> dict[int, int]:
+        """The offset behind the last record of each partition."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(self._topic, number): latest for number in self.partitions()}
+        if not asked:
+            return {}
+        with self._explained():
+            answers = self._admin.list_offsets(asked, request_timeout=_CALL)
+            return {each.partition: future.result().offset for each, future in answers.items()}
+
+    def committed(self, partitions: Iterable[int]) -> dict[int, int]:
+        """What the group has committed of ``partitions``."""
+        asked = [TopicPartition(self._topic, each) for each in partitions]
+        if not asked:
+            return {}
+        with self._explained():
+            found = self._consumer.committed(asked, timeout=_CALL)
+            return {each.partition: each.offset for each in found if each.offset >= 0}
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._consumer.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as error:
+            # A refused login looks like a broker that does not answer; the reason came by the callback.
+            self._consumer.poll(0)
+            raise broker_problem(self._refusal or error.args[0], self._brokers, self._topic, doing="read") from None
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in FINAL:
+            self._refusal = error
+
+
+class KafkaMapping:
+    """Runs the pollers of one mapping. ``make_poller`` makes one; ``scale_seconds`` lie between two looks at the lag.
+
+    With ``once`` it ends when the group has committed what the topic held at the start.
+    """
+
+    def __init__(
+        self,
+        mapping: SourceMapping,
+        config: Mapping[str, Any],
+        make_poller: Callable[[], KafkaPoller],
+        account: Account,
+        *,
+        say: Callable[[str], None],
+        once: bool = False,
+        scale_seconds: float = 5.0,
+    ) -> None:
+        assert isinstance(mapping.source, KafkaSource)
+        self._mapping = mapping
+        self._source = mapping.source
+        self._config = config
+        self._make_poller = make_poller
+        self._account = account
+        self._say = say
+        self._once = once
+        self._scale_seconds = scale_seconds
+        self._calm = 0  # looks in a row at a lag that one poller less would do
+
+    def run(self, stop: threading.Event) -> None:
+        """Poll until ``stop`` is set, then end in good order. Raises the problem of a poller that ended by itself."""
+        watch = GroupWatch(self._config, self._mapping.group, self._source.topic)
+        crew: Crew[KafkaPoller] = Crew("poller")
+        try:
+            # Asked before anything is started, so that a broker or login that is wrong is said at once.
+            ends = watch.ends()
+            if self._once and not ends:
+                raise EnvironmentProblem(
+                    f"Topic {self._source.topic} does not exist at {self._config['bootstrap.servers']}.",
+                    remedy="Create it, or run without --once to wait for it.",
+                )
+            for _ in range(self._source.pollers[0]):
+                crew.start(self._make_poller())
+            self._supervise(watch, crew, ends, stop)
+        finally:
+            crew.stop()
+            watch.close()
+        crew.check()
+
+    def _supervise(self, watch: GroupWatch, crew: Crew[KafkaPoller], ends: dict[int, int], stop: threading.Event) -> None:
+        looked, silent = time.monotonic(), False
+        while not stop.wait(_TICK):
+            crew.check()
+            try:
+                if self._once and _reached(watch.committed(ends), ends):
+                    return
+                if time.monotonic() - looked >= self._scale_seconds:
+                    looked = time.monotonic()
+                    self._scale(watch, crew)
+                silent = False
+            except EnvironmentProblem as error:
+                # The pollers' client connects anew by itself.
+                if not silent:
+                    self._say(f"{error} The pollers wait for it.")
+                silent = True
+
+    def _scale(self, watch: GroupWatch, crew: Crew[KafkaPoller]) -> None:
+        """Look at the lag once, and start or end pollers by it."""
+        highs = watch.ends()
+        committed = watch.committed(highs)
+        lag = sum(max(0, high - committed.get(number, high)) for number, high in highs.items())
+        self._account.lag(lag)
+        size, now = self._mapping.batch_size, len(crew)
+        self._calm = self._calm + 1 if lag <= size * _BATCHES * (now - 1) else 0
+        wanted = wanted_pollers(
+            lag, batch_size=size, now=now, bounds=self._source.pollers, partitions=len(highs), calm=self._calm
+        )
+        if wanted != now:
+            self._say(f"{self._source.title}: {lag:,} records behind, {now} pollers become {wanted}.")
+            self._calm = 0
+        while len(crew) < wanted:
+            crew.start(self._make_poller())
+        while len(crew) > wanted:
+            crew.end_one()
+
+
+def _reached(committed: Mapping[int, int], ends: Mapping[int, int]) -> bool:
+    return all(committed.get(number, 0) >= end for number, end in ends.items())

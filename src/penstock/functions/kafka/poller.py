@@ -1,0 +1,331 @@
+"""One poller of a Kafka mapping: a consumer of the mapping's group and the lane behind it, in one thread.
+
+Offsets are committed after their records are done with, never before; a poller that dies leaves its records to the group.
+Partitions move between pollers without stopping the others (cooperative-sticky): what is in the function's hands when a
+partition leaves ends first, and its offsets are committed before the next owner reads.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
+from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, LimitExceeded
+from penstock.functions.decoding import Decoder, Undecodable
+from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.kafka.event import TIMESTAMP_TYPES, kafka_record, partition_name
+from penstock.functions.kafka.starts import starting_points
+from penstock.functions.mapping_metrics import Account
+from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.records import Progress, Record
+
+__all__ = ["KafkaPoller"]
+
+_DOING = "read"
+_IDLE = 0.2  # seconds a read waits where nothing is due
+_HOLD = 3.0  # seconds a full lane keeps the consumer waiting before its partitions are paused
+_REGISTRY_PAUSES = (0.5, 30.0)  # seconds, first and longest, while the schema registry does not answer
+
+LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
+"""Makes the poller's lane, which reports what is settled to the function it is given."""
+
+
+class KafkaPoller:
+    """Reads the topic of ``mapping`` into a lane until told to stop. ``say`` gets lines for people.
+
+    ``config`` are librdkafka's settings to reach the cluster, ``timeout`` is the function's, in seconds.
+    """
+
+    def __init__(
+        self,
+        mapping: SourceMapping,
+        config: Mapping[str, Any],
+        make_lane: LaneMaker,
+        account: Account,
+        *,
+        timeout: int,
+        decoder: Decoder | None,
+        say: Callable[[str], None],
+    ) -> None:
+        assert isinstance(mapping.source, KafkaSource)
+        self._mapping = mapping
+        self._topic = mapping.source.topic
+        self._account = account
+        self._decoder = decoder
+        self._say = say
+        self._brokers = str(config["bootstrap.servers"])
+        self._lane = make_lane(self._settled)
+        self._progress: dict[str, Progress] = {}
+        self._partitions: dict[str, int] = {}
+        self._commits: dict[int, int] = {}
+        self._inbox: deque[Message] = deque()
+        self._inbox_wake = 0.0
+        self._inbox_tries = 0
+        self._full_since: float | None = None
+        self._paused = False
+        self._fatal: KafkaError | None = None
+        self._said_missing = False
+        self._said_uncommitted = False
+        self._stop = threading.Event()
+        try:
+            self._consumer = Consumer(
+                {
+                    **config,
+                    "group.id": mapping.group,
+                    "enable.auto.commit": False,
+                    "enable.auto.offset.store": False,
+                    # Only for offsets that retention has removed: the start of a new group is resolved when it is assigned.
+                    "auto.offset.reset": "earliest",
+                    "partition.assignment.strategy": "cooperative-sticky",
+                    # How long a killed poller's partitions wait for the next one.
+                    "session.timeout.ms": 10_000,
+                    # The consumer is polled while the function runs, but for the time that a leaving partition waits for it.
+                    "max.poll.interval.ms": max(300_000, (timeout + 60) * 1000),
+                    "topic.metadata.refresh.interval.ms": 3_000,
+                    "allow.auto.create.topics": False,
+                    "enable.partition.eof": True,
+                    "error_cb": self._on_error,
+                    "log_level": 0,
+                }
+            )
+        except KafkaException as error:
+            raise InvalidInput(f"The Kafka client refuses its settings: {error.args[0].str()}") from None
+
+    def stop(self) -> None:
+        """Ask the poller to end after the invocation in hand; :meth:`run` returns then."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Poll until stopped, in the calling thread; raises the :class:`PenstockError` that ends it before."""
+        try:
+            self._consumer.subscribe(
+                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            while not (self._stop.is_set() and self._lane.finished):
+                self._turn()
+        except KafkaException as error:
+            raise broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING) from error
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._lane.close()
+        try:
+            self._commit()
+            self._consumer.close()
+        except (KafkaException, RuntimeError) as error:
+            self._say(f"The consumer of topic {self._topic} did not leave its group in good order: {error}")
+
+    def _turn(self) -> None:
+        if self._stop.is_set():
+            self._lane.stop()
+            self._inbox.clear()
+        self._lane.advance()
+        self._take_inbox()
+        if self._lane.busy:
+            self._lane.wait()
+        self._read()
+        self._commit()
+        if self._fatal is not None:
+            raise broker_problem(self._fatal, self._brokers, self._topic, doing=_DOING)
+
+    def _read(self) -> None:
+        """Read what the lane has room for; where it has none for long, only keep the consumer's place in the group."""
+        now = time.monotonic()
+        if self._lane.full or self._inbox or self._stop.is_set():
+            self._full_since = self._full_since or now
+            if not self._paused and now - self._full_since > _HOLD:
+                self._pause(True)
+            if self._paused:
+                self._take(self._consumer.poll(0.0 if self._lane.busy else _IDLE))
+            elif not self._lane.busy:
+                # A lane that is full and free takes its batch in the next turn; one that waits for the registry does not.
+                time.sleep(min(_IDLE, 0.02))
+            return
+        self._full_since = None
+        if self._paused:
+            self._pause(False)
+        due = self._lane.idle_for
+        wait = 0.0 if self._lane.busy else _IDLE if due is None else min(_IDLE, due)
+        first = self._consumer.poll(wait)
+        if first is None:
+            return
+        self._take(first)
+        for message in self._consumer.consume(min(self._mapping.batch_size, 1000), 0):
+            self._take(message)
+        self._take_inbox()
+
+    def _pause(self, pause: bool) -> None:
+        partitions = self._consumer.assignment()
+        (self._consumer.pause if pause else self._consumer.resume)(partitions)
+        self._paused = pause
+
+    def _take(self, message: Message | None) -> None:
+        if message is None:
+            return
+        error = message.error()
+        if error is None:
+            self._said_missing = False
+            self._inbox.append(message)
+        elif error.code() in NO_TOPIC:
+            if not self._said_missing:
+                self._said_missing = True
+                self._say(f"Topic {self._topic} does not exist at {self._brokers} yet; waiting for it.")
+        elif error.code() in FINAL:
+            raise broker_problem(error, self._brokers, self._topic, doing=_DOING)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._inbox.append(message)
+        else:
+            self._say(f"Topic {self._topic}: {error.str()}")
+
+    def _take_inbox(self) -> None:
+        """Offer what was read to the lane, decoded; wait where the schema registry does not answer."""
+        while self._inbox and time.monotonic() >= self._inbox_wake:
+            message = self._inbox[0]
+            name = partition_name(self._topic, message.partition() or 0)
+            progress = self._progress.get(name)
+            if progress is None:
+                # Of a partition that has left meanwhile.
+                self._inbox.popleft()
+                continue
+            if message.error() is not None:
+                self._inbox.popleft()
+                self._reach_end(name, progress, (message.offset() or 0) - 1)
+                continue
+            try:
+                record, problem = self._record(message)
+            except (EnvironmentProblem, AccessDenied, LimitExceeded) as error:
+                self._inbox_tries += 1
+                first, longest = _REGISTRY_PAUSES
+                self._inbox_wake = time.monotonic() + min(longest, first * 2.0 ** min(self._inbox_tries - 1, 10))
+                self._say(f"{error} Records of topic {self._topic} wait for it.")
+                return
+            self._inbox_tries = 0
+            self._inbox.popleft()
+            progress.begin(record.position)
+            self._lane.offer(record, problem)
+
+    def _reach_end(self, name: str, progress: Progress, position: int) -> None:
+        """Note that a partition holds nothing up to ``position``: behind its last record there may be ends of transactions.
+
+        Without that the group would seem to be behind for ever.
+        """
+        if position >= 0 and (progress.last is None or position > progress.last):
+            progress.begin(position)
+            reached = progress.finish([position])
+            if reached is not None:
+                self._commits[self._partitions[name]] = reached + 1
+
+    def _record(self, message: Message) -> tuple[Record, tuple[str, str] | None]:
+        stamp: tuple[int, int] = message.timestamp()
+        key, value = message.key(), message.value()
+        headers = _headers(message)
+        parts: dict[str, Any] = {
+            "topic": self._topic,
+            "partition": message.partition() or 0,
+            "offset": message.offset() or 0,
+            "timestamp_ms": stamp[1],
+            "timestamp_type": TIMESTAMP_TYPES[stamp[0]],
+            "key": key.encode() if isinstance(key, str) else key,
+            "value": value.encode() if isinstance(value, str) else value,
+            "headers": headers,
+        }
+        if self._decoder is None:
+            return kafka_record(**parts), None
+        shown = dict(parts)
+        try:
+            for part in self._decoder.parts:
+                name = part.lower()
+                if parts[name] is not None:
+                    decoded = self._decoder.decode(parts[name], headers, part)
+                    shown |= {name: decoded.data, f"{name}_schema": decoded.schema, f"{name}_view": decoded.seen}
+        except Undecodable as error:
+            return kafka_record(**parts), (error.condition, str(error))
+        return kafka_record(**shown), None
+
+    def _settled(self, records: Sequence[Record]) -> None:
+        by_partition: dict[str, list[int]] = {}
+        for record in records:
+            by_partition.setdefault(record.partition, []).append(record.position)
+        for name, positions in by_partition.items():
+            progress = self._progress.get(name)
+            reached = progress.finish(positions) if progress is not None else None
+            if reached is not None:
+                self._commits[self._partitions[name]] = reached + 1
+
+    def _commit(self) -> None:
+        """Commit what is settled; where that fails the offsets are committed later, or read again by the next owner."""
+        if not self._commits:
+            return
+        offsets = [TopicPartition(self._topic, number, offset) for number, offset in self._commits.items()]
+        try:
+            results = self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            if not self._said_uncommitted:
+                self._said_uncommitted = True
+                self._say(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
+            return
+        self._said_uncommitted = False
+        for result in results or []:
+            if result.error is None:
+                self._commits.pop(result.partition, None)
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        wanted = self._starts_after_all(consumer, partitions) if partitions else []
+        for each in wanted:
+            name = partition_name(self._topic, each.partition)
+            self._progress[name] = Progress()
+            self._partitions[name] = each.partition
+        consumer.incremental_assign(wanted)
+        if self._paused and wanted:
+            consumer.pause(wanted)
+
+    def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
+        while True:
+            try:
+                return starting_points(consumer, self._topic, partitions, self._mapping, self._say)
+            except KafkaException as error:
+                if self._stop.wait(1.0):
+                    return []
+                problem = broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
+                if error.args[0].code() in FINAL:
+                    raise problem from error
+                self._say(f"{problem} It is asked again for the offsets.")
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._let_go(partitions)
+        self._commit()
+        self._forget(partitions)
+        consumer.incremental_unassign(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # Somebody else has them already: what this poller did since is done twice.
+        self._let_go(partitions)
+        self._forget(partitions)
+        consumer.incremental_unassign(partitions)
+
+    def _let_go(self, partitions: list[TopicPartition]) -> None:
+        gone = {each.partition for each in partitions}
+        self._inbox = deque(message for message in self._inbox if message.partition() not in gone)
+        self._lane.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        for each in partitions:
+            name = partition_name(self._topic, each.partition)
+            self._progress.pop(name, None)
+            self._partitions.pop(name, None)
+            self._commits.pop(each.partition, None)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in FINAL:
+            self._fatal = error
+
+
+def _headers(message: Message) -> list[tuple[str, bytes | None]]:
+    given: Any = message.headers() or []
+    return [(str(each[0]), each[1].encode() if isinstance(each[1], str) else each[1]) for each in given]

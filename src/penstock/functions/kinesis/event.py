@@ -1,0 +1,84 @@
+"""Lambda's event of Kinesis Data Streams.
+
+Format: https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.functions.kafka.event import decoded, dumps
+from penstock.functions.records import Record
+from penstock.names import parse_arn
+
+__all__ = ["KinesisOrigin", "kinesis_event", "kinesis_record"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KinesisOrigin:
+    """What a Kinesis event says of its stream: the stream's ARN, and the role the function runs as."""
+
+    arn: str
+    role: str
+
+    @property
+    def region(self) -> str:
+        """The stream's region."""
+        return parse_arn(self.arn).region
+
+    @property
+    def stream(self) -> str:
+        """The stream's name."""
+        return parse_arn(self.arn).resource.removeprefix("stream/")
+
+    @property
+    def names(self) -> dict[str, str]:
+        """How requests name the stream, which may be another account's."""
+        return {"StreamName": self.stream, "StreamARN": self.arn}
+
+
+def kinesis_record(
+    origin: KinesisOrigin,
+    *,
+    shard: str,
+    sequence_number: str,
+    partition_key: str,
+    data: bytes,
+    arrival: float,
+    encryption: str | None = None,
+) -> Record:
+    """A record and its entry in the event; ``arrival`` is in seconds since 1970."""
+    kinesis: dict[str, Any] = {
+        "kinesisSchemaVersion": "1.0",
+        "partitionKey": partition_key,
+        "sequenceNumber": sequence_number,
+        "data": b64encode(data).decode(),
+        "approximateArrivalTimestamp": round(arrival, 3),
+    }
+    if encryption is not None:
+        kinesis["encryptionType"] = encryption
+    entry = {
+        "kinesis": kinesis,
+        "eventSource": "aws:kinesis",
+        "eventVersion": "1.0",
+        "eventID": f"{shard}:{sequence_number}",
+        "eventName": "aws:kinesis:record",
+        "invokeIdentityArn": origin.role,
+        "awsRegion": origin.region,
+        "eventSourceARN": origin.arn,
+    }
+    return Record(
+        partition=shard,
+        position=int(sequence_number),
+        timestamp_ms=round(arrival * 1000),
+        key=partition_key.encode(),
+        entry=dumps(entry),
+        # Patterns name the data at the top ({"data": ...}), whatever its place in the event.
+        view={**entry, "kinesis": {**kinesis, "data": decoded(data)}, **kinesis, "data": decoded(data)},
+    )
+
+
+def kinesis_event(records: Iterable[Record]) -> bytes:
+    """The event, UTF-8 JSON."""
+    return b'{"Records":[' + b",".join(record.entry for record in records) + b"]}"

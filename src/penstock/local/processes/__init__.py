@@ -1,0 +1,1 @@
+"""Child processes of the platform: start, watch, restart, end."""

@@ -1,0 +1,175 @@
+"""One long-running child process on a leash, with a bounded log, that never outlives its owner."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from penstock.durable import PRIVATE_UMASK
+from penstock.errors import EnvironmentProblem
+from penstock.local.processes import leash
+
+__all__ = ["LAST_LINES", "Child", "Service", "tail"]
+
+LAST_LINES = " Its last lines:"
+"""What ends the first line of an error that shows the end of a log."""
+
+_LOG_LIMIT = 10_000_000  # bytes, twice: the log and its predecessor
+_READY_PAUSE = 0.05
+_LEASH_MARGIN = 10  # seconds the leash has beyond the grace before it is killed itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What it takes to run one part of the platform.
+
+    ``command`` (asked for at each start) and ``environment`` (added to the owner's) start it; ``prepare`` runs before
+    that; ``is_ready`` asks the running process itself and raises :class:`EnvironmentProblem` when waiting is pointless;
+    ``is_alive`` asks whether it answers at all within so many seconds, for as long as it runs;
+    ``after`` names the services that have to be ready first. ``start_timeout`` and ``stop_grace`` are in seconds.
+    """
+
+    name: str
+    title: str
+    command: Callable[[], Sequence[str]]
+    is_ready: Callable[[], bool]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], None] = lambda: None
+    is_alive: Callable[[float], bool] = lambda _seconds: True
+    after: tuple[str, ...] = ()
+    start_timeout: float = 60
+    stop_grace: float = 15
+
+
+def tail(path: Path, lines: int = 15, *, width: int = 300) -> str:
+    """The last ``lines`` of a log, each cut to ``width`` characters; empty where there is no log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - lines * width * 2))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(line[:width] for line in text.splitlines()[-lines:])
+
+
+class Child:
+    """A :class:`Service` being run: ``start``, ``wait_ready``, ``stop``."""
+
+    def __init__(self, service: Service, log: Path) -> None:
+        self.service = service
+        self.log = log
+        self.started_at: float | None = None
+        self._leash: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the process (its leash) is alive."""
+        return self._leash is not None and self._leash.poll() is None
+
+    @property
+    def exit_status(self) -> int | None:
+        """The ended process's status (128 + signal where one ended it), None while it runs or before it was started."""
+        return None if self._leash is None else self._leash.poll()
+
+    @property
+    def leash_pid(self) -> int | None:
+        """Process id of the leash, None before the start."""
+        return None if self._leash is None else self._leash.pid
+
+    def start(self) -> None:
+        """Start the process, ending what is left of a former one; it may not be ready yet."""
+        self.stop()
+        self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.service.prepare()
+        command = [sys.executable, "-I", leash.__file__, str(os.getpid()), str(self.log), str(_LOG_LIMIT)]
+        command += [str(self.service.stop_grace), "--", *self.service.command()]
+        self.started_at = time.monotonic()
+        self._leash = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, **self.service.environment},
+            start_new_session=True,
+            # What the process and its own children write is the owner's alone.
+            umask=PRIVATE_UMASK,
+        )
+
+    def wait_ready(self, *, abandoned: Callable[[], bool] = lambda: False) -> float:
+        """Wait until the service answers; the seconds since its start.
+
+        Raises :class:`EnvironmentProblem` with the log's last lines where it ends instead, or takes too long;
+        ``abandoned`` ends the wait early, as if it were ready.
+        """
+        assert self.started_at is not None
+        deadline = self.started_at + self.service.start_timeout
+        while not abandoned():
+            if not self.running:
+                raise self.problem(f"ended with status {self.exit_status} before it was ready")
+            if self.service.is_ready():
+                break
+            if time.monotonic() > deadline:
+                raise self.problem(f"was not ready after {self.service.start_timeout:.0f} s")
+            time.sleep(_READY_PAUSE)
+        return time.monotonic() - self.started_at
+
+    def stop(self, *, wait: bool = True) -> None:
+        """End the process: SIGTERM, after the grace SIGKILL. Without ``wait`` only ask; stop again to wait."""
+        process = self._leash
+        if process is None:
+            return
+        if process.stdin is not None and not process.stdin.closed:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+        if wait:
+            try:
+                process.wait(self.service.stop_grace + _LEASH_MARGIN)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+
+    def wait(self, seconds: float) -> int | None:
+        """The exit status, None where it has not ended by itself after ``seconds``."""
+        assert self._leash is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._leash.wait(seconds)
+        return self.exit_status
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process itself, not to its group; nothing where it has ended."""
+        for process in self._processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL for the process and its group at once, as in a crash; returns when they have ended."""
+        for process in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        if self._leash is not None:
+            try:
+                self._leash.wait(_LEASH_MARGIN)
+            except subprocess.TimeoutExpired:
+                self._leash.kill()
+                self._leash.wait()
+
+    def _processes(self) -> list[psutil.Process]:
+        """The process below the leash, which leads its group; none once it has ended."""
+        if self._leash is None or self._leash.poll() is not None:
+            return []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(self._leash.pid).children()
+        return []
+
+    def problem(self, what: str) -> EnvironmentProblem:
+        """An error that says what happened to the service and shows the end of its log."""
+        last = tail(self.log)
+        shown = f"{LAST_LINES}\n{last}\n" if last else " It wrote no log."
+        return EnvironmentProblem(f"The {self.service.title} {what}.{shown}", remedy=f"The whole log is {self.log}.")

@@ -1,0 +1,252 @@
+"""Runs services together: started in dependency order, restarted when they crash or hang, ended in reverse.
+
+Each service is watched by a thread of its own, so that one that takes long to come back keeps nobody from the others.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+from penstock.errors import EnvironmentProblem
+from penstock.local.processes.child import LAST_LINES, Child, Service
+
+__all__ = ["LivenessPolicy", "RestartPolicy", "ServiceState", "Supervisor"]
+
+_WATCH_PAUSE = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartPolicy:
+    """When a crashed service is started again: the first time after ``pause`` seconds, then after twice as long each time.
+
+    After ``limit`` restarts within ``window`` seconds it counts as failed, which is reported. It is tried again all the
+    same, every ``longest_pause`` seconds at least: what it lacks may come back, and the others run on.
+    """
+
+    limit: int = 3
+    window: float = 300
+    pause: float = 0.5
+    longest_pause: float = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivenessPolicy:
+    """When a service that runs and does not answer is ended and started again.
+
+    It is asked every ``interval`` seconds and has ``deadline`` seconds to answer; ``patience`` questions in a row without an
+    answer are its end. Busy is not dead, so that all of it is a minute or two.
+    """
+
+    interval: float = 10
+    deadline: float = 10
+    patience: int = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceState:
+    """What a supervisor knows about one service; ``start_seconds`` is the time from start to ready.
+
+    ``problem`` says why it counts as failed, with its exit status and the end of its log.
+    """
+
+    name: str
+    title: str
+    ready: bool
+    pid: int | None
+    restarts: int
+    start_seconds: float | None
+    problem: str | None = None
+
+
+class _Member:
+    """One supervised service."""
+
+    def __init__(self, service: Service, log: Path) -> None:
+        self.service = service
+        self.child = Child(service, log)
+        self.ready = False
+        self.start_seconds: float | None = None
+        self.restarted_at: list[float] = []
+        self.problem: EnvironmentProblem | None = None
+
+    def state(self) -> ServiceState:
+        return ServiceState(
+            name=self.service.name,
+            title=self.service.title,
+            ready=self.ready and self.child.running,
+            pid=self.child.leash_pid if self.child.running else None,
+            restarts=len(self.restarted_at),
+            start_seconds=self.start_seconds,
+            problem=None if self.problem is None else self.problem.message,
+        )
+
+
+class Supervisor:
+    """Runs ``services`` with their logs in the folder ``logs``.
+
+    ``changed`` is called, from any thread, whenever a service became ready, ended or was restarted; ``say`` gets a
+    human-readable line about it.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        logs: Path,
+        *,
+        policy: RestartPolicy | None = None,
+        liveness: LivenessPolicy | None = None,
+        changed: Callable[[], None] = lambda: None,
+        say: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        self._members = {service.name: _Member(service, logs / f"{service.name}.log") for service in services}
+        self._policy = policy or RestartPolicy()
+        self._liveness = liveness or LivenessPolicy()
+        self._changed = changed
+        self._say = say
+        self._stopping = threading.Event()
+        self._watchers: list[threading.Thread] = []
+
+    @property
+    def failure(self) -> EnvironmentProblem | None:
+        """Why a service counts as failed right now, the first of them; None where none does."""
+        return next((member.problem for member in self._members.values() if member.problem is not None), None)
+
+    @property
+    def states(self) -> list[ServiceState]:
+        """The services in the order given."""
+        return [member.state() for member in self._members.values()]
+
+    def start(self) -> None:
+        """Start everything and return when all are ready.
+
+        Raises the :class:`EnvironmentProblem` of the first service that does not come up, with all others stopped.
+        """
+        graph = {name: set(member.service.after) & set(self._members) for name, member in self._members.items()}
+        order = TopologicalSorter(graph)
+        order.prepare()
+        try:
+            with ThreadPoolExecutor(len(graph) or 1, thread_name_prefix="start") as executor:
+                self._start_in(order, executor)
+        except BaseException:
+            self.stop()
+            raise
+
+    def run(self) -> None:
+        """Watch the services until :meth:`request_stop`; restart what crashes or does not answer."""
+        self._watchers = [
+            threading.Thread(target=self._watch, args=(member,), name=f"watch-{name}", daemon=True)
+            for name, member in self._members.items()
+        ]
+        for watcher in self._watchers:
+            watcher.start()
+        self._stopping.wait()
+        self._join_watchers()
+
+    def request_stop(self) -> None:
+        """Make :meth:`run` return and waits for readiness end; safe in a signal handler."""
+        self._stopping.set()
+
+    def stop(self) -> None:
+        """End the services, dependents first; returns when all have ended."""
+        self._stopping.set()
+        # One that is just restarting its service would leave it behind.
+        self._join_watchers()
+        waves = self._waves()
+        for wave in reversed(waves):
+            for member in wave:
+                member.child.stop(wait=False)
+            for member in wave:
+                member.child.stop()
+                member.ready = False
+        self._changed()
+
+    def _start_in(self, order: "TopologicalSorter[str]", executor: ThreadPoolExecutor) -> None:
+        running: dict[Future[None], str] = {}
+        try:
+            while order.is_active() and not self._stopping.is_set():
+                for name in order.get_ready():
+                    running[executor.submit(self._bring_up, self._members[name])] = name
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                    order.done(running.pop(future))
+        except BaseException:
+            # Ends the other waits for readiness, so that the executor's exit does not sit them out.
+            self._stopping.set()
+            raise
+
+    def _bring_up(self, member: _Member) -> None:
+        member.child.start()
+        self._changed()
+        seconds = member.child.wait_ready(abandoned=self._stopping.is_set)
+        if self._stopping.is_set():
+            return
+        member.ready = True
+        member.problem = None
+        member.start_seconds = seconds
+        self._changed()
+        self._say(f"{member.service.title} ready after {seconds:.1f} s")
+
+    def _join_watchers(self) -> None:
+        for watcher in self._watchers:
+            watcher.join()
+
+    def _watch(self, member: _Member) -> None:
+        silent, asked_at = 0, time.monotonic()
+        while not self._stopping.wait(_WATCH_PAUSE):
+            if not member.child.running:
+                self._restart(member)
+                silent, asked_at = 0, time.monotonic()
+            elif time.monotonic() - asked_at >= self._liveness.interval:
+                alive = member.service.is_alive(self._liveness.deadline)
+                silent, asked_at = (0 if alive else silent + 1), time.monotonic()
+                if silent >= self._liveness.patience and not self._stopping.is_set():
+                    self._say(f"{member.service.title} left {silent} questions in a row without an answer; ending it")
+                    member.child.kill()
+
+    def _restart(self, member: _Member) -> None:
+        """Start a crashed service again, after a pause that grows, until it is ready."""
+        what = f"ended with status {member.child.exit_status}"
+        while not self._stopping.is_set():
+            member.ready = False
+            now = time.monotonic()
+            recent = sum(now - moment < self._policy.window for moment in member.restarted_at)
+            pause = min(self._policy.pause * 2 ** min(recent, 16), self._policy.longest_pause)
+            if recent < self._policy.limit:
+                count = f"({recent + 1} of {self._policy.limit})"
+                self._say(f"{member.service.title} {what}; restarting it in {pause:g} s {count}")
+            else:
+                again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
+                known = member.problem is not None
+                member.problem = member.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
+                self._say(member.problem.message.partition("\n")[0] if known else str(member.problem))
+            self._changed()
+            if self._stopping.wait(pause):
+                return
+            member.restarted_at.append(time.monotonic())
+            try:
+                self._bring_up(member)
+                return
+            except Exception as error:  # noqa: BLE001 -- a full disk, a file in the way: whatever it is may pass
+                member.child.stop()
+                what = f"did not start: {_brief(error)}"
+
+    def _waves(self) -> list[list[_Member]]:
+        """The services grouped so that each group needs only earlier ones."""
+        order = TopologicalSorter({n: set(m.service.after) & set(self._members) for n, m in self._members.items()})
+        order.prepare()
+        waves = []
+        while order.is_active():
+            names = order.get_ready()
+            waves.append([self._members[name] for name in names])
+            order.done(*names)
+        return waves
+
+
+def _brief(error: Exception) -> str:
+    """What happened, without the lines of the log that go with it and without a full stop."""
+    return str(error).partition("\n")[0].removesuffix(LAST_LINES).rstrip(".")

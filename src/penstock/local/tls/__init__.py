@@ -1,0 +1,1 @@
+"""The local certificate authority, and certificates of the listeners."""

@@ -1,0 +1,1 @@
+"""Athena's SQL dialect: parsing, functions, types, SHOW statements."""

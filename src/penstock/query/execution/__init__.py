@@ -1,0 +1,1 @@
+"""Statements in child processes: the pool, the engine, results, limits."""

@@ -1,0 +1,229 @@
+"""The child process in which statements are read, planned and computed: ``python -P -m penstock.query.execution.child DESCRIPTOR``.
+
+The descriptor is a socket to the owner. The owner sends pickles, which this process trusts: ``("read", sql, parameters,
+limits)`` and ``("run", task, limits)``, the limits being bytes of memory that it may fill, bytes that it may ask for, and
+seconds of the processor; and the answers to questions. This process sends JSON, which the owner checks: while it runs a
+task, ``ask`` with the name of a method of the catalog's reader and its arguments, and ``planned``; at the end one of
+``read``, ``done``, ``refused``, ``failed`` and ``defect``. What the limits cannot let it survive ends it.
+"""
+
+import ctypes
+import json
+import os
+import pickle
+import resource
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import Database, Partition, Table
+from penstock.errors import NotFound, PenstockError
+from penstock.query.dialect.parse import parse
+from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
+from penstock.query.settings import OUT_OF_MEMORY
+from penstock.statements.model import StatementStatistics
+
+if TYPE_CHECKING:
+    from penstock.query.execution.runner import Task
+
+__all__ = ["main"]
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_OWNER_CHECK = 0.5  # seconds
+_MEMORY_CHECK = 0.02  # seconds; memory is filled at some gigabytes a second
+_MAX_TRACE = 4_000
+# Beyond this the allocators hold so much address space that the next statement would have less: a fresh one has 200 MB.
+_WORN = 600 << 20
+_NICE = 5  # the server that answers requests goes first
+
+
+class _CatalogFailed(Exception):
+    """The owner's catalog failed; the owner knows how, and ends the statement by that."""
+
+
+class _RemoteCatalog:
+    """:class:`penstock.query.ports.CatalogReader` over the owner's, which judges what the caller may read.
+
+    Each question is asked once a statement, however often its text names the table: answers cost the owner's time.
+    """
+
+    def __init__(self, channel: "Connection[Any, Any]") -> None:
+        self._channel = channel
+        self._answers: dict[tuple[str | None, ...], Any] = {}
+
+    def databases(self) -> Sequence[Database]:
+        return self._ask("databases")  # type: ignore[no-any-return]
+
+    def database(self, name: str) -> Database:
+        return self._ask("database", name)  # type: ignore[no-any-return]
+
+    def tables(self, database: str) -> Sequence[Table]:
+        return self._ask("tables", database)  # type: ignore[no-any-return]
+
+    def table(self, database: str, name: str) -> Table:
+        return self._ask("table", database, name)  # type: ignore[no-any-return]
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        return self._ask("partitions", database, table, expression)  # type: ignore[no-any-return]
+
+    def _ask(self, name: str, *arguments: str | None) -> Any:
+        if (name, *arguments) not in self._answers:
+            self._answers[name, *arguments] = self._asked(name, *arguments)
+        return self._answers[name, *arguments]
+
+    def _asked(self, name: str, *arguments: str | None) -> Any:
+        _send(self._channel, {"kind": "ask", "name": name, "arguments": arguments})
+        kind, answer = pickle.loads(self._channel.recv_bytes())  # noqa: S301 the owner's
+        if kind == "missing":
+            raise NotFound(answer)
+        if kind == "failed":
+            raise _CatalogFailed
+        return answer
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the owner until it closes the socket or ends."""
+    os.umask(0o077)
+    _stay_with_owner()
+    # The owner decides when a statement ends; Ctrl-C at its terminal is its own.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _go_first_when_memory_is_short()
+    channel: Connection[Any, Any] = Connection(int(arguments[0]))
+    os.set_inheritable(channel.fileno(), False)
+    memory = _Memory()
+    with suppress(EOFError, ConnectionError):
+        while True:
+            what, *given, limits = pickle.loads(channel.recv_bytes())  # noqa: S301 the owner's
+            with memory.limited(*limits):
+                answer = _answer(what, given, channel)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            _send(channel, {**answer, "peak": peak, "worn": _pages(5) > _WORN})
+
+
+def _answer(what: str, given: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:
+    try:
+        return _read(*given) if what == "read" else _run(given[0], channel)
+    except MemoryError:
+        return _failed(memory_exceeded())
+    except StatementError as error:
+        return _failed(error)
+    except (EOFError, ConnectionError):
+        raise
+    except _CatalogFailed:
+        return {"kind": "catalog"}
+    except PenstockError as error:
+        return {"kind": "failed", "code": "GENERIC_INTERNAL_ERROR", "message": error.message, "remedy": error.remedy}
+    except Exception as error:  # noqa: BLE001 whatever broke, the owner hears of it, with what its log needs
+        trace = "".join(traceback.format_exception(error))[-_MAX_TRACE:]
+        return {"kind": "defect", "name": type(error).__name__, "trace": trace}
+
+
+def _read(sql: str, parameters: Sequence[str]) -> Mapping[str, Any]:
+    try:
+        parsed = parse(sql, parameters)
+    except InvalidRequest as error:
+        return {"kind": "refused", "message": error.message, "remedy": error.remedy, "code": error.athena_code}
+    return {"kind": "read", "type": parsed.type.value, "substatement": parsed.substatement}
+
+
+def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
+    from penstock.query.execution.runner import execute  # noqa: PLC0415 - what only reads statements does without the engine
+
+    def planned(statistics: StatementStatistics) -> None:
+        _send(channel, {"kind": "planned", "statistics": asdict(statistics)})
+
+    try:
+        outcome = execute(task, _RemoteCatalog(channel), planned)
+    except StatementCancelled as error:
+        # Nobody here interrupts the engine: an owner that wants a statement to end kills this process.
+        raise StatementError("GENERIC_INTERNAL_ERROR", error.message) from error
+    columns = [asdict(each) for each in outcome.columns]
+    return {"kind": "done", "columns": columns, "statistics": asdict(outcome.statistics)}
+
+
+def _failed(error: StatementError) -> Mapping[str, Any]:
+    message = error.message.removeprefix(f"{error.code}: ")
+    return {"kind": "failed", "code": error.code, "message": message, "remedy": error.remedy}
+
+
+def _send(channel: "Connection[Any, Any]", message: Mapping[str, Any]) -> None:
+    channel.send_bytes(json.dumps(message).encode())
+
+
+class _Memory:
+    """Bounds on what the process uses while it serves a request.
+
+    What it asks for is bounded by the system, which refuses one huge piece at once; what it has filled by a thread, since
+    allocators ask for more than they use. The thread needs Linux's ``/proc``; elsewhere only the former holds.
+    """
+
+    def __init__(self) -> None:
+        self._limit = 0
+        self._serving = threading.Event()
+        if _pages(1):
+            threading.Thread(target=self._watch, daemon=True).start()
+
+    @contextmanager
+    def limited(self, filled: int, asked: int, seconds: float) -> Iterator[None]:
+        """Hold to ``filled`` and ``asked`` bytes and to ``seconds`` of all processors together."""
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (asked if hard == resource.RLIM_INFINITY else min(asked, hard), hard))
+        self._limit = filled
+        self._serving.set()
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            self._serving.clear()
+            # What says that it failed needs some, too.
+            resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+    def _watch(self) -> None:
+        while self._serving.wait():
+            if _pages(1) > self._limit:
+                os._exit(OUT_OF_MEMORY)
+            time.sleep(_MEMORY_CHECK)
+
+
+def _pages(field: int) -> int:
+    """A field of Linux's statm in bytes (1: resident, 5: asked for), 0 where there is none."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[field]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _go_first_when_memory_is_short() -> None:
+    with suppress(OSError):
+        os.nice(_NICE)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _stay_with_owner() -> None:
+    """End with the process that started this one, whatever is being computed."""
+    owner = os.getppid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(_OWNER_CHECK)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,357 @@
+"""The child processes in which statements are read and run, so that whatever a statement does can be ended.
+
+A child serves one statement at a time under limits of memory and of the processor's time, and is killed to stop one. It
+is started when first needed, kept while it is sound, and runs statements of one account only. Reading a statement's text,
+which decides whether it is accepted, has children of its own for all accounts, since the others may be busy for long.
+"""
+
+import json
+import logging
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import NotFound
+from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests, memory_exceeded
+from penstock.query.ports import CatalogReader
+from penstock.query.settings import OUT_OF_MEMORY
+from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
+
+if TYPE_CHECKING:
+    from penstock.query.execution.runner import Outcome, Task
+
+__all__ = ["Child", "ChildEnded", "ChildPool", "Reading"]
+
+_log = logging.getLogger("penstock.query")
+
+_MAX_MESSAGE = 64 << 20  # bytes; columns of a result and their types are the largest
+_READ_MEMORY = 512 << 20
+_READ_SECONDS = 3.0  # of the processor; 50,000 words take 0.7 s
+_READ_DEADLINE = 30.0  # by the clock, on a machine that does other things
+_READERS = 2
+_MAX_WAITING = 8
+_IDLE = 2
+_OVERHEAD = 512 << 20  # bytes beside the engine's own bound: the libraries, threads' stacks, the result's texts
+_QUESTIONS = frozenset({"databases", "database", "tables", "table", "partitions"})
+# What a child may know of the server's environment, which holds keys.
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+
+class ChildEnded(Exception):
+    """The process ended before it answered."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"the process ended with status {status}")
+        self.status = status
+
+    def failure(self) -> StatementError:
+        """What to tell whoever asked for the statement, who did not end it."""
+        if self.status == -signal.SIGPROF:
+            return StatementError(
+                "EXCEEDED_TIME_LIMIT",
+                "The query took more of the processor's time than one may use.",
+                remedy="Read fewer partitions, or raise the server's limit.",
+            )
+        # By its own watch, by the system where memory is short, or by a library that could not have some.
+        if self.status in {OUT_OF_MEMORY, -signal.SIGKILL, -signal.SIGABRT}:
+            return memory_exceeded()
+        if self.status is not None and self.status > 0:
+            return StatementError(
+                "GENERIC_INTERNAL_ERROR",
+                "The process for the query cannot be started.",
+                remedy="The server's log says why; pip install 'penstock[server]' brings what it needs.",
+            )
+        name = signal.Signals(-self.status).name if self.status is not None and self.status < 0 else self.status
+        return StatementError(
+            "GENERIC_INTERNAL_ERROR",
+            f"The process that ran the query ended ({name}).",
+            remedy="Run it again; where it ends again, write it in another way.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a statement's text is."""
+
+    type: StatementType
+    substatement: str | None
+
+
+class Child:
+    """One process. :meth:`kill` may come from any thread; all else belongs to one at a time."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-X", "utf8", "-m", "penstock.query.execution.child", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                # Nothing but why it could not start, or the last words of a library: for the server's log.
+                stderr=None,
+                env=_environment(),
+                # Of its own, so that a Ctrl-C at the server is the server's to answer.
+                start_new_session=True,
+            )
+            self._channel: Connection[Any, Any] = Connection(ours.detach())
+        self._doomed = False
+        self.peak = 0
+        """The most memory that it has used, as the system counts it (on Linux in KB), after its last answer."""
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can serve another statement."""
+        return not self._doomed and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it now, whatever it does."""
+        self._doomed = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it and wait until it is gone."""
+        self.kill()
+        self._process.wait()
+        self._channel.close()
+
+    def read(self, sql: str, parameters: Sequence[str]) -> Reading:
+        """What ``sql`` is. Raises :class:`InvalidRequest` for what is refused, :class:`ChildEnded`."""
+        self._send(("read", sql, tuple(parameters), (_READ_MEMORY, _READ_MEMORY, _READ_SECONDS)))
+        answer = self._receive(_READ_DEADLINE)
+        if answer["kind"] == "refused":
+            raise InvalidRequest(answer["message"], remedy=answer["remedy"], athena_code=answer["code"])
+        if answer["kind"] != "read":
+            raise _unexpected(answer)
+        return Reading(StatementType(answer["type"]), answer["substatement"])
+
+    def run(self, task: "Task", catalog: CatalogReader, planned: Callable[[StatementStatistics], None]) -> "Outcome":
+        """Run ``task`` over ``catalog``, whose own errors go on from here.
+
+        Raises :class:`StatementError` for what failed and :class:`ChildEnded`, which :meth:`kill` leads to.
+        """
+        from penstock.query.execution.runner import Outcome  # noqa: PLC0415 - with the engine, and only a task's owner has it
+
+        settings = task.settings
+        # The watch ends a statement by the clock; this holds where nobody watches any more.
+        seconds = settings.timeout_seconds * max(1, settings.threads) + 60
+        # The engine's allocator keeps address space that it does not use, up to as much as it uses.
+        filled, asked = settings.memory_bytes + _OVERHEAD, 2 * settings.memory_bytes + _OVERHEAD
+        self._send(("run", task, (filled, asked, seconds)))
+        try:
+            answer, failure = self._conversed(catalog, planned)
+        except BaseException:
+            # It waits for an answer, or is not what it should be: nobody else shall have it.
+            self.kill()
+            raise
+        if answer["kind"] == "catalog" and failure is not None:
+            raise failure
+        if answer["kind"] != "done":
+            raise _unexpected(answer)
+        columns = [ResultColumn(**each) for each in answer["columns"]]
+        return Outcome(columns, StatementStatistics(**answer["statistics"]))
+
+    def _conversed(
+        self, catalog: CatalogReader, planned: Callable[[StatementStatistics], None]
+    ) -> tuple[Mapping[str, Any], BaseException | None]:
+        """Answer the child's questions until it says how the task ended; that, and what the catalog failed with."""
+        failure: BaseException | None = None
+        while True:
+            message = self._receive()
+            if message["kind"] == "ask":
+                failure = self._reply(catalog, message)
+            elif message["kind"] == "planned":
+                planned(StatementStatistics(**message["statistics"]))
+            else:
+                return message, failure
+
+    def _reply(self, catalog: CatalogReader, message: Mapping[str, Any]) -> BaseException | None:
+        """Answer a question about the catalog; what it failed with."""
+        if message["name"] not in _QUESTIONS:
+            raise _unexpected(message)
+        try:
+            answer: tuple[str, Any] = ("value", getattr(catalog, message["name"])(*message["arguments"]))
+        except NotFound as error:
+            answer = ("missing", error.message)
+        except Exception as error:  # noqa: BLE001 raised again once the process has given up its statement
+            self._send(("failed", None))
+            return error
+        self._send(answer)
+        return None
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        try:
+            self._channel.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        except OSError:
+            raise self._ended() from None
+
+    def _receive(self, timeout: float | None = None) -> Mapping[str, Any]:
+        try:
+            if timeout is not None and not self._channel.poll(timeout):
+                raise EOFError
+            message: Mapping[str, Any] = json.loads(self._channel.recv_bytes(_MAX_MESSAGE))
+        except (EOFError, OSError, ValueError):
+            raise self._ended() from None
+        self.peak = message.get("peak", self.peak)
+        self._doomed = self._doomed or bool(message.get("worn"))
+        return message
+
+    def _ended(self) -> ChildEnded:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        status = self._process.poll()
+        self.kill()
+        return ChildEnded(status)
+
+
+def _environment() -> dict[str, str]:
+    known = {name: value for name in _KEPT if (value := os.environ.get(name)) is not None}
+    # Arrow's own allocator reserves a gigabyte, which would count as used.
+    return {**known, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+
+class ChildPool:
+    """Children to lend. Who lends bounds how many statements run; the pool bounds how many idle ones are kept."""
+
+    def __init__(self, *, idle: int = _IDLE, readers: int = _READERS, waiting: int = _MAX_WAITING) -> None:
+        self._max_idle = idle
+        self._max_waiting = waiting
+        self._lock = threading.Lock()
+        self._idle: list[tuple[str, Child]] = []
+        self._readers: list[Child] = []
+        self._reading = threading.BoundedSemaphore(readers)
+        self._waiting = 0
+        self._starter: ThreadPoolExecutor | None = None
+        self._closed = False
+
+    @contextmanager
+    def lent(self, account: str) -> Iterator[Child]:
+        """A child for statements of ``account``; it is kept afterwards where it is sound."""
+        child = self._take(account)
+        try:
+            yield child
+        finally:
+            self._give(account, child)
+
+    def read(self, sql: str, parameters: Sequence[str]) -> Reading:
+        """What ``sql`` is, read in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` when many wait."""
+        with self._lock:
+            if self._waiting >= self._max_waiting:
+                raise TooManyRequests("Too many statements are being read at this moment.", remedy="Try again in a moment.")
+            self._waiting += 1
+        try:
+            with self._reading:
+                return self._read(sql, parameters)
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+    def close(self) -> None:
+        """End all idle children; those that are lent end when they come back."""
+        with self._lock:
+            self._closed = True
+            children = [*self._readers, *(child for _, child in self._idle)]
+            self._readers, self._idle = [], []
+            starter, self._starter = self._starter, None
+        for child in children:
+            child.close()
+        if starter is not None:
+            starter.shutdown()
+
+    def _read(self, sql: str, parameters: Sequence[str]) -> Reading:
+        with self._lock:
+            child = self._readers.pop() if self._readers else None
+        if child is not None and not child.usable:
+            child.close()
+            child = None
+        try:
+            child = child or self._started()
+        except StatementError as error:
+            raise CannotRun(error.message, remedy=error.remedy) from error
+        try:
+            return child.read(sql, parameters)
+        except ChildEnded as error:
+            if error.status is not None and error.status > 0 and error.status != OUT_OF_MEMORY:
+                failure = error.failure()
+                raise CannotRun(failure.message, remedy=failure.remedy) from error
+            if error.status == -signal.SIGPROF:
+                what = f"The SQL takes longer than {_READ_SECONDS:g} seconds to read."
+            else:
+                what = "The SQL is too large or nests too deeply to be read."
+            raise InvalidRequest(
+                what, remedy="Split it with WITH, or put long lists in a table.", athena_code="MALFORMED_QUERY"
+            ) from error
+        except StatementError as error:
+            if error.code == "EXCEEDED_MEMORY_LIMIT":
+                raise InvalidRequest("The SQL needs too much memory to be read.", remedy="Split it with WITH.") from error
+            raise CannotRun(error.message, remedy=error.remedy) from error
+        finally:
+            with self._lock:
+                keep = child.usable and not self._closed
+                if keep:
+                    self._readers.append(child)
+            if not keep:
+                child.close()
+
+    def _take(self, account: str) -> Child:
+        with self._lock:
+            for number, (served, child) in enumerate(self._idle):
+                if served == account and child.usable:
+                    del self._idle[number]
+                    return child
+        return self._started()
+
+    def _give(self, account: str, child: Child) -> None:
+        surplus: list[Child] = []
+        with self._lock:
+            if child.usable and not self._closed:
+                self._idle.append((account, child))
+                # The one that has waited longest goes, whichever account it served.
+                while len(self._idle) > self._max_idle:
+                    surplus.append(self._idle.pop(0)[1])
+            else:
+                surplus.append(child)
+        for each in surplus:
+            each.close()
+
+    def _started(self) -> Child:
+        # By one thread that lives as long as the pool: Linux ends a child with the thread that started it.
+        with self._lock:
+            if self._closed:
+                raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
+            if self._starter is None:
+                self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
+            # Under the lock: a pool that is closed takes nothing more from its starter.
+            starting = self._starter.submit(Child)
+        try:
+            return starting.result()
+        except OSError as error:
+            raise StatementError(
+                "GENERIC_INTERNAL_ERROR",
+                f"The process for the query cannot be started: {error.strerror}.",
+                remedy="See to room for processes, files and memory.",
+            ) from error
+
+
+def _unexpected(answer: Mapping[str, Any]) -> StatementError:
+    """What a child could not do, as an error."""
+    if answer["kind"] == "failed":
+        return StatementError(answer["code"], answer["message"], remedy=answer["remedy"])
+    name = answer.get("name", answer["kind"])
+    _log.error("running a statement failed: %s", answer.get("trace") or name)
+    return StatementError("GENERIC_INTERNAL_ERROR", f"The engine failed: {name}.")

@@ -1,0 +1,199 @@
+"""The embedded engine: one DuckDB database a statement, walled in before the statement's own SQL runs.
+
+A statement's database lives in memory, may open the files of its scans and nothing else, has a bounded memory and
+spill folder, and its configuration is locked. It ends with the statement.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from penstock.catalog.model import Partition, Table
+from penstock.lake.locations import LakeFolder
+from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
+from penstock.query.dialect.compat import MACROS
+from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
+from penstock.query.errors import StatementError
+from penstock.query.execution.failures import translated
+from penstock.query.planning.planner import SCHEMA, Conditions, Plan
+from penstock.query.planning.scans import Scan, file_list, view_sql
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import ResultColumn
+
+__all__ = ["EngineResult", "EngineSession"]
+
+_BATCH_ROWS = 2_048
+_CLOSED: Mapping[str, bool] = {
+    "python_enable_replacements": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """A result that is still being computed: its columns, and its rows in batches."""
+
+    columns: Sequence[ResultColumn]
+    batches: pa.RecordBatchReader
+
+
+class EngineSession:
+    """One statement's engine, in the statement's own process."""
+
+    def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
+        self._settings = settings
+        self._lake = lake
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                **_CLOSED,
+                "threads": settings.threads,
+                "memory_limit": f"{settings.memory_bytes}B",
+                "temp_directory": str(scratch),
+                "max_temp_directory_size": f"{settings.spill_bytes}B",
+            },
+        )
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute("SET integer_division = true")
+        self._connection.execute("SET parquet_metadata_cache = true")
+        for macro in MACROS:
+            self._connection.execute(macro)
+
+    def close(self) -> None:
+        """Free everything."""
+        self._connection.close()
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
+        """Indexes of the partitions that fulfil all conditions; see :data:`penstock.query.planning.planner.PruneWith`.
+
+        A condition that holds for absent rows too (``key IS NULL`` over an outer join) proves nothing and is left out, as
+        is one the engine cannot compute. Raises :class:`StatementError` for a value that its key's type does not have.
+        """
+        with _walled() as connection:
+            _partition_values(connection, "partitions", table, list(enumerate(partitions)))
+            names = ", ".join(
+                f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"
+                for key in table.partition_keys
+            )
+            usable = []
+            for condition in conditions:
+                try:
+                    absent = connection.execute(f"SELECT ({condition}) FROM (SELECT {names})").fetchone()  # noqa: S608 checked SQL
+                    connection.execute(f"SELECT count(*) FROM partitions WHERE {condition}").fetchone()  # noqa: S608 checked SQL
+                except duckdb.Error:
+                    continue
+                if not outer or (absent is not None and absent[0] is not True):
+                    usable.append(f"({condition})")
+            if not usable:
+                return range(len(partitions))
+            rows = connection.execute(f"SELECT number FROM partitions WHERE {' AND '.join(usable)} ORDER BY 1").fetchall()  # noqa: S608
+        return [number for (number,) in rows]
+
+    def run(self, plan: Plan) -> EngineResult:
+        """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own."""
+        with self.failures(plan.tree):
+            self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
+            for scan in plan.scans:
+                self._create_view(scan)
+            self._wall_in(plan.scans)
+            relation = self._connection.sql(f"EXPLAIN {plan.sql}" if plan.explain else plan.sql)
+            if plan.explain:
+                return _explained(relation.fetchall())
+            columns = [result_column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)]
+            return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
+
+    @contextmanager
+    def failures(self, tree: exp.Query | None = None) -> Iterator[None]:
+        """Translate the engine's errors to :class:`StatementError`, with positions found in ``tree``."""
+        try:
+            yield
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            raise translated(error, tree, self._lake.root) from error
+
+    def _create_view(self, scan: Scan) -> None:
+        found: Mapping[str, str] = {}
+        if scan.files:
+            described = self._connection.execute(f"DESCRIBE SELECT * FROM {file_list(scan.files)}").fetchall()  # noqa: S608
+            found = {str(name).lower(): str(kind) for name, kind, *_ in described}
+        if scan.table.partition_keys and scan.with_keys and len({file.partition for file in scan.files}) > 1:
+            places = [(file.path, scan.partitions[file.partition]) for file in scan.files]
+            _partition_values(self._connection, f"{scan.view}_files", scan.table, places, index="file", kind="VARCHAR")
+        sql = view_sql(scan, found).replace(quote_name(f"{scan.view}_files"), f"{SCHEMA}.{quote_name(f'{scan.view}_files')}")
+        self._connection.execute(f"CREATE VIEW {SCHEMA}.{quote_name(scan.view)} AS {sql}")
+
+    def _wall_in(self, scans: Sequence[Scan]) -> None:
+        paths = sorted({file.path for scan in scans for file in scan.files})
+        self._connection.execute(f"SET allowed_paths = [{', '.join(quote_text(path) for path in paths)}]")
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+
+@contextmanager
+def _walled() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A small engine without any file access."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        **_CLOSED,
+        "enable_external_access": False,
+        "threads": 1,
+        "memory_limit": "256MB",
+        "temp_directory": "",
+    }
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET integer_division = true")
+        connection.execute("SET lock_configuration = true")
+        for macro in MACROS:
+            connection.execute(macro)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _partition_values(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    table: Table,
+    rows: Sequence[tuple[object, Partition]],
+    *,
+    index: str = "number",
+    kind: str = "INTEGER",
+) -> None:
+    """Create the table ``name(index, <partition keys in their types>)`` with one row for each of ``rows``."""
+    columns: dict[str, pa.Array] = {"place": pa.array([at for at, _ in rows])}
+    casts = [f"CAST(place AS {kind}) AS {index}"]
+    for number, key in enumerate(table.partition_keys):
+        values = [partition.values[number] for _, partition in rows]
+        columns[f"k{number}"] = pa.array(
+            [None if value == HIVE_DEFAULT_PARTITION else value for value in values], pa.string()
+        )
+        casts.append(f"CAST(k{number} AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}")
+    where = f"{SCHEMA}.{quote_name(name)}" if index == "file" else quote_name(name)
+    connection.register("partition_rows", pa.table(columns))
+    try:
+        connection.execute(f"CREATE TABLE {where} AS SELECT {', '.join(casts)} FROM partition_rows")  # noqa: S608 quoted names
+    except duckdb.ConversionException as error:
+        what = re.sub(r"\s+", " ", str(error).split("LINE", maxsplit=1)[0]).strip()
+        raise StatementError(
+            "HIVE_INVALID_PARTITION_VALUE",
+            f"A partition of '{table.database}.{table.name}' has a value that is none of its key's type: {what}",
+            remedy="Correct the partition's values or the key's type in the catalog.",
+        ) from error
+    finally:
+        connection.unregister("partition_rows")
+
+
+def _explained(rows: Sequence[tuple[Any, ...]]) -> EngineResult:
+    lines = [line for row in rows for line in str(row[-1]).splitlines()]
+    table = pa.table({"Query Plan": pa.array(lines, pa.string())})
+    return EngineResult([ResultColumn(name="Query Plan", type="varchar", precision=2147483647)], table.to_reader())

@@ -1,0 +1,123 @@
+"""The engine's errors in Athena's words: code, position in the caller's SQL, names of the lake instead of paths."""
+
+import re
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp
+
+from penstock.query.dialect.functions import position_of
+from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
+
+__all__ = ["translated"]
+
+_COLUMN = re.compile(r'Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"')
+_TABLE = re.compile(r'Referenced table "([^"]+)" not found')
+_FUNCTION = re.compile(r"Function with name \"?([^\s\"]+)\"? does not exist")
+_SIGNATURE = re.compile(r"No function matches the given name and argument types '([^(']+)\(")
+_BAD_FILE = re.compile(
+    r"No magic bytes|too small to be a Parquet|footer|Parquet|Thrift|corrupt|Snappy|ZSTD|Deserializ", re.IGNORECASE
+)
+_MISSING = re.compile(r"No files found|No such file|Cannot open file", re.IGNORECASE)
+
+_CODES: tuple[tuple[type[Exception], str], ...] = (
+    (duckdb.ParserException, "SYNTAX_ERROR"),
+    (duckdb.SyntaxException, "SYNTAX_ERROR"),
+    (duckdb.BinderException, "SYNTAX_ERROR"),
+    (duckdb.CatalogException, "SYNTAX_ERROR"),
+    (duckdb.ConversionException, "INVALID_CAST_ARGUMENT"),
+    (duckdb.OutOfRangeException, "NUMERIC_VALUE_OUT_OF_RANGE"),
+    (duckdb.TypeMismatchException, "TYPE_MISMATCH"),
+    (duckdb.NotImplementedException, "NOT_SUPPORTED"),
+    (duckdb.PermissionException, "PERMISSION_DENIED"),
+    (duckdb.InvalidInputException, "INVALID_FUNCTION_ARGUMENT"),
+    (duckdb.IOException, "HIVE_CANNOT_OPEN_SPLIT"),
+)
+
+
+def translated(error: Exception, tree: exp.Query | None, lake: Path) -> StatementError | StatementCancelled:
+    """What to tell the caller about ``error``."""
+    text = _plain(str(error), lake)
+    if isinstance(error, duckdb.InterruptException) or "INTERRUPT" in text:
+        return StatementCancelled("The statement was interrupted.")
+    return _named(text, tree) or _recognised(error, text) or _classed(error, text)
+
+
+def _named(text: str, tree: exp.Query | None) -> StatementError | None:
+    """Errors about a name, which has a position."""
+    for pattern, code, what in (
+        (_COLUMN, "COLUMN_NOT_FOUND", "Column '{}' cannot be resolved"),
+        (_TABLE, "COLUMN_NOT_FOUND", "'{}' is no table of this query"),
+        (_FUNCTION, "FUNCTION_NOT_FOUND", "Function '{}' not registered"),
+        (_SIGNATURE, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
+    ):
+        match = pattern.search(text)
+        if match is not None:
+            name = next(group for group in match.groups() if group)
+            return StatementError(code, what.format(name), position=_position(tree, name))
+    return None
+
+
+def _recognised(error: Exception, text: str) -> StatementError | None:
+    """Errors that their words tell."""
+    message = _message(text)
+    if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in text:
+        return _exceeded(text)
+    for found, code, what, remedy in (
+        ("Division by zero" in text, "DIVISION_BY_ZERO", "Division by zero", "Guard the divisor: NULLIF(divisor, 0)."),
+        (_MISSING.search(text), "HIVE_CANNOT_OPEN_SPLIT", message, "The files changed while they were read: run it again."),
+        ("must appear in the GROUP BY" in text, "EXPRESSION_NOT_AGGREGATE", message, None),
+        ("Ambiguous reference" in text, "AMBIGUOUS_NAME", message, None),
+    ):
+        if found:
+            return StatementError(code, what, remedy=remedy)
+    if isinstance(error, duckdb.InvalidInputException | duckdb.IOException | OSError) and _BAD_FILE.search(text):
+        return StatementError("HIVE_BAD_DATA", message, remedy="Remove or rewrite the file that is not readable Parquet.")
+    return None
+
+
+def _classed(error: Exception, text: str) -> StatementError:
+    by_class = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+    by_text = next((code for words, code in _TEXT_CODES.items() if text.startswith(words)), None)
+    return StatementError(by_class or by_text or "GENERIC_INTERNAL_ERROR", _message(text))
+
+
+def _message(text: str) -> str:
+    return re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", text.split("\n\n", maxsplit=1)[0].strip())
+
+
+# While rows stream, Arrow wraps the engine's errors; only their first words are left to tell them by.
+_TEXT_CODES = {
+    "Conversion Error": "INVALID_CAST_ARGUMENT",
+    "Out of Range Error": "NUMERIC_VALUE_OUT_OF_RANGE",
+    "Invalid Input Error": "INVALID_FUNCTION_ARGUMENT",
+    "IO Error": "HIVE_CANNOT_OPEN_SPLIT",
+    "Permission Error": "PERMISSION_DENIED",
+}
+
+
+def _exceeded(text: str) -> StatementError:
+    if "max_temp_directory_size" in text:
+        return StatementError(
+            "EXCEEDED_SPILL_LIMIT", "The query needs more temporary disk space than one may use.", remedy=_SMALLER
+        )
+    return memory_exceeded()
+
+
+_SMALLER = "Read fewer partitions or columns, aggregate before joining, or raise the server's limit."
+
+
+def _plain(text: str, lake: Path) -> str:
+    """Without the engine's echo of SQL the caller did not write, and with ``s3://`` names."""
+    text = text.split("\nLINE ", maxsplit=1)[0]
+    for root in {str(lake), str(lake.resolve())}:
+        text = text.replace(f"{root}/", "s3://")
+    return text.strip()
+
+
+def _position(tree: exp.Query | None, name: str) -> Position | None:
+    if tree is None:
+        return None
+    lowered = name.lower()
+    nodes = (node for node in tree.find_all(exp.Identifier, exp.Anonymous) if node.name.lower() == lowered)
+    return next((position for position in map(position_of, nodes) if position is not None), None)

@@ -1,0 +1,140 @@
+"""One statement that this process answers for: computed in a child process, its result stored from here."""
+
+import shutil
+import tempfile
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from penstock.errors import NotFound
+from penstock.lake.locations import LakeFolder
+from penstock.query.errors import Interrupted, StatementError
+from penstock.query.execution.children import Child, ChildEnded, ChildPool
+from penstock.query.execution.results import write_metadata
+from penstock.query.execution.runner import METADATA, RESULT, Outcome, Task, milliseconds_since
+from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import Statement, StatementStatistics
+
+__all__ = ["Run"]
+
+_PREVIOUS = "previous"  # the file of an earlier result, in the statement's folder
+
+
+class Run:
+    """One statement being run. :meth:`execute` belongs to one thread; :meth:`interrupt` may come from any other."""
+
+    def __init__(
+        self,
+        statement: Statement,
+        *,
+        catalog: CatalogReader,
+        lake: LakeFolder,
+        sink: ResultSink,
+        settings: QuerySettings,
+        children: ChildPool,
+        previous: Statement | None = None,
+    ) -> None:
+        self.statement = statement
+        self.started = time.monotonic()
+        self.why: StatementError | str | None = None
+        """Why it was interrupted: an error, or the words of whoever stopped it."""
+        self.statistics = StatementStatistics()
+        self._catalog = catalog
+        self._lake = lake
+        self._sink = sink
+        self._settings = settings
+        self._children = children
+        self._previous = previous
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+
+    def interrupt(self, why: StatementError | str) -> None:
+        """Stop it by killing its process, whatever that is doing; the first reason stays."""
+        with self._lock:
+            if self.why is None:
+                self.why = why
+            if self._child is not None:
+                self._child.kill()
+
+    def timed(self, *, total_ms: int) -> StatementStatistics:
+        """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
+        queued = max(0, total_ms - milliseconds_since(self.started))
+        return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
+
+    def check(self) -> None:
+        """Raise where it was interrupted."""
+        if isinstance(self.why, StatementError):
+            raise self.why
+        if self.why is not None:
+            raise Interrupted
+
+    def execute(self) -> Outcome:
+        """Run it and store its result. Raises :class:`StatementError`, or :class:`Interrupted` where it was stopped."""
+        folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+        try:
+            outcome = self._computed(folder, reuse=self._fetched(folder))
+            if outcome.statistics.reused:
+                outcome = self._reused(folder, outcome)
+            self.statistics = outcome.statistics
+            self.check()
+            return self._stored(folder, outcome)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _fetched(self, folder: Path) -> bool:
+        """Bring an earlier result here; whether there is one, and it is still where it was stored."""
+        if self._previous is None:
+            return False
+        try:
+            with self._sink.open(self._previous.result_uri) as stored, (folder / _PREVIOUS).open("wb") as file:
+                shutil.copyfileobj(stored, file)
+        except NotFound:
+            return False
+        return True
+
+    def _reused(self, folder: Path, outcome: Outcome) -> Outcome:
+        assert self._previous is not None
+        (folder / _PREVIOUS).replace(folder / RESULT)
+        columns = self._previous.columns
+        write_metadata(folder / METADATA, self.statement.id, columns)
+        rows = self._previous.statistics.output_rows
+        return Outcome(columns, replace(outcome.statistics, output_rows=rows))
+
+    def _computed(self, folder: Path, *, reuse: bool) -> Outcome:
+        statement = self.statement
+        task = Task(
+            id=statement.id,
+            sql=statement.sql,
+            parameters=statement.parameters,
+            database=statement.database,
+            lake=self._lake,
+            settings=self._settings,
+            folder=folder,
+            reuse=reuse,
+        )
+        with self._children.lent(self._settings.account) as child:
+            with self._lock:
+                self._child = child
+            try:
+                self.check()
+                return child.run(task, self._catalog, self._planned)
+            except ChildEnded as error:
+                self.check()
+                raise error.failure() from error
+            finally:
+                with self._lock:
+                    self._child = None
+
+    def _planned(self, statistics: StatementStatistics) -> None:
+        self.statistics = statistics
+
+    def _stored(self, folder: Path, outcome: Outcome) -> Outcome:
+        storing = time.monotonic()
+        file = folder / RESULT
+        size = file.stat().st_size
+        self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
+        self._sink.put(self.statement.result_uri, file)
+        self.statistics = replace(outcome.statistics, output_bytes=size, service_ms=milliseconds_since(storing))
+        return replace(outcome, statistics=self.statistics)

@@ -1,0 +1,115 @@
+"""Watches the statements that run in this process: stops asked for elsewhere, time limits, and signs of life."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from penstock.query.errors import StatementError
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import StatementId
+from penstock.statements.store import StatementStore
+
+if TYPE_CHECKING:
+    from penstock.query.execution.running import Run
+
+__all__ = ["Watch"]
+
+_log = logging.getLogger("penstock.query")
+
+
+class Watch:
+    """One thread, started with the first statement."""
+
+    def __init__(self, store: StatementStore, owner: str, settings: QuerySettings, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._owner = owner
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._runs: dict[StatementId, Run] = {}
+        self._deadlines: dict[StatementId, float] = {}
+        self._busy = threading.Event()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._beaten = 0.0
+
+    def add(self, run: "Run") -> None:
+        """Watch a queued statement."""
+        with self._lock:
+            self._runs[run.statement.id] = run
+            self._busy.set()
+            if self._thread is None:
+                self._beaten = time.monotonic()
+                self._thread = threading.Thread(target=self._loop, name="penstock-sql-watch", daemon=True)
+                self._thread.start()
+
+    def started(self, run: "Run") -> None:
+        """The statement runs: its time limit begins."""
+        run.started = time.monotonic()
+        with self._lock:
+            self._deadlines[run.statement.id] = run.started + self._settings.timeout_seconds
+
+    def remove(self, run: "Run") -> None:
+        """The statement is done."""
+        with self._lock:
+            self._runs.pop(run.statement.id, None)
+            self._deadlines.pop(run.statement.id, None)
+            if not self._runs:
+                self._busy.clear()
+
+    def interrupt(self, statement_id: StatementId, why: StatementError | str) -> None:
+        """Interrupt the statement if it runs here."""
+        with self._lock:
+            run = self._runs.get(statement_id)
+        if run is not None:
+            run.interrupt(why)
+
+    def interrupt_all(self, why: StatementError) -> None:
+        """Interrupt everything."""
+        with self._lock:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.interrupt(why)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._busy.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._ended.is_set():
+            self._busy.wait()
+            try:
+                self._look()
+            except Exception:  # noqa: BLE001 a watch that ended would leave statements without a time limit
+                # The store may be away for a moment; running statements go on and the next look tries again.
+                _log.exception("watching the running statements failed")
+            self._ended.wait(self._settings.poll_seconds)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            runs = dict(self._runs)
+            late = [runs[each] for each, deadline in self._deadlines.items() if deadline < now]
+        for run in late:
+            run.interrupt(
+                StatementError(
+                    "EXCEEDED_TIME_LIMIT",
+                    f"The query ran longer than {self._settings.timeout_seconds:g} seconds.",
+                    remedy="Read fewer partitions, or raise the server's limit.",
+                )
+            )
+        for statement_id in self._store.cancelled_among(list(runs)):
+            runs[statement_id].interrupt("Query canceled by user")
+        # An interruption that met the engine between two steps is repeated until the statement has ended.
+        for run in runs.values():
+            if run.why is not None:
+                run.interrupt(run.why)
+        if runs and now - self._beaten >= self._settings.heartbeat_seconds:
+            self._store.beat(self._owner, at=self._clock())
+            self._beaten = now

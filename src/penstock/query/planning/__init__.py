@@ -1,0 +1,1 @@
+"""From a parsed statement to the files it reads: partitions, projection, permissions."""

@@ -1,0 +1,1 @@
+"""Scope configs, resource policies and the cache of parsed policies."""

@@ -1,0 +1,80 @@
+"""Resource policies as they judge: parsed, and kept for a while."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+
+from penstock.access.policies.documents import Kind, Policy, parsed_policy
+from penstock.access.policies.errors import MalformedPolicy
+from penstock.registry.store import RegistryStore
+
+__all__ = ["CATALOG", "JudgingPolicies"]
+
+CATALOG = "catalog"
+"""The resource whose policy is about everything in the account."""
+
+_log = logging.getLogger("penstock.registry")
+_PAGE = 500
+
+
+class JudgingPolicies:
+    """The policies of one account's catalog, registries and schemas, read again after ``ttl`` seconds.
+
+    A change that this process makes holds at once (:meth:`forget`).
+    """
+
+    def __init__(self, store: RegistryStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._ttl = ttl
+        self._clock = clock
+        self._kept: tuple[float, Mapping[str, Policy]] | None = None
+        self._generation = 0
+
+    def forget(self) -> None:
+        """Read everything anew, after a change."""
+        self._generation += 1
+        self._kept = None
+
+    @property
+    def fresh(self) -> bool:
+        """Whether :meth:`of` answers without reading the store."""
+        return self._kept is not None and self._kept[0] > self._clock()
+
+    def of(self, resource: str) -> Policy | None:
+        """What holds for ``schema/REGISTRY/NAME`` or another resource: its own policy, its registry's, the catalog's."""
+        policies = self._policies()
+        if not policies:
+            return None
+        kind, _, rest = resource.partition("/")
+        names = [CATALOG]
+        if kind == "schema":
+            names.append(f"registry/{rest.partition('/')[0]}")
+        if kind in ("registry", "schema"):
+            names.append(resource)
+        statements = [statement for name in names if name in policies for statement in policies[name].statements]
+        return Policy(statements=tuple(statements)) if statements else None
+
+    def _policies(self) -> Mapping[str, Policy]:
+        kept = self._kept
+        if kept is not None and kept[0] > self._clock():
+            return kept[1]
+        generation, until = self._generation, self._clock() + self._ttl
+        found = self._read()
+        if generation == self._generation:
+            self._kept = (until, found)
+        return found
+
+    def _read(self) -> Mapping[str, Policy]:
+        found: dict[str, Policy] = {}
+        after: str | None = None
+        while True:
+            rows = self._store.list_resource_policies(after, _PAGE)
+            for row in rows:
+                try:
+                    found[row.resource] = parsed_policy(row.text, Kind.RESOURCE)
+                except MalformedPolicy as error:
+                    # Stored by a version that judged nothing by it; a policy that cannot be read allows nothing.
+                    _log.warning("the resource policy of %s is left out: %s", row.resource, error)
+            if len(rows) < _PAGE:
+                return found
+            after = rows[-1].resource

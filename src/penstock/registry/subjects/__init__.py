@@ -1,0 +1,1 @@
+"""Confluent's subjects over the registry: names, schema ids, configs and modes."""

@@ -1,0 +1,279 @@
+"""Compatibility levels and modes of subjects and contexts, as Confluent's callers name and inherit them.
+
+A subject's own setting wins, then its context's, then the one for all contexts; without any it is BACKWARD and READWRITE.
+A schema that Glue's callers made with DISABLED takes no new versions: it shows as level NONE in mode READONLY.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.registry.errors import SchemaNotFound
+from penstock.registry.identity import registry_resource, schema_resource
+from penstock.registry.model import (
+    GLOBAL_SCOPE,
+    IMPORT,
+    READONLY,
+    READONLY_MODES,
+    READONLY_OVERRIDE,
+    READWRITE,
+    Policy,
+    Schema,
+)
+from penstock.registry.policies.scopes import prevailing_mode
+from penstock.registry.service import RegistryService
+from penstock.registry.subjects.errors import (
+    BadLevel,
+    BadMode,
+    InvalidSubject,
+    LevelNotConfigured,
+    ModeNotConfigured,
+    NotPermitted,
+    SubjectNotFound,
+)
+from penstock.registry.subjects.names import SubjectName, parse_subject
+from penstock.registry.subjects.terms import Terms
+from penstock.schema.compatibility import CompatibilityMode
+from penstock.schema.rules import CONFLUENT_RULES, CompatibilityRules
+
+__all__ = ["LENIENT", "STRICT", "SubjectConfig", "SubjectPolicies", "level_name"]
+
+_MODES = frozenset({READWRITE, READONLY, READONLY_OVERRIDE, IMPORT})
+STRICT = "STRICT"
+LENIENT = "LENIENT"
+_LENIENT = replace(CONFLUENT_RULES, json=replace(CONFLUENT_RULES.json, lenient_content_models=True))
+
+
+def level_name(mode: CompatibilityMode) -> str:
+    """Confluent's word for a mode: ``BACKWARD_TRANSITIVE`` for ``BACKWARD_ALL``."""
+    if mode is CompatibilityMode.DISABLED:
+        return CompatibilityMode.NONE.value
+    return mode.value.replace("_ALL", "_TRANSITIVE")
+
+
+_LEVELS = {level_name(mode): mode for mode in CompatibilityMode if mode is not CompatibilityMode.DISABLED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectConfig:
+    """A compatibility level by Confluent's name, whether schemas are normalised, which subject is meant by this one.
+
+    ``policy`` is STRICT or LENIENT, ``group`` a property of the metadata, the metadata are canonical contracts. None:
+    nothing is said; in a change, that the scope says nothing of it any longer.
+    """
+
+    level: str | None = None
+    normalize: bool | None = None
+    alias: str | None = None
+    validate_fields: bool | None = None
+    policy: str | None = None
+    group: str | None = None
+    default_metadata: str | None = None
+    override_metadata: str | None = None
+
+    @property
+    def terms(self) -> Terms:
+        """What it asks of new versions."""
+        return Terms(
+            default_metadata=self.default_metadata,
+            override_metadata=self.override_metadata,
+            group=self.group,
+            reserves=bool(self.validate_fields),
+        )
+
+    @property
+    def rules(self) -> CompatibilityRules:
+        """The rules of compatibility."""
+        return _LENIENT if self.policy == LENIENT else CONFLUENT_RULES
+
+
+# Members of a policy by those of a configuration, which a scope's nearest policy says.
+_MEMBERS = {
+    "normalize": "normalize",
+    "validate_fields": "validate_fields",
+    "policy": "compatibility_policy",
+    "group": "compatibility_group",
+    "default_metadata": "default_metadata",
+    "override_metadata": "override_metadata",
+}
+
+
+class SubjectPolicies:
+    """Levels and modes by :class:`SubjectName`; one without a name is the whole context, None is all contexts."""
+
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+
+    def config(self, subject: SubjectName | None, *, inherited: bool) -> SubjectConfig:
+        """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
+        chain = self._chain(subject)
+        own = chain[0]
+        if not inherited and subject is not None and replace(own, mode=None) == Policy(scope=own.scope):
+            raise LevelNotConfigured(subject)
+        said = chain if inherited or subject is None else chain[:1]
+        mode = next((policy.compatibility for policy in said if policy.compatibility is not None), None)
+        found = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
+        if mode is None and (inherited or subject is None):
+            mode = CompatibilityMode.BACKWARD
+        return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **found)
+
+    def meant(self, subject: SubjectName) -> SubjectName:
+        """The subject that ``subject`` is an alias of, itself where it is none; an alias of an alias is not followed."""
+        if subject.registry is None or not subject.name:
+            return subject
+        policy = self._service.policies.get(_scope(subject))
+        return subject if policy is None or not policy.alias else parse_subject(policy.alias, context=subject.context)
+
+    def set_config(self, subject: SubjectName | None, wanted: Mapping[str, Any]) -> SubjectConfig:
+        """Change the members of :class:`SubjectConfig` that are given; what the scope says then.
+
+        :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` where the mode is READONLY.
+        """
+        if wanted.get("alias"):
+            self._check_alias(subject, wanted["alias"])
+        changes = {_MEMBERS[name]: value for name, value in wanted.items() if name in _MEMBERS}
+        if "alias" in wanted:
+            changes["alias"] = wanted["alias"] or None
+        level = wanted.get("level")
+        mode = None if level is None else _LEVELS.get(level.upper())
+        if level is not None and mode is None:
+            raise BadLevel(level)
+        self._check_configurable(subject)
+        if "level" in wanted:
+            if self._schema(subject) is not None:
+                self._set_own(subject, mode)
+                # One that was set before the first version would show again.
+                changes["compatibility"] = None
+            else:
+                changes["compatibility"] = mode
+        self._service.policies.change(_scope(subject), lambda before: replace(before, **changes))
+        try:
+            said = self.config(subject, inherited=False)
+            return replace(said, level=None) if self._chain(subject)[0].compatibility is None else said
+        except LevelNotConfigured:
+            return SubjectConfig()
+
+    def delete_config(self, subject: SubjectName | None) -> SubjectConfig:
+        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was, :class:`NotPermitted`."""
+        self._check_configurable(subject)
+        try:
+            before = self.config(subject, inherited=False)
+        except LevelNotConfigured:
+            raise SubjectNotFound(subject) from None
+        if self._schema(subject) is not None:
+            self._set_own(subject, None)
+        self._service.policies.change(_scope(subject), lambda policy: Policy(scope=policy.scope, mode=policy.mode))
+        return before
+
+    def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
+        """The mode: with ``inherited`` the one that holds, else the one set here; :class:`ModeNotConfigured`."""
+        chain = self._chain(subject)
+        if prevailing_mode(chain) == READONLY_OVERRIDE:
+            return READONLY_OVERRIDE
+        said = chain if inherited or subject is None else chain[:1]
+        if said[0].compatibility is CompatibilityMode.DISABLED:
+            return READONLY
+        mode = next((policy.mode for policy in said if policy.mode is not None), None)
+        if mode is None and not (inherited or subject is None):
+            raise ModeNotConfigured(subject)
+        return mode or READWRITE
+
+    def set_mode(self, subject: SubjectName | None, mode: str, *, force: bool) -> str:
+        """Set a mode: its name in capitals. :class:`BadMode`; :class:`NotPermitted` for IMPORT over existing schemas."""
+        wanted = mode.upper()
+        if wanted not in _MODES:
+            raise BadMode(mode)
+        if wanted == IMPORT and not force and self._holds_versions(subject):
+            raise NotPermitted(
+                "Cannot import since found existing subjects.",
+                remedy="Import into an empty context or subject, or give force=true.",
+            )
+        self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=wanted))
+        return wanted
+
+    def delete_mode(self, subject: SubjectName | None) -> str:
+        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
+        before = self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=None))
+        if before is None or before.mode is None:
+            if subject is None:
+                return READWRITE
+            raise SubjectNotFound(subject)
+        return before.mode
+
+    def forget(self, subject: SubjectName) -> None:
+        """Drop level and mode of a subject that is deleted."""
+        self._service.policies.delete(_scope(subject))
+        if self._schema(subject) is not None:
+            self._set_own(subject, None)
+
+    def prevailing(self, subject: SubjectName) -> tuple[str, SubjectConfig]:
+        """The mode that holds for ``subject``, and what holds of its configuration but its level, from one read."""
+        # DISABLED, which shows as READONLY, is told by the registration itself.
+        chain = self._service.policies.chain(subject.key)
+        found = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
+        return prevailing_mode(chain) or READWRITE, SubjectConfig(**found)
+
+    def check_writable(self, subject: SubjectName, mode: str | None = None) -> None:
+        """:class:`NotPermitted` where the mode of ``subject`` is READONLY; None reads it."""
+        if (mode or self._service.policies.mode(subject.key)) in READONLY_MODES:
+            raise _read_only(subject)
+
+    def _check_alias(self, subject: SubjectName | None, alias: str) -> None:
+        if subject is None or subject.registry is None or not subject.name:
+            raise InvalidSubject(alias, "a context has no alias")
+        if parse_subject(alias, context=subject.context).key == subject.key:
+            raise InvalidSubject(alias, "it is the subject itself")
+
+    def _check_configurable(self, subject: SubjectName | None) -> None:
+        """As Confluent's server: what takes no schemas takes no other level either, only another mode."""
+        if prevailing_mode(self._chain(subject)) in READONLY_MODES:
+            raise _read_only(subject)
+
+    def _chain(self, subject: SubjectName | None) -> list[Policy]:
+        """What the scope of ``subject`` and those around it say, the nearest first."""
+        scope = _scope(subject)
+        if subject is None or subject.registry is None or not subject.name:
+            scopes = [scope] if scope == GLOBAL_SCOPE else [scope, GLOBAL_SCOPE]
+            return [self._service.policies.get(each) or Policy(scope=each) for each in scopes]
+        chain = list(self._service.policies.chain(subject.key))
+        own = chain.pop(0) if chain and chain[0].scope == scope else Policy(scope=scope)
+        schema = self._schema(subject)
+        if schema is not None and schema.compatibility is not None:
+            own = replace(own, compatibility=schema.compatibility)
+        return [own, *chain]
+
+    def _schema(self, subject: SubjectName | None) -> Schema | None:
+        if subject is None or subject.registry is None or not subject.name:
+            return None
+        try:
+            return self._service.schemas.get(subject.key)
+        except SchemaNotFound:
+            return None
+
+    def _set_own(self, subject: SubjectName | None, mode: CompatibilityMode | None) -> None:
+        assert subject is not None
+        self._service.schemas.set_compatibility(subject.key, mode)
+
+    def _holds_versions(self, subject: SubjectName | None) -> bool:
+        if subject is None or subject.registry is None:
+            return bool(self._service.schemas.subjects(None, count=1))
+        if not subject.name:
+            return bool(self._service.schemas.subjects(subject.registry, count=1))
+        return bool(self._service.versions.heads(subject.key))
+
+
+def _read_only(subject: SubjectName | None) -> NotPermitted:
+    what = "The registry" if subject is None else f"Subject {subject} in context :{subject.context}:"
+    return NotPermitted(f"{what} is in read-only mode", remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.")
+
+
+def _nearest(chain: Sequence[Policy], member: str) -> Any:
+    return next((said for policy in chain if (said := getattr(policy, member)) is not None), None)
+
+
+def _scope(subject: SubjectName | None) -> str:
+    if subject is None or subject.registry is None:
+        return GLOBAL_SCOPE
+    if not subject.name:
+        return registry_resource(subject.registry)
+    return schema_resource(subject.key)

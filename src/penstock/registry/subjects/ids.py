@@ -1,0 +1,153 @@
+"""Schemas by their ids, as records carry them: Confluent's number, which is one context's, and Glue's UUID."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from uuid import UUID
+
+from penstock.registry.errors import RegistryNotFound, VersionNotFound
+from penstock.registry.identity import DEFAULT_REGISTRY
+from penstock.registry.model import AVAILABLE, MAX_SERIAL, SchemaKey, Version, VersionHead
+from penstock.registry.service import RegistryService
+from penstock.registry.subjects.configs import SubjectPolicies
+from penstock.registry.subjects.errors import ContextNotEmpty, InvalidSubject, SchemaTextNotFound
+from penstock.registry.subjects.names import SubjectName, SubjectPrefix, context_of, subject_of
+from penstock.registry.subjects.service import Listing
+
+__all__ = ["SubjectIds"]
+
+_PAGE = 1_000
+
+
+class SubjectIds:
+    """Schemas by id and by UUID, all schemas, all contexts.
+
+    Where a :class:`SubjectName` says where an id is from, that is its context; its name, unless empty, is the subject that
+    has to hold it. Consumers name the subject of their topic, by which others may not have registered: a subject of the
+    default context that does not hold the id is looked for in the others, and where none of them does, it is the id in the
+    default context. Source: KafkaSchemaRegistry.getSchemaKeyUsingContexts of Confluent's server.
+    """
+
+    def __init__(self, service: RegistryService) -> None:
+        self._service = service
+        self._policies = SubjectPolicies(service)
+
+    def meant(self, within: SubjectName) -> SubjectName:
+        """The subject that ``within`` is an alias of; itself where it is none."""
+        return self._policies.meant(within)
+
+    def schema(self, serial: int, within: SubjectName) -> Version:
+        """A version with this id, soft-deleted ones included; :class:`SchemaTextNotFound`."""
+        if within.name:
+            heads = self._bearing(serial, within)
+            holding = next((head for head in heads if head.key.name == within.key.name), heads[0])
+            return self._service.versions.get(holding.id)
+        try:
+            return self._service.versions.with_serial(_registry(within), _valid(serial))
+        except VersionNotFound:
+            raise SchemaTextNotFound(serial) from None
+
+    def highest(self, version: Version) -> int:
+        """The highest id that was ever given in the context of ``version``."""
+        return self._service.registries.highest_serial(version.key.registry)
+
+    def versions(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
+        """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""
+        shown = [head for head in self._bearing(serial, within) if listing.shows(head)]
+        return shown[listing.window]
+
+    def subjects(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[SubjectName]:
+        """The subjects that hold this id; :class:`SchemaTextNotFound`."""
+        keys = dict.fromkeys(head.key for head in self._bearing(serial, within) if listing.shows(head))
+        return [subject_of(key) for key in keys][listing.window]
+
+    def by_uuid(self, text: str) -> Version:
+        """The version with this UUID, in any context; :class:`SchemaTextNotFound`."""
+        try:
+            version = self._service.versions.get(str(UUID(text)))
+        except (ValueError, VersionNotFound):
+            raise SchemaTextNotFound(text) from None
+        if version.status != AVAILABLE:
+            raise SchemaTextNotFound(text)
+        return version
+
+    def scan(self, prefix: SubjectPrefix, listing: Listing, *, latest_only: bool) -> Sequence[Version]:
+        """Versions by context, subject and number."""
+        found = self._scan(prefix, deleted=listing.deleted)
+        chosen = _latest(found) if latest_only else found
+        return list(islice(chosen, listing.window.start, listing.window.stop))
+
+    def contexts(self) -> Sequence[str]:
+        """Names of all contexts; the default one, ``.``, is first."""
+        names: list[str] = []
+        token: str | None = None
+        while True:
+            page = self._service.registries.list(token=token, size=_PAGE)
+            names.extend(context_of(registry.name) for registry in page.items if registry.name != DEFAULT_REGISTRY)
+            token = page.next_token
+            if token is None:
+                return [".", *names]
+
+    def delete_context(self, context: SubjectName) -> None:
+        """Delete an empty context; :class:`ContextNotEmpty`, :class:`SchemaTextNotFound` where there is none."""
+        registry = _registry(context)
+        try:
+            if self._service.schemas.list(registry, size=1).items:
+                raise ContextNotEmpty(
+                    f"The specified context '{context.context}' is not empty.",
+                    remedy="Delete its subjects first, with permanent=true.",
+                )
+            self._service.registries.delete(registry)
+        except RegistryNotFound:
+            raise InvalidSubject(context.context, "there is no such context") from None
+
+    def _bearing(self, serial: int, within: SubjectName) -> Sequence[VersionHead]:
+        """All versions with the id in the context that it is from."""
+        registry = _registry(within)
+        heads = self._service.versions.bearing(registry, _valid(serial))
+        if within.name and not _holds(heads, within.key):
+            if registry != DEFAULT_REGISTRY:
+                raise SchemaTextNotFound(serial)
+            everywhere = self._service.versions.bearing(None, serial)
+            other = next((head.key.registry for head in everywhere if head.key.name == within.key.name), None)
+            if other is not None:
+                return [head for head in everywhere if head.key.registry == other]
+        if not heads:
+            raise SchemaTextNotFound(serial)
+        return heads
+
+    def _scan(self, prefix: SubjectPrefix, *, deleted: bool) -> Iterator[Version]:
+        after: tuple[SchemaKey, int] | None = None
+        while True:
+            page = self._service.versions.scan(
+                prefix.registry, prefix=prefix.glue_prefix, deleted=deleted, after=after, count=_PAGE
+            )
+            yield from (version for version in page if prefix.matches(subject_of(version.key)))
+            if len(page) < _PAGE:
+                return
+            after = (page[-1].key, page[-1].number)
+
+
+def _holds(heads: Sequence[VersionHead], key: SchemaKey) -> bool:
+    return any(head.key == key for head in heads)
+
+
+def _latest(versions: Iterator[Version]) -> Iterator[Version]:
+    last: Version | None = None
+    for version in versions:
+        if last is not None and last.key != version.key:
+            yield last
+        last = version
+    if last is not None:
+        yield last
+
+
+def _registry(within: SubjectName) -> str:
+    if within.registry is None:
+        raise InvalidSubject(str(within), "it holds no schemas")
+    return within.registry
+
+
+def _valid(serial: int) -> int:
+    if not 1 <= serial <= MAX_SERIAL:
+        raise SchemaTextNotFound(serial)
+    return serial

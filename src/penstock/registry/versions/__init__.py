@@ -1,0 +1,1 @@
+"""Registration, history, differences and deletion of schema versions."""

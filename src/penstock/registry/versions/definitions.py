@@ -1,0 +1,104 @@
+"""Definitions parsed once: the registry's parse cache."""
+
+import logging
+from collections.abc import Sequence
+
+from penstock.errors import InvalidInput
+from penstock.registry.model import Reference, Version
+from penstock.registry.store import RegistryStore
+from penstock.registry.versions.cache import WeightedCache
+from penstock.registry.versions.references import References
+from penstock.schema.errors import InvalidSchema, NotSelfContained
+from penstock.schema.format import ParsedSchema, ReferencedText
+from penstock.schema.formats import format_of
+
+__all__ = ["Definitions"]
+
+_log = logging.getLogger("penstock.registry")
+
+_CAPACITY_CHARS = 1_000_000
+_WITH_LEGACY = "AVRO"  # the one format of which registries took more once
+
+
+class Definitions:
+    """Parses definitions and remembers the recent ones, up to a million characters of text."""
+
+    def __init__(self, store: RegistryStore) -> None:
+        self._references = References(store)
+        self._parsed: WeightedCache[tuple[str, str, tuple[ReferencedText, ...], bool], ParsedSchema] = WeightedCache(
+            _CAPACITY_CHARS
+        )
+        self._alone: WeightedCache[tuple[str, str, tuple[ReferencedText, ...]], str] = WeightedCache(_CAPACITY_CHARS)
+
+    def parse(
+        self,
+        data_format: str,
+        text: str,
+        references: Sequence[Reference] = (),
+        *,
+        usable: bool = True,
+        legacy: bool = False,
+    ) -> ParsedSchema:
+        """A new definition, of whose references each has to be ``usable``; a search for an old one has them as they are.
+
+        ``legacy`` takes what is stored by an import alone: see :meth:`SchemaFormat.parse`.
+
+        :class:`~penstock.schema.errors.InvalidSchema`, :class:`~penstock.schema.errors.FormatNotServed`,
+        :class:`~penstock.registry.errors.BadReference`.
+        """
+        read = self._read if legacy else self._parse
+        return read(data_format, text, self._references.texts(data_format, references, new=usable))
+
+    def of(self, version: Version) -> ParsedSchema:
+        """The definition of a stored version."""
+        texts = self._references.texts(version.data_format, version.references) if version.references else ()
+        return self._read(version.data_format, version.definition, texts)
+
+    def standalone(self, version: Version) -> str:
+        """A text of a stored version that builds on nothing, as :meth:`SchemaFormat.standalone` has it.
+
+        The text as it was registered, where there is no such text, or nothing that it builds on.
+        """
+        if not version.references:
+            return version.definition
+        texts = self._references.texts(version.data_format, version.references)
+        key = (version.data_format, version.definition, texts)
+        text = self._alone.get(key)
+        if text is None:
+            try:
+                text = format_of(version.data_format).standalone(self._read(*key))
+            except NotSelfContained as error:
+                _log.warning("schema %s/%s version %d stays as it is. %s", *version.key, version.number, error)
+                text = version.definition
+            self._alone.put(key, text, len(text) + len(version.definition) + sum(len(item.text) for item in texts))
+        return text
+
+    def is_standalone_of(self, parsed: ParsedSchema, version: Version) -> bool:
+        """Whether a definition is the text of ``version`` that has all in it that the version builds on."""
+        text = self.standalone(version)
+        if text == version.definition:
+            return False
+        try:
+            return self._read(version.data_format, text, ()).canonical == parsed.canonical
+        except InvalidInput:
+            # With all in it, it may be larger than a definition may be.
+            return False
+
+    def _read(self, data_format: str, text: str, referenced: tuple[ReferencedText, ...]) -> ParsedSchema:
+        """What was stored once: nearly all of it is valid, and known already."""
+        try:
+            return self._parse(data_format, text, referenced)
+        except InvalidSchema:
+            if data_format != _WITH_LEGACY:
+                raise
+            return self._parse(data_format, text, referenced, legacy=True)
+
+    def _parse(
+        self, data_format: str, text: str, referenced: tuple[ReferencedText, ...], *, legacy: bool = False
+    ) -> ParsedSchema:
+        key = (data_format, text, referenced, legacy)
+        parsed = self._parsed.get(key)
+        if parsed is None:
+            parsed = format_of(data_format).parse(text, referenced, legacy=legacy)
+            self._parsed.put(key, parsed, len(text) + sum(len(item.text) for item in referenced))
+        return parsed

@@ -1,0 +1,106 @@
+"""Whether every document that is valid under a writer's JSON Schema is valid under a reader's, and if not, why.
+
+Each thing the reader asks for is held against all that is known of the writer's values. Where that does not do, the
+writer's alternatives (anyOf, oneOf, if, enum, types) are taken one by one. What is the same word for word is not walked.
+"""
+
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.compatibility.arrays import array_findings
+from penstock.schema.jsonschema.compatibility.combined import (
+    alternatives,
+    combined_findings,
+    is_empty,
+    may_contradict,
+    unevaluated_findings,
+)
+from penstock.schema.jsonschema.compatibility.engine import MAX_FINDINGS, Ask, Comparison, Findings, Rule
+from penstock.schema.jsonschema.compatibility.facts import Facts
+from penstock.schema.jsonschema.compatibility.identity import Identity
+from penstock.schema.jsonschema.compatibility.objects import object_findings
+from penstock.schema.jsonschema.compatibility.scalars import finding, scalar_findings, type_findings
+from penstock.schema.jsonschema.model import FALSE, TRUE, JsonSchema, Node
+from penstock.schema.rules import JsonRules
+
+__all__ = ["incompatibilities"]
+
+_TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
+
+
+def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) -> list[Incompatibility]:
+    """Why ``reader`` does not accept all that ``writer`` accepts; empty when it does.
+
+    Raises :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
+    """
+    identity = Identity(reader.document, writer.document)
+    comparison = Comparison(rules=rules, identity=identity, writer=writer.document, answer=_answer)
+    found = comparison.run(Ask("covers", reader.root, (writer.root,)))
+    return _once(found)[:MAX_FINDINGS]
+
+
+def _once(found: Findings) -> list[Incompatibility]:
+    """Each rule once a path; of the two about a path's type the first, which saw all the writer's values."""
+    kept: dict[tuple[str, str], Incompatibility] = {}
+    for item in found:
+        kept.setdefault((item.path, "TYPE" if item.rule in _TYPE_RULES else item.rule), item)
+    return list(kept.values())
+
+
+def _answer(comparison: Comparison, ask: Ask) -> Rule:
+    if ask.kind == "empty":
+        return is_empty(comparison, ask)
+    return _covers(comparison, ask) if ask.kind == "covers" else _part(comparison, ask)
+
+
+def _covers(comparison: Comparison, ask: Ask) -> Rule:
+    facts = comparison.facts(ask.nodes)
+    comparison.spend((len(ask.nodes) + len(facts.nodes)) // 4)
+    if facts.empty or any(comparison.identity.same(ask.node, node) for node in (*ask.nodes, *facts.nodes)):
+        return []
+    if ask.node is FALSE:
+        if not (yield Ask("empty", TRUE, ask.nodes)):
+            return []
+        message = "the reader accepts nothing here and the writer has values. Take the false out."
+        return [finding(ask.path, "TYPE_CHANGED", "nothing", facts.describe(), message)]
+    found = list((yield Ask("part", ask.node, ask.nodes, ask.path)))
+    for step, node in ask.node.in_place:
+        found.extend((yield Ask("covers", node, ask.nodes, ask.path + step)))
+    return found
+
+
+def _part(comparison: Comparison, ask: Ask) -> Rule:
+    """The reader's own keywords, first against all of the writer's values, then case by case."""
+    facts = comparison.facts(ask.nodes)
+    if facts.empty:
+        return []
+    found = yield from _own_findings(comparison, ask.node, facts, ask)
+    if not found:
+        return []
+    cases = alternatives(comparison, ask.node, facts)
+    if cases is None:
+        return found if not may_contradict(facts) or (yield Ask("empty", TRUE, ask.nodes)) else []
+    by_case: list[Incompatibility] = []
+    for case in cases:
+        by_case.extend((yield Ask("part", ask.node, (*ask.nodes, *case), ask.path)))
+        if by_case and comparison.pressed:
+            break
+    if not by_case:
+        return []
+    types = [item for item in found if item.rule in _TYPE_RULES and item.path == (ask.path or "/")]
+    return [*types, *by_case]
+
+
+def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
+    found = type_findings(part, facts, ask.path)
+    if found:
+        return found
+    choosing = facts
+    facts = facts.within(part.types)
+    comparison.spend(len(facts.values or ()) * (part.limits_scalars or part.values is not None))
+    found = scalar_findings(part, facts, ask.path)
+    if "object" in facts.types:
+        found.extend((yield from object_findings(comparison, part, facts, ask)))
+    if "array" in facts.types:
+        found.extend((yield from array_findings(comparison, part, facts, ask.path)))
+    found.extend((yield from combined_findings(comparison, part, choosing, ask)))
+    found.extend(unevaluated_findings(part, facts, ask.path))
+    return found

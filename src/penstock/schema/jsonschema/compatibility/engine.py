@@ -1,0 +1,213 @@
+"""The walk over two JSON Schemas: questions about pairs of schemas, each asked once, on a stack of its own.
+
+A rule is a generator that yields the questions it depends on and is sent their findings; none means that the claim holds.
+A pair met again while it is open, one or more steps deeper in the value, counts as readable, since values are finite; where
+that guess proves wrong, the walk runs again knowing it, so that the answer does not depend on the order of the walk.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from penstock.schema import effort
+from penstock.schema.errors import TooComplex
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.compatibility.facts import Facts, gather
+from penstock.schema.jsonschema.compatibility.identity import Identity
+from penstock.schema.jsonschema.document import Document
+from penstock.schema.jsonschema.model import TRUE, Node, constant, negation, of_types, presence
+from penstock.schema.rules import JsonRules
+
+__all__ = ["MAX_FINDINGS", "Ask", "Comparison", "Findings", "Rule"]
+
+MAX_FINDINGS = 1_000
+_MAX_STEPS = 15_000  # of 15 to 30 microseconds
+_MAX_WORK = 120_000  # of 2 to 4 microseconds
+
+Findings = tuple[Incompatibility, ...]
+Kind = Literal["covers", "part", "empty"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """One question.
+
+    covers: does ``node`` accept all values that all of ``nodes`` accept? part: the same for what ``node`` says itself,
+    without ``$ref`` and ``allOf``. empty: is there no value that all of ``nodes`` accept? ``inside``: about a property, an
+    item or a name of the value that was asked about before.
+    """
+
+    kind: Kind
+    node: Node
+    nodes: tuple[Node, ...]
+    path: str = ""
+    inside: bool = False
+
+
+Rule = Generator[Ask, Findings, list[Incompatibility]]
+_Key = tuple[Kind, int, frozenset[int], bool]
+
+
+@dataclass(slots=True, eq=False)
+class Comparison:
+    """One comparison. What it learns about pairs survives its runs; nodes made on the way are kept, each one node.
+
+    ``strict`` while a question is answered that asks for no value at all, or hangs on one: what is excused elsewhere (a
+    type that keywords imply) would be a value that is there.
+    """
+
+    rules: JsonRules
+    identity: Identity
+    writer: Document
+    answer: Callable[["Comparison", Ask], Rule]
+    broken: dict[_Key, Findings] = field(default_factory=dict)
+    sound: set[_Key] = field(default_factory=set)
+    guessed: set[_Key] = field(default_factory=set)
+    guessed_wrong: bool = False
+    strict: bool = False
+    known: dict[tuple[frozenset[int], bool], Facts] = field(default_factory=dict)
+    constants: dict[str, Node] = field(default_factory=dict)
+    made: dict[tuple[str, object], Node] = field(default_factory=dict)
+    choices: dict[tuple[int, str], tuple[str, ...] | None] = field(default_factory=dict)
+    steps: int = 0
+    work: int = 0
+
+    def run(self, question: Ask) -> Findings:
+        """The findings of ``question``."""
+        while True:
+            self.sound.clear()
+            self.guessed.clear()
+            self.guessed_wrong = False
+            found = self._walk(question)
+            if not self.guessed_wrong:
+                return found
+
+    @property
+    def pressed(self) -> bool:
+        """Whether so much is spent already that the first finding has to do."""
+        return self.steps > _MAX_STEPS // 5 or self.work > _MAX_WORK // 5
+
+    def facts(self, nodes: Sequence[Node]) -> Facts:
+        """What holds for a value that all ``nodes`` accept."""
+        implied = self.rules.keywords_imply_type and not self.strict
+        key = (frozenset(map(id, nodes)), implied)
+        if key not in self.known:
+            facts = gather(nodes, self.constants, constant, implied=self.writer if implied else None)
+            self.spend(5 + sum(_size(part) for part in facts.nodes))
+            self.known[key] = facts
+        return self.known[key]
+
+    def spend(self, amount: int) -> None:
+        """Count work that is no step of the walk."""
+        self.work += amount
+        if self.work > _MAX_WORK:
+            raise _too_complex()
+
+    def choice(self, node: Node, keyword: str) -> tuple[str, ...] | None:
+        """What identifies the alternatives under ``keyword`` whatever their order; None where nothing does."""
+        key = (id(node), keyword)
+        if key not in self.choices:
+            marks = [self.identity.mark(branch) for branch in node.several(keyword)]
+            known = [mark for mark in marks if mark is not None]
+            self.choices[key] = tuple(sorted(known)) if len(known) == len(marks) else None
+        return self.choices[key]
+
+    def constant(self, value: object, key: str) -> Node:
+        """The schema of ``value`` alone."""
+        if key not in self.constants:
+            self.constants[key] = constant(value)
+        return self.constants[key]
+
+    def negation(self, node: Node) -> Node:
+        """The schema of what ``node`` does not accept."""
+        return self._make(("not", id(node)), lambda: negation(node))
+
+    def of_types(self, types: frozenset[str]) -> Node:
+        """The schema of all values of ``types``."""
+        return self._make(("type", types), lambda: of_types(types))
+
+    def presence(self, name: str) -> Node:
+        """The schema that asks for a property."""
+        return self._make(("required", name), lambda: presence(name))
+
+    def _make(self, key: tuple[str, object], make: Callable[[], Node]) -> Node:
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
+
+    def _walk(self, question: Ask) -> Findings:
+        stack: list[tuple[Rule, _Key, int]] = []
+        open_at: dict[_Key, int] = {}
+        answer: Findings | None = None
+        pending: Ask | None = question
+        while pending is not None or stack:
+            if pending is not None:
+                effort.check()
+                self.steps += 1
+                self.spend(len(pending.nodes))
+                if self.steps > _MAX_STEPS:
+                    raise _too_complex()
+                strict = pending.kind == "empty" or (bool(stack) and stack[-1][1][3])
+                key = (pending.kind, id(pending.node), frozenset(map(id, pending.nodes)), strict)
+                depth = (stack[-1][2] if stack else 0) + pending.inside
+                answer = self._known(key, pending, open_at, depth)
+                if answer is None:
+                    open_at[key] = depth
+                    stack.append((self.answer(self, pending), key, depth))
+                pending = None
+            else:
+                rule, key, _ = stack[-1]
+                self.strict = key[3]
+                try:
+                    pending = rule.send(answer) if answer is not None else next(rule)
+                    answer = None
+                except StopIteration as done:
+                    stack.pop()
+                    del open_at[key]
+                    answer = tuple(done.value[:MAX_FINDINGS])
+                    self._settle(key, answer)
+        return answer or ()
+
+    def _known(self, key: _Key, ask: Ask, open_at: dict[_Key, int], depth: int) -> Findings | None:
+        if key in self.broken:
+            return self.broken[key]
+        if key in open_at:
+            if ask.kind == "empty" or open_at[key] >= depth:
+                return (_UNDECIDED,)
+            self.guessed.add(key)
+            return ()
+        if key in self.sound or (ask.kind == "covers" and self._is_plain(ask)):
+            return ()
+        return None
+
+    def _is_plain(self, ask: Ask) -> bool:
+        """Whether the claim holds without a look: the writer says the same, or the reader accepts anything."""
+        return ask.node is TRUE or any(self.identity.same(ask.node, node) for node in ask.nodes)
+
+    def _settle(self, key: _Key, findings: Findings) -> None:
+        if findings:
+            self.broken[key] = findings
+            self.guessed_wrong |= key in self.guessed
+        else:
+            self.sound.add(key)
+
+
+_UNDECIDED = Incompatibility(
+    path="",
+    rule="COMBINED_TYPE_SUBSCHEMAS_CHANGED",
+    reader="a schema that refers to itself",
+    writer="a schema that refers to itself",
+    message="whether the one accepts what the other does depends on itself. Keep the combination as it was.",
+)
+
+
+def _size(part: Node) -> int:
+    """How much there is to look at when facts are gathered."""
+    return 4 + len(part.properties) + len(part.several("anyOf")) + len(part.several("oneOf")) + len(part.values or ())
+
+
+def _too_complex() -> TooComplex:
+    return TooComplex(
+        "The two schemas are too large to compare: too many combinations of their parts.",
+        remedy="Split the schema, or shorten its oneOf, anyOf and enum lists.",
+    )

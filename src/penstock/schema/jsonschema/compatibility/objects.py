@@ -1,0 +1,269 @@
+"""Rules about objects: required names, properties and content models, counts, names and dependencies.
+
+A content model is open where further properties may have any value, closed where there are none, and partially open where
+``patternProperties`` or a schema under ``additionalProperties`` says what they are.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from penstock.schema.incompatibility import Incompatibility
+from penstock.schema.jsonschema.compatibility.engine import MAX_FINDINGS, Ask, Comparison, Findings, Rule
+from penstock.schema.jsonschema.compatibility.facts import Facts, effective
+from penstock.schema.jsonschema.compatibility.scalars import finding, limit
+from penstock.schema.jsonschema.model import FALSE, TRUE, Node, step, type_names
+
+__all__ = ["object_findings"]
+
+_CLOSED = "the writer's objects are closed"
+
+
+def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
+    """What ``part`` asks of objects and the writer's do not keep to."""
+    path = ask.path
+    # No more are kept, and each branch of a wide oneOf would make as many.
+    found = list(islice(_required(comparison, part, facts, path), MAX_FINDINGS))
+    least = max(facts.min_properties, len(facts.required))
+    found.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
+    found.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
+    found.extend(islice(_dependent_required(comparison, part, facts, path), MAX_FINDINGS))
+    names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.listing) if name not in part.properties)])
+    comparison.spend(len(names) * (1 + len(part.patterns) + sum(1 + len(node.patterns) for node in facts.loose)))
+    if part.properties or part.patterns or part.additional is not TRUE:
+        for name in names:
+            found.extend((yield from _property(comparison, part, facts, name, path)))
+        found.extend((yield from _patterns(comparison, part, facts, path)))
+        found.extend((yield from _additional(comparison, part, facts, path)))
+    found.extend((yield from _property_names(comparison, part, facts, path)))
+    found.extend((yield from _dependent_schemas(comparison, part, facts, ask)))
+    return found
+
+
+def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
+    for name in part.required:
+        if name in facts.required:
+            continue
+        node = part.properties.get(name)
+        if comparison.rules.listed_required_only and part.properties and node is None:
+            continue
+        if comparison.rules.defaults_fill_required and node is not None and "default" in node.raw:
+            continue
+        known = name in facts.listing
+        unopen = not known and bool(facts.property(name))
+        yield finding(
+            path + (step("properties", name) if unopen and node is not None else step("required", name)),
+            "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL" if unopen else "REQUIRED_ATTRIBUTE_ADDED",
+            f"{name} required",
+            f"{name} optional" if known else f"no {name}",
+            f"the reader needs '{name}', which the writer may leave out. Take '{name}' out of required.",
+        )
+
+
+def _most(facts: Facts) -> int | None:
+    """The greatest number of properties that the writer's objects have."""
+    closed = [len(node.properties) for node in facts.nodes if node.additional is FALSE and not node.patterns]
+    return min([*closed, *([] if facts.max_properties is None else [facts.max_properties])], default=None)
+
+
+def _property(comparison: Comparison, part: Node, facts: Facts, name: str, path: str) -> Rule:
+    """One name that either side lists."""
+    written = facts.property(name)
+    listed = name in part.properties
+    asked = effective(part, name) if listed or part.patterns else (part.additional,)
+    if asked is None:
+        asked = (*part.patterns.values(), part.additional)
+    where = path + step("properties", name)
+    found: list[Incompatibility] = []
+    for node in asked:
+        if node is TRUE or written == (FALSE,):
+            continue
+        inner: Findings = yield Ask("covers", node, written, where, inside=True)
+        if inner and (not listed or name not in facts.listing):
+            text = _describe_property(node)
+            added = _added(where, name, text, written, inner) if listed else _removed(where, name, node, written, inner)
+            found.extend(_unless_lenient(comparison, added))
+        else:
+            found.extend(inner)
+    return found
+
+
+def _added(where: str, name: str, text: str, written: tuple[Node, ...], inner: Findings) -> Incompatibility:
+    if not written:
+        return finding(
+            where,
+            "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
+            text,
+            f"no {name}, any further property",
+            f"the writer's objects are open and may hold '{name}' with any value, and the reader accepts {text} only. "
+            f'Had the earlier schema "additionalProperties": false, an optional property could be added; '
+            f"otherwise leave '{name}' without a schema ({{}}).",
+        )
+    return finding(
+        where,
+        "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
+        text,
+        f"further properties: {_describe_all(written)}",
+        f"the writer's objects may hold '{name}' as {_describe_all(written)}, which the reader does not accept: "
+        f"{inner[0]}. Let its schema accept what patternProperties and additionalProperties of the earlier schema do.",
+    )
+
+
+def _removed(where: str, name: str, node: Node, written: tuple[Node, ...], inner: Findings) -> Incompatibility:
+    text = _describe_all(written)
+    if node is FALSE:
+        return finding(
+            where,
+            "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL",
+            f"no {name}, no further properties",
+            text,
+            f"the writer's objects may hold '{name}' and the reader is closed and does not list it. "
+            f"Keep '{name}' in properties, or take additionalProperties: false out.",
+        )
+    return finding(
+        where,
+        "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
+        f"further properties: {_describe_property(node)}",
+        text,
+        f"the writer's objects may hold '{name}' as {text}, which is a further property to the reader and is not accepted: "
+        f"{inner[0]}. Keep '{name}' in properties.",
+    )
+
+
+def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
+    """Names that nobody lists and that match one of the reader's patterns."""
+    found: list[Incompatibility] = []
+    for pattern, node in part.patterns.items():
+        if node is TRUE:
+            continue
+        where = path + step("patternProperties", pattern)
+        same = tuple(other.patterns[pattern] for other in facts.nodes if pattern in other.patterns)
+        if same:
+            found.extend((yield Ask("covers", node, same, where, inside=True)))
+            continue
+        inner = yield from _further(node, facts, where, frozenset())
+        if inner:
+            written = "further properties of any value" if inner[0].writer == "any value" else inner[0].writer
+            rule = "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL"
+            if any(other.additional is not TRUE for other in facts.nodes):
+                rule = "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
+            text = _describe_property(node)
+            message = (
+                f"properties that match {pattern[:100]} have to be {text}, and the writer's objects may hold others. "
+                "Leave the pattern out, or let its schema accept what the earlier schema did."
+            )
+            found.extend(_unless_lenient(comparison, finding(where, rule, text, written, message)))
+    return found
+
+
+def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
+    """Names that the reader neither lists nor matches by a pattern."""
+    node = part.additional
+    if node is TRUE:
+        return []
+    keyword = "additionalProperties" if "additionalProperties" in part.raw else "unevaluatedProperties"
+    where = f"{path}/{keyword}"
+    inner = yield from _further(node, facts, where, frozenset(part.patterns))
+    if not inner:
+        return []
+    open_writer = all(other.additional is TRUE for other in facts.nodes)
+    if not open_writer and node is not FALSE:
+        return list(inner)
+    rule = "ADDITIONAL_PROPERTIES_REMOVED" if node is FALSE else "ADDITIONAL_PROPERTIES_NARROWED"
+    accepted = "no further properties" if node is FALSE else f"further properties of {_describe_property(node)} only"
+    return _unless_lenient(
+        comparison,
+        finding(
+            where,
+            rule,
+            accepted,
+            "further properties of any value" if open_writer else "further properties by a schema",
+            f"the writer's objects may hold further properties and the reader accepts {accepted}. Keep {keyword} as it was.",
+        ),
+    )
+
+
+def _further(node: Node, facts: Facts, where: str, patterns: frozenset[str]) -> Rule:
+    """Whether ``node`` accepts the properties that no name lists: one of the writer's schemas has to see to it."""
+    nearest: list[Incompatibility] | None = None
+    for other in facts.nodes or (TRUE,):
+        found = [*(yield Ask("covers", node, (other.additional,), where, inside=True))]
+        for pattern, inner in other.patterns.items():
+            if pattern not in patterns and not found:
+                found.extend((yield Ask("covers", node, (inner,), where, inside=True)))
+        if not found:
+            return []
+        if nearest is None or other.additional is not TRUE:
+            nearest = found
+    return nearest or []
+
+
+def _property_names(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
+    node = part.child("propertyNames")
+    if node is None:
+        return []
+    where = f"{path}/propertyNames"
+    names = [other for part in facts.nodes if (other := part.child("propertyNames")) is not None]
+    string = comparison.of_types(frozenset({"string"}))
+    found = yield Ask("covers", node, (string, *names), where, inside=True)
+    closed = [other for other in facts.nodes if other.additional is FALSE and not other.patterns]
+    if found and closed:
+        listed = min((other.properties for other in closed), key=len)
+        found = ()
+        for name in listed:
+            found += yield Ask("covers", node, (comparison.constant(name, f'"{name}"'),), where, inside=True)
+    if found and not names and not closed:
+        message = "the reader limits the names of properties and the writer did not. Leave propertyNames out."
+        return [finding(where, "SCHEMA_ADDED", _describe_property(node), "any name", message)]
+    return list(found)
+
+
+def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
+    depending = [other.dependent_required for other in facts.nodes if other.dependent_required]
+    comparison.spend(len(part.dependent_required) * (1 + len(depending)))
+    for name, needed in part.dependent_required.items():
+        theirs = [names[name] for names in depending if name in names]
+        missing = [item for item in needed if item not in facts.required and not any(item in names for names in theirs)]
+        if not missing or facts.property(name) == (FALSE,):
+            continue
+        keyword = "dependentRequired" if "dependentRequired" in part.raw else "dependencies"
+        written = {item for names in theirs for item in names}
+        change = "ADDED" if not theirs else "EXTENDED" if written <= set(needed) else "CHANGED"
+        yield finding(
+            path + step(keyword, name),
+            f"DEPENDENCY_ARRAY_{change}",
+            f"{name} needs {', '.join(needed)}",
+            f"{name} needs {', '.join(sorted(written)) or 'nothing'}",
+            f"where '{name}' is there, the reader needs {', '.join(missing)}, which the writer may leave out. "
+            "Take it out of the dependency.",
+        )
+
+
+def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
+    found: list[Incompatibility] = []
+    for name, (keyword, node) in part.dependent_schemas.items():
+        if facts.property(name) == (FALSE,):
+            continue
+        theirs = tuple(other.dependent_schemas[name][1] for other in facts.nodes if name in other.dependent_schemas)
+        where = ask.path + step(keyword, name)
+        inner = yield Ask("covers", node, (*ask.nodes, comparison.presence(name), *theirs), where)
+        if inner and not theirs:
+            message = f"where '{name}' is there, the reader asks for more than the writer did: {inner[0]}. Leave it out."
+            found.append(
+                finding(where, "DEPENDENCY_SCHEMA_ADDED", f"{name} needs a schema", f"{name} needs nothing", message)
+            )
+        else:
+            found.extend(inner)
+    return found
+
+
+def _unless_lenient(comparison: Comparison, item: Incompatibility) -> list[Incompatibility]:
+    lenient = comparison.rules.lenient_content_models and item.rule != "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL"
+    return [] if lenient else [item]
+
+
+def _describe_property(node: Node) -> str:
+    return type_names(node.types) if node.types != TRUE.types else "a schema of its own"
+
+
+def _describe_all(nodes: tuple[Node, ...]) -> str:
+    return " and ".join(_describe_property(node) for node in nodes[:3]) or "any value"

@@ -1,0 +1,1 @@
+"""Avro payloads: encoding, limits, diagnosis of records that do not fit."""

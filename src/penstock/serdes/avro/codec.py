@@ -1,0 +1,201 @@
+"""Avro payloads: schemas parsed once, encoded and decoded by fastavro's compiled functions, errors with the field's path.
+
+Per record there is one call into fastavro and no look at the schema. Bytes from outside cannot end the process: see
+:mod:`penstock.serdes.avro.limits`. Binary encoding: https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
+"""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+
+from penstock.client.cache import OnceCache
+from penstock.schema.avro.library import parse_by_library
+from penstock.schema.avro.parse import parse_avro
+from penstock.schema.avro.resolve import incompatibilities
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.rules import AvroRules
+from penstock.serdes.avro.diagnosis import explain, find_misfit, root_name, too_deep
+from penstock.serdes.avro.json_text import convert_defaults
+from penstock.serdes.avro.limits import MAX_SCHEMA_DEPTH, Limits, Node, analyse, check, needs_check, tree_depth
+from penstock.serdes.avro.locate import locate
+from penstock.serdes.avro.lossless import FAULTS, compile_guard
+from penstock.serdes.errors import (
+    MalformedPayload,
+    PayloadTooLarge,
+    SerdeError,
+    TrailingBytes,
+    TruncatedPayload,
+    UnreadableSchema,
+)
+
+__all__ = ["AvroSchema", "AvroSchemas", "decoder", "encoder"]
+
+_LIMITS = Limits()
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    ArithmeticError,
+    IndexError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    fastavro.read.SchemaResolutionError,
+)
+_UNWRITABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError, RecursionError)
+
+
+class AvroSchema:
+    """A definition parsed for use: fastavro's form of it, and what its payloads may do to us."""
+
+    __slots__ = ("definition", "named", "parsed", "shape", "walk_first")
+
+    def __init__(self, definition: str) -> None:
+        """Parse; raises :class:`UnreadableSchema` for anything that is no Avro schema, or nests too deep."""
+        self.definition = definition
+        self.named: dict[str, Any] = {}
+        self.parsed: Any = _parse(definition, self.named)
+        convert_defaults(self.named)
+        self.shape: Node = analyse(self.parsed)
+        self.walk_first = needs_check(self.shape)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether values are mappings of fields."""
+        return isinstance(self.parsed, dict) and self.parsed["type"] == "record"
+
+
+class AvroSchemas:
+    """Parsed schemas by their text, so that none is parsed twice; safe for threads."""
+
+    def __init__(self, size: int = 200) -> None:
+        self._parsed: OnceCache[str, AvroSchema] = OnceCache(size)
+
+    def parse(self, definition: str) -> AvroSchema:
+        """The parsed schema; raises :class:`UnreadableSchema`."""
+        return self._parsed.get(definition, lambda: AvroSchema(definition))
+
+
+def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = False) -> Callable[[Any], bytes]:
+    """A function from a value to ``prefix`` and the value's binary encoding.
+
+    It raises :class:`~penstock.serdes.errors.IncompatibleValue` or a subclass with the path of what does not fit. A field
+    that the schema has not is an error, because it would be lost, unless ``ignore_unknown``.
+    """
+    parsed = schema.parsed
+    write = fastavro.schemaless_writer
+    bounded = schema.walk_first
+    guard = compile_guard(parsed, schema.named)
+    strict = not ignore_unknown
+
+    def encode(value: Any) -> bytes:
+        if bounded and too_deep(value, _LIMITS.depth):
+            raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.")
+        if guard is not None:
+            try:
+                guard(value)
+            except FAULTS:
+                misfit = find_misfit(value, parsed, schema.named, ignore_unknown=ignore_unknown)
+                if misfit is not None:
+                    raise misfit from None
+            except RecursionError:
+                raise PayloadTooLarge("The value nests too deep to be checked.") from None
+        out = BytesIO()
+        out.write(prefix)
+        try:
+            write(out, parsed, value, strict_allow_default=strict)
+        except _UNWRITABLE as error:
+            raise explain(value, parsed, schema.named, error, ignore_unknown=ignore_unknown) from error
+        return out.getvalue()
+
+    return encode
+
+
+def decoder(
+    writer: AvroSchema, reader: AvroSchema | None = None, *, start: int = 0, limits: Limits = _LIMITS
+) -> Callable[[bytes], Any]:
+    """A function from bytes, of which the payload begins at ``start``, to the value; resolved to ``reader`` where given.
+
+    It raises :class:`TruncatedPayload`, :class:`TrailingBytes`, :class:`MalformedPayload` or :class:`PayloadTooLarge`, and
+    :class:`UnreadableSchema` where the reader's schema cannot read the writer's.
+    """
+    read = fastavro.schemaless_reader
+    writer_parsed = writer.parsed
+    reader_parsed = reader.parsed if reader is not None and reader.parsed != writer.parsed else None
+    walk_first, shape = writer.walk_first, writer.shape
+
+    def decode(data: bytes) -> Any:
+        if walk_first:
+            try:
+                check(shape, data, start, limits)
+            except (TruncatedPayload, MalformedPayload) as error:
+                raise _refused(type(error), writer, data, start, error.message) from None
+        source = BytesIO(data)
+        source.seek(start)
+        try:
+            value = read(source, writer_parsed, reader_parsed)
+        except _UNREADABLE as error:
+            raise _unreadable(error, writer, reader, data, start) from error
+        if source.tell() != len(data):
+            left = len(data) - source.tell()
+            raise TrailingBytes(
+                f"Payload of {len(data) - start} bytes goes on for {left} bytes after its value.",
+                remedy="It is damaged, or was written with another schema than its frame says.",
+            )
+        return value
+
+    return decode
+
+
+def _unreadable(error: BaseException, writer: AvroSchema, reader: AvroSchema | None, data: bytes, start: int) -> SerdeError:
+    if isinstance(error, fastavro.read.SchemaResolutionError):
+        return _unresolved(error, writer, reader)
+    # fastavro reports an integer that is cut after its first byte as an IndexError.
+    if isinstance(error, EOFError) or (isinstance(error, IndexError) and "string index" in str(error)):
+        return _refused(TruncatedPayload, writer, data, start, "")
+    return _refused(MalformedPayload, writer, data, start, f"{type(error).__name__}: {_words(error)}")
+
+
+def _refused(kind: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
+    """The error with the path of the part that cannot be read; ``reason`` is for where the path's walk finds none."""
+    path, why = locate(writer.parsed, writer.named, data, start, root_name(writer.parsed)) or ("", "")
+    size, where = len(data) - start, f", at {path}" if path else ""
+    if kind is TruncatedPayload:
+        return kind(f"Payload of {size} bytes ends inside a value{where}.", path=path)
+    reason = (why or reason).rstrip(".")
+    return kind(f"Payload of {size} bytes is no value of its schema{where}: {reason}.", path=path)
+
+
+def _unresolved(error: BaseException, writer: AvroSchema, reader: AvroSchema | None) -> UnreadableSchema:
+    """The rule that the two schemas break, and where; fastavro's own words for a value that no rule is against."""
+    try:
+        parsed = [parse_avro(side.definition) for side in (reader or writer, writer)]
+        broken = incompatibilities(parsed[0], parsed[1], AvroRules())
+    except InvalidSchema:
+        broken = []
+    if not broken:
+        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
+    path = root_name(writer.parsed) + broken[0].path.rstrip("/").replace("/", ".")
+    return UnreadableSchema(f"The reader's schema cannot read the writer's: {broken[0]}", path=path)
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+def _parse(definition: str, named: dict[str, Any]) -> Any:
+    try:
+        tree = json.loads(definition)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSchema(f"The schema is not JSON: {_words(error)}") from None
+    if tree_depth(tree) > MAX_SCHEMA_DEPTH:
+        raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
+    try:
+        return parse_by_library(tree, named)
+    except (SchemaParseException, UnknownType, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
+        raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error

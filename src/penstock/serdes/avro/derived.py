@@ -1,0 +1,317 @@
+"""Schemas derived from the data that are written: a producer that brings no schema registers what its records need.
+
+:class:`DerivedSchemas` is given to a serialiser as its ``schema``. It says the definition for each value: the latest
+registered one where the value fits it, which costs no call to the registry, or that one with the value's new fields added,
+which it registers first. What is derived and what is refused is in :mod:`penstock.schema.infer.avro`.
+
+The registry has no registration under a condition, so two producers may extend the same version at once, each without the
+other's field. Whoever finds versions between the one it extended and its own registers one that has the fields of all.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.client.cache import OnceCache
+from penstock.errors import NotFound
+from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, turned_avro, unite_avro
+from penstock.schema.infer.errors import CannotDerive
+from penstock.schema.infer.rules import InferenceRules
+from penstock.schema.infer.shape import Shape, shape_of
+from penstock.schema.version import SchemaVersion
+from penstock.serdes.avro.codec import AvroSchema, encoder
+from penstock.serdes.errors import IncompatibleValue, SerdeError, UnreadableSchema
+from penstock.serdes.ports import Registrar
+from penstock.serdes.registration import Registration, perform
+
+if TYPE_CHECKING:
+    from types_boto3_glue.literals import CompatibilityType
+
+__all__ = ["DerivedSchemas", "DerivingRegistrar", "UnderivableSchema"]
+
+_LOG = logging.getLogger("penstock.serdes")
+_EXACT = 2**53  # a double holds every whole number up to here
+_ROUNDS = 10  # of uniting with others' versions; each ends at once unless yet another producer came between
+# Logical types of which fastavro writes values of other kinds without a word, some so that nobody can read them.
+_LENIENT = ("date", "time-millis", "time-micros", "uuid")
+_LENIENT_PREFIXES = ("timestamp-", "local-timestamp-")
+
+
+class UnderivableSchema(IncompatibleValue):
+    """A value for which no schema can be derived: contradictory types, kinds without one, too many fields or versions."""
+
+    reason = "underivable-schema"
+
+
+class DerivingRegistrar(Registrar, Protocol):
+    """Also lists. :class:`penstock.client.registry.RegistryClient` has it."""
+
+    def versions(self, registry: str, schema: str) -> list[SchemaVersion]:
+        """The AVAILABLE versions, lowest number first."""
+        ...
+
+
+class _Latest:
+    """A schema's latest version with what is asked of it for each value: whether that fits, and whether its shape does."""
+
+    __slots__ = ("_doubles", "_encode", "_lenient", "has_room", "version")
+
+    def __init__(self, version: SchemaVersion) -> None:
+        if version.data_format != "AVRO":
+            raise UnreadableSchema(
+                f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO schemas are derived."
+            )
+        schema = AvroSchema(version.definition)
+        self.version = version
+        self.has_room = room_in_avro(version.definition)
+        self._encode = encoder(schema)
+        self._lenient, self._doubles = _lenient(schema.parsed), "double" in _types(schema.parsed)
+
+    def fits(self, value: Any) -> bool:
+        """Whether ``value`` can be written as it is, all of it: fastavro's verdict, where that is one."""
+        try:
+            self._encode(value)
+            doubtful = self._lenient or (self._doubles and _has_wide_number(value))
+            return not doubtful or self.has_room(shape_of([value]))
+        except (SerdeError, CannotDerive):
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Data to make room for. ``attempt`` raises where they cannot be written with a definition that is to be registered."""
+
+    registry: str
+    schema: str
+    shape: Shape
+    attempt: Callable[[str], None] = lambda _: None
+    converted: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """What is known of one schema. ``read_at`` is when the registry was asked for its latest version, on the clock."""
+
+    lock: Lock = field(default_factory=Lock)
+    latest: _Latest | None = None
+    read_at: float = float("-inf")
+
+
+class DerivedSchemas:
+    """The definitions for values of any number of schemas; safe for threads. It registers whatever a serialiser is set to.
+
+    ``compatibility`` is the mode of schemas that have to be created; FULL is what derived schemas are made for. At
+    ``max_versions`` derivation ends with an error, since data that keep changing their fields have keys that are data. The
+    latest version is asked for at most once in ``refresh_seconds`` where values do not fit, and always before one is
+    registered. ``cache_size`` counts the schemas that are remembered. ``description``, ``tags`` and ``metadata`` go to what
+    is registered.
+    """
+
+    data_format = "AVRO"
+
+    covers_values = True
+    """For serialisers: what a value has beyond its definition has no type yet, and may be left out."""
+
+    def __init__(
+        self,
+        registrar: DerivingRegistrar,
+        *,
+        compatibility: "CompatibilityType" = "FULL",
+        rules: InferenceRules | None = None,
+        max_versions: int = 100,
+        refresh_seconds: float = 5.0,
+        cache_size: int = 1000,
+        description: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._registrar = registrar
+        self._compatibility = compatibility
+        self._rules = rules or InferenceRules()
+        self._max_versions = max_versions
+        self._refresh_seconds = refresh_seconds
+        self._description, self._tags, self._metadata = description, dict(tags or {}), dict(metadata or {})
+        self._sleep, self._clock = sleep, clock
+        self._known: OnceCache[tuple[str, str], _Known] = OnceCache(cache_size)
+
+    def __call__(self, value: Any, registry: str, schema: str) -> str:
+        """The definition to write ``value`` with, registered where it is new; see :meth:`cover` for what it raises."""
+        return self.known(value, registry, schema) or self.cover([value], registry, schema).definition
+
+    def known(self, value: Any, registry: str, schema: str) -> str | None:
+        """The definition that ``value`` fits as far as is known, without a call to the registry."""
+        known = self._known.peek((registry, schema))
+        latest = known.latest if known is not None else None
+        return latest.version.definition if latest is not None and latest.fits(value) else None
+
+    def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
+        """The latest version, which all ``values`` fit; at most one is registered for all of them together.
+
+        Raises :class:`UnderivableSchema` with the path where none can be derived, another
+        :class:`~penstock.serdes.errors.SerdeError` where a value does not fit what is registered (nothing is registered
+        then), and what the registrar raises.
+        """
+
+        def attempt(definition: str) -> None:
+            encode = encoder(AvroSchema(definition), ignore_unknown=True)
+            for value in values:
+                encode(value)
+
+        try:
+            return self._cover(_Wanted(registry, schema, shape_of(values), attempt))
+        except CannotDerive as error:
+            raise _underivable(error, registry, schema) from error
+
+    def cover_shape(self, shape: Shape, registry: str, schema: str, *, converted: bool = False) -> SchemaVersion:
+        """As :meth:`cover`, of values that are not at hand, such as a file's: whether one can be written is found then.
+
+        ``converted``: they are converted to the types that are registered, which are therefore not held against them.
+        """
+        try:
+            return self._cover(_Wanted(registry, schema, shape, converted=converted))
+        except CannotDerive as error:
+            raise _underivable(error, registry, schema) from error
+
+    def _cover(self, wanted: _Wanted) -> SchemaVersion:
+        known = self._known.get((wanted.registry, wanted.schema), _Known)
+        with known.lock:
+            fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
+            latest = self._read(known, wanted) if fresh else known.latest
+            if latest is not None and not wanted.converted and latest.has_room(wanted.shape):
+                return latest.version
+            if not fresh:
+                latest = self._read(known, wanted)
+            version = latest.version if latest is not None else None
+            definition = self._definition(version, wanted)
+            if definition is None:
+                assert version is not None
+                return version
+            wanted.attempt(definition)
+            return self._keep(known, self._register(version, definition, wanted)).version
+
+    def _read(self, known: _Known, wanted: _Wanted) -> _Latest | None:
+        known.read_at = self._clock()
+        try:
+            version = self._registrar.latest(wanted.registry, wanted.schema)
+        except NotFound:
+            known.latest = None
+            return None
+        return self._keep(known, version)
+
+    def _keep(self, known: _Known, version: SchemaVersion) -> _Latest:
+        latest = known.latest
+        if latest is None or latest.version.id != version.id:
+            latest = known.latest = _Latest(version)
+        return latest
+
+    def _definition(self, latest: SchemaVersion | None, wanted: _Wanted) -> str | None:
+        """What has to be registered; None where ``latest`` has room for all."""
+        if latest is None:
+            return derive_avro(wanted.shape, record_name(wanted.schema), self._rules)
+        definition = extend_avro(latest.definition, wanted.shape, self._rules, converted=wanted.converted)
+        if definition is not None and latest.number >= self._max_versions:
+            raise CannotDerive(
+                f"the data need another version, and the schema has {latest.number}.",
+                path="",
+                remedy="Keys that are data belong into a map: register a schema that has one. Or raise max_versions.",
+            )
+        return definition
+
+    def _register(self, extended: SchemaVersion | None, definition: str, wanted: _Wanted) -> SchemaVersion:
+        base, first = (extended.definition, extended.number) if extended is not None else (None, 0)
+        place, seen = (wanted.registry, wanted.schema), first
+        made: SchemaVersion | None = None
+        for turn in range(_ROUNDS):
+            try:
+                made = self._registered(definition, *place)
+            except UnreadableSchema:
+                latest = self._registrar.latest(*place)
+                if latest.number <= seen:
+                    raise
+                # Somebody else's version came first, and ours breaks it: what has to be added to is that one.
+                again = self._definition(latest, wanted)
+                if again is None:
+                    return latest
+                base, definition = latest.definition, again
+                first = seen = latest.number
+                continue
+            if made.number == seen + 1 or (made.number <= seen and turn == 0):
+                return made
+            known = self._registrar.versions(*place)
+            latest, between = known[-1], [version.definition for version in known if version.number > first]
+            united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:]) or between[0]
+            missing = unite_avro(latest.definition, [united]) if united is not None else None
+            if united is None or missing is None:
+                return latest
+            # What is registered already cannot become the latest again.
+            definition = united if made.number > seen else turned_avro(missing, turn)
+            seen = latest.number
+        if made is None:
+            raise UnderivableSchema(
+                f"Schema {'/'.join(place)} got another version before each of {_ROUNDS} tries to add to it.",
+                path="/",
+                remedy="Write again.",
+            )
+        _LOG.warning("Others registered versions of %s/%s all the while; writing with version %d.", *place, made.number)
+        return made
+
+    def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
+        wanted = Registration(
+            registry=registry,
+            schema=schema,
+            definition=definition,
+            compatibility=self._compatibility,
+            description=self._description,
+            tags=self._tags,
+            metadata=self._metadata,
+        )
+        return self._registrar.version(perform(wanted, self._registrar, auto_register=True, sleep=self._sleep))
+
+
+def _underivable(error: CannotDerive, registry: str, schema: str) -> UnderivableSchema:
+    return UnderivableSchema(
+        f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
+    )
+
+
+def _has_wide_number(value: Any) -> bool:
+    """Whether there is a whole number in it that a double may not hold; its depth was bounded when it was encoded."""
+    if isinstance(value, Mapping):
+        return any(map(_has_wide_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_wide_number, value))
+    return isinstance(value, int) and not -_EXACT <= value <= _EXACT
+
+
+def _types(parsed: Any) -> set[str]:
+    """The names of the types that a schema is made of."""
+    found, todo = set(), [parsed]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, str):
+            found.add(node)
+        elif isinstance(node, list):
+            todo.extend(node)
+        else:
+            todo.extend(node[part] for part in ("type", "items", "values") if part in node)
+            todo.extend(part["type"] for part in node.get("fields", ()))
+    return found
+
+
+def _lenient(parsed: Any) -> bool:
+    todo = [parsed]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            logical = node.get("logicalType")
+            if isinstance(logical, str) and (logical in _LENIENT or logical.startswith(_LENIENT_PREFIXES)):
+                return True
+            todo.extend(node.values())
+        elif isinstance(node, list):
+            todo.extend(node)
+    return False

@@ -1,0 +1,123 @@
+"""Messages to values by a reader's settings: what Kafka's, asyncio's and Kinesis's deserialisers share."""
+
+import importlib
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from penstock.errors import InvalidInput
+from penstock.schema.version import SchemaText
+from penstock.serdes.codec import MessageReader
+from penstock.serdes.config import SerdeConfig
+from penstock.serdes.confluent_frame import Headers
+from penstock.serdes.frame import is_framed
+from penstock.serdes.ports import ConfluentSource, Definition, SchemaSource
+from penstock.serdes.resolve import open_confluent, open_registry, settled
+from penstock.serdes.serializer import definition_text
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+__all__ = ["FrameReader"]
+
+Secondary = Callable[[bytes, Any], Any]
+
+# Java's own deserialisers by their Python counterparts; Confluent's are read wherever schema.registry.url is set.
+_KAFKAS = "org.apache.kafka.common.serialization."
+_COUNTERPARTS = {
+    f"{_KAFKAS}StringDeserializer": "StringDeserializer",
+    f"{_KAFKAS}IntegerDeserializer": "IntegerDeserializer",
+    f"{_KAFKAS}DoubleDeserializer": "DoubleDeserializer",
+    f"{_KAFKAS}ByteArrayDeserializer": "",
+}
+_CONFLUENTS = "io.confluent.kafka."
+
+
+class FrameReader:
+    """Reads messages of any version that the registry knows; safe for threads.
+
+    With ``reader_schema`` every value is resolved to that definition, of the format that ``dataFormat`` says: fields it
+    lacks are dropped, fields the writer lacked get their defaults. Protobuf becomes dictionaries, or messages: of
+    ``message_class`` where one is given, of classes made for the schema with ``protobufMessageType`` DYNAMIC_MESSAGE.
+
+    Messages of Confluent's serialisers (id or GUID in front, or in a header) are read too where ``schema.registry.url`` says
+    where their ids are known, or ``confluent`` is a source of them. Whatever else has no frame goes to
+    ``secondaryDeserializer`` where that is set, a callable of bytes and context, and is an error where it is not.
+    ``formats`` bounds which formats are read. ``settings`` are fields of :class:`SerdeConfig`.
+    """
+
+    __slots__ = ("_reader", "_secondary")
+
+    def __init__(
+        self,
+        properties: Mapping[str, Any] | SerdeConfig | None = None,
+        *,
+        reader_schema: Definition | None = None,
+        message_class: "type[Message] | None" = None,
+        source: SchemaSource | None = None,
+        confluent: ConfluentSource | None = None,
+        formats: Collection[str] = ("AVRO", "JSON", "PROTOBUF"),
+        **settings: Any,
+    ) -> None:
+        config = settled(properties, settings)
+        if config.message_type == "POJO" and message_class is None:
+            raise InvalidInput(
+                "protobufMessageType POJO needs a class.", remedy="Give the generated class as message_class."
+            )
+        self._secondary = _secondary(config)
+        self._reader = MessageReader(
+            source or open_registry(config),
+            confluent=confluent or open_confluent(config),
+            reader_schema=_reader_text(reader_schema, config, formats),
+            formats=formats,
+            messages=message_class or config.message_type == "DYNAMIC_MESSAGE",
+            cache_size=config.cache_size,
+            limits=config.limits,
+        )
+
+    def read(self, data: bytes | None, headers: Headers | None = None, *, is_key: bool = False, context: Any = None) -> Any:
+        """The value; ``None`` for a tombstone. ``context`` is what a secondary deserialiser is given.
+
+        Raises a :class:`~penstock.serdes.errors.SerdeError`, and what the registry raises when it cannot be asked.
+        """
+        if self._secondary is not None and data is not None and not is_framed(data):
+            return self._secondary(data, context)
+        return self._reader.read(data, headers, key=is_key)
+
+    def prepare(self, data: bytes, headers: Headers | None = None, *, is_key: bool = False) -> None:
+        """Ask the registry what :meth:`read` needs for this message; raises what that raises for its schema."""
+        self._reader.prepare(data, headers, key=is_key)
+
+    def is_ready(self, data: bytes | None, headers: Headers | None = None, *, is_key: bool = False) -> bool:
+        """Whether the message is read without a call to the registry, so that nothing waits."""
+        return data is None or self._reader.knows(data, headers, key=is_key)
+
+
+def _reader_text(definition: Definition | None, config: SerdeConfig, formats: Collection[str]) -> SchemaText | None:
+    if definition is None:
+        return None
+    if config.data_format not in formats:
+        raise InvalidInput(f"dataFormat {config.data_format} is not among what is read: {', '.join(formats)}.")
+    return SchemaText(definition=definition_text(definition), data_format=config.data_format)
+
+
+def _secondary(config: SerdeConfig) -> Secondary | None:
+    given = config.secondary
+    if given is None or callable(given):
+        return cast("Secondary | None", given)
+    name = str(given)
+    if name in _COUNTERPARTS:
+        counterpart = _COUNTERPARTS[name]
+        if not counterpart:
+            return lambda data, _context: data
+        made: Secondary = getattr(importlib.import_module("confluent_kafka.serialization"), counterpart)()
+        return made
+    if name.startswith(_CONFLUENTS):
+        if config.confluent_url is None:
+            raise InvalidInput(
+                f"secondaryDeserializer {name} needs the registry that knows its ids.", remedy="Set schema.registry.url."
+            )
+        return None  # the reader tells Confluent's frames by itself
+    raise InvalidInput(
+        f"secondaryDeserializer {name} does not run here.",
+        remedy="Give a function of the bytes and the context, or one of confluent_kafka.serialization's deserialisers.",
+    )

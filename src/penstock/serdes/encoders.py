@@ -1,0 +1,38 @@
+"""Encoders of payloads by the format of the schema that they are written with; the counterpart of ``payload``.
+
+The modules of JSON and Protobuf are loaded with the first schema of theirs: Avro's users start faster without them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.schema.version import SchemaText
+from penstock.serdes.avro.codec import AvroSchema, encoder
+
+__all__ = ["payload_encoder"]
+
+Encode = Callable[[Any], bytes]
+
+
+def payload_encoder(
+    schema: SchemaText, *, message: str | None = None, ignore_unknown: bool = False
+) -> Callable[[bytes], Encode]:
+    """A function from a prefix to the encoder that puts it in front of each payload.
+
+    ``message`` names the Protobuf type that mappings are written as. ``ignore_unknown`` drops the fields that an Avro or
+    Protobuf schema has not; a JSON Schema says itself what it allows. Raises :class:`UnreadableSchema`.
+    """
+    match schema.data_format:
+        case "AVRO":
+            parsed = AvroSchema(schema.definition)
+            return lambda prefix: encoder(parsed, prefix=prefix, ignore_unknown=ignore_unknown)
+        case "JSON":
+            from penstock.serdes.json.encoder import json_encoder  # noqa: PLC0415
+
+            return json_encoder(schema)
+        case _:
+            from penstock.serdes.protobuf.decoder import ProtobufSchema  # noqa: PLC0415
+            from penstock.serdes.protobuf.encoder import protobuf_encoder  # noqa: PLC0415
+
+            compiled = ProtobufSchema(schema)
+            return lambda prefix: protobuf_encoder(compiled, message=message, prefix=prefix, ignore_unknown=ignore_unknown)

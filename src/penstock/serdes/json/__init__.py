@@ -1,0 +1,1 @@
+"""JSON payloads under JSON Schema."""

@@ -1,0 +1,1 @@
+"""Serialisers and deserialisers for Kafka clients."""

@@ -1,0 +1,1 @@
+"""Kinesis records: serialisers, KPL aggregation."""

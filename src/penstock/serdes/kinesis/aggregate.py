@@ -1,0 +1,250 @@
+"""Kinesis's aggregated records: many user records in one, ``F3 89 9A C2 | AggregatedRecord (Protobuf) | MD5 of it``.
+
+Source: https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md. Kinesis sends the whole to the
+shard that the outer record's key names; the keys of the records inside decide nothing any more.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.serdes.errors import DamagedAggregate
+
+__all__ = [
+    "MAGIC",
+    "MAX_RECORD",
+    "Aggregator",
+    "UserRecord",
+    "check_keys",
+    "is_aggregate",
+    "read_aggregate",
+    "write_aggregate",
+]
+
+MAGIC = b"\xf3\x89\x9a\xc2"
+MAX_RECORD = 1_048_576  # bytes of data and partition key, PutRecord's limit
+_DIGEST = 16
+_MAX_KEY = 256  # characters of a partition key
+_HASHES = 1 << 128
+_DIGITS = 60  # more than a number below 2**128 has, even with zeros in front
+
+
+@dataclass(frozen=True, slots=True)
+class UserRecord:
+    """One record as its producer meant it. ``explicit_hash_key`` is a number below 2**128, as decimal digits."""
+
+    partition_key: str
+    data: bytes
+    explicit_hash_key: str | None = None
+
+
+def is_aggregate(data: bytes) -> bool:
+    """Whether ``data`` begins as an aggregated record does."""
+    return data[:4] == MAGIC
+
+
+def read_aggregate(data: bytes) -> list[UserRecord]:
+    """The records inside ``data``, of which :func:`is_aggregate` holds.
+
+    Raises :class:`DamagedAggregate` where the checksum is wrong, or the rest is no AggregatedRecord. AWS's own client takes
+    such bytes for a plain record; no plain record of a schema registry's begins like this.
+    """
+    body, digest = data[4:-_DIGEST], data[-_DIGEST:]
+    if len(data) < 4 + _DIGEST or hashlib.md5(body, usedforsecurity=False).digest() != digest:
+        raise DamagedAggregate(
+            f"Record of {len(data)} bytes begins as an aggregated one, and its checksum is wrong.",
+            remedy="It was cut or changed on its way, or is no aggregated record.",
+        )
+    kind, decode_error = _message()
+    try:
+        found = kind.FromString(body)
+        missing = not found.IsInitialized()
+        keys, hashes = found.partition_key_table, found.explicit_hash_key_table
+        records = [
+            UserRecord(
+                keys[record.partition_key_index],
+                record.data,
+                hashes[record.explicit_hash_key_index] if record.HasField("explicit_hash_key_index") else None,
+            )
+            for record in found.records
+        ]
+    except (decode_error, IndexError, ValueError) as error:
+        raise DamagedAggregate(f"Record of {len(data)} bytes is no aggregated record: {error}") from None
+    if missing:
+        raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
+    return records
+
+
+def write_aggregate(records: Sequence[UserRecord]) -> bytes:
+    """The aggregated record of ``records``; keys that several have are written once."""
+    kind, _ = _message()
+    keys: dict[str, int] = {}
+    hashes: dict[str, int] = {}
+    made = kind()
+    for record in records:
+        part = made.records.add()
+        part.partition_key_index = keys.setdefault(record.partition_key, len(keys))
+        if record.explicit_hash_key is not None:
+            part.explicit_hash_key_index = hashes.setdefault(record.explicit_hash_key, len(hashes))
+        part.data = record.data
+    made.partition_key_table.extend(keys)
+    made.explicit_hash_key_table.extend(hashes)
+    body = made.SerializeToString()
+    return MAGIC + bytes(body) + hashlib.md5(body, usedforsecurity=False).digest()
+
+
+class Aggregator:
+    """Collects records into aggregated ones of at most ``limit`` bytes, each for one shard where ``shards`` are given.
+
+    ``shards`` are the ranges of hash keys of the stream's open shards, first and last, as
+    :func:`penstock.serdes.kinesis.serdes.open_shards` lists them: records then go where their own keys would have led them, and the
+    order of a key's records is kept. Without them all records share one shard for as long as they share an aggregated
+    record. Not for several threads at once.
+    """
+
+    def __init__(self, *, limit: int = MAX_RECORD, shards: Sequence[tuple[int, int]] = ()) -> None:
+        if not 0 < limit <= MAX_RECORD:
+            raise InvalidInput(f"An aggregated record has at most {MAX_RECORD} bytes, not {limit}.")
+        self._limit = limit
+        self._ranges = sorted(shards)
+        self._open: dict[int, _Batch] = {}
+
+    def add(self, record: UserRecord) -> dict[str, Any] | None:
+        """Take a record; the full one that had no room for it, as arguments of ``put_record``, where there is one.
+
+        Raises :class:`InvalidInput` for a record that is too large by itself, and keys that Kinesis has not.
+        """
+        check_keys(record)
+        shard = self._shard(record)
+        batch = self._open.get(shard)
+        if batch is not None and batch.size_with(record) <= self._limit:
+            batch.add(record)
+            return None
+        fresh = _Batch()
+        if fresh.size_with(record) > self._limit:
+            raise InvalidInput(
+                f"A record of {len(record.data)} bytes does not fit into an aggregated record of {self._limit} bytes.",
+                remedy="Send it by itself, or put its content elsewhere and its address into the stream.",
+            )
+        fresh.add(record)
+        self._open[shard] = fresh
+        return None if batch is None else batch.entry()
+
+    def flush(self) -> Iterator[dict[str, Any]]:
+        """What was collected, as arguments of ``put_record``; nothing is kept."""
+        batches = [self._open[shard] for shard in sorted(self._open)]
+        self._open.clear()
+        for batch in batches:
+            yield batch.entry()
+
+    def _shard(self, record: UserRecord) -> int:
+        if not self._ranges:
+            return 0
+        place = _hash_key(record)
+        for number, (first, last) in enumerate(self._ranges):
+            if first <= place <= last:
+                return number
+        raise InvalidInput(f"No shard has the hash key {place}.", remedy="List the stream's open shards again.")
+
+
+class _Batch:
+    """Records of one aggregated record, and its size, kept while adding so that nothing is serialised for it."""
+
+    def __init__(self) -> None:
+        self._records: list[UserRecord] = []
+        self._keys: dict[str, int] = {}
+        self._hashes: dict[str, int] = {}
+        self._size = len(MAGIC) + _DIGEST
+
+    def size_with(self, record: UserRecord) -> int:
+        """The size with ``record``, partition key of the outer record included."""
+        first = self._records[0] if self._records else record
+        return self._size + self._cost(record) + len(first.partition_key.encode())
+
+    def add(self, record: UserRecord) -> None:
+        self._size += self._cost(record)
+        self._keys.setdefault(record.partition_key, len(self._keys))
+        if record.explicit_hash_key is not None:
+            self._hashes.setdefault(record.explicit_hash_key, len(self._hashes))
+        self._records.append(record)
+
+    def entry(self) -> dict[str, Any]:
+        first = self._records[0]
+        return {
+            "Data": write_aggregate(self._records),
+            "PartitionKey": first.partition_key,
+            "ExplicitHashKey": str(_hash_key(first)),
+        }
+
+    def _cost(self, record: UserRecord) -> int:
+        inside, tables = _part(len(record.data)), 0
+        for known, key in ((self._keys, record.partition_key), (self._hashes, record.explicit_hash_key)):
+            if key is not None:
+                inside += 1 + _varint(known.get(key, len(known)))
+                tables += 0 if key in known else _part(len(key.encode()))
+        return _part(inside) + tables
+
+
+def _part(size: int) -> int:
+    """Bytes of a part with its tag and length."""
+    return 1 + _varint(size) + size
+
+
+def _varint(number: int) -> int:
+    return max(1, (number.bit_length() + 6) // 7)
+
+
+def check_keys(record: UserRecord) -> None:
+    """Raises :class:`InvalidInput` for a partition key or an explicit hash key that Kinesis does not take."""
+    if not 1 <= len(record.partition_key) <= _MAX_KEY:
+        raise InvalidInput(f"A partition key has 1 to {_MAX_KEY} characters, not {len(record.partition_key)}.")
+    key = record.explicit_hash_key
+    if key is not None and not (isinstance(key, str) and key.isdecimal() and len(key) < _DIGITS and int(key) < _HASHES):
+        raise InvalidInput(f"Explicit hash key {str(key)[:60]!r} is no number below 2**128, as decimal digits.")
+
+
+def _hash_key(record: UserRecord) -> int:
+    if record.explicit_hash_key is not None:
+        return int(record.explicit_hash_key)
+    return int.from_bytes(hashlib.md5(record.partition_key.encode(), usedforsecurity=False).digest(), "big")
+
+
+@cache
+def _message() -> tuple[Any, Any]:
+    """The class of AggregatedRecord, and the error of the library that reads it."""
+    try:
+        from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415 - an extra's library
+        from google.protobuf.descriptor_pool import DescriptorPool  # noqa: PLC0415
+        from google.protobuf.message import DecodeError  # noqa: PLC0415
+        from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415
+    except ImportError:
+        raise EnvironmentProblem(
+            "Aggregated records need the package protobuf.", remedy="pip install 'penstock[kinesis]'"
+        ) from None
+    file = FileDescriptorProto(name="penstock/aggregated_record.proto", package="penstock.kinesis", syntax="proto2")
+    optional, required, repeated = 1, 2, 3
+    uint64, string, message, data = 4, 9, 11, 12
+    layout = {
+        "Tag": [("key", 1, required, string, ""), ("value", 2, optional, string, "")],
+        "Record": [
+            ("partition_key_index", 1, required, uint64, ""),
+            ("explicit_hash_key_index", 2, optional, uint64, ""),
+            ("data", 3, required, data, ""),
+            ("tags", 4, repeated, message, ".penstock.kinesis.Tag"),
+        ],
+        "AggregatedRecord": [
+            ("partition_key_table", 1, repeated, string, ""),
+            ("explicit_hash_key_table", 2, repeated, string, ""),
+            ("records", 3, repeated, message, ".penstock.kinesis.Record"),
+        ],
+    }
+    for name, fields in layout.items():
+        made = file.message_type.add(name=name)
+        for field, number, label, kind, type_name in fields:
+            made.field.add(name=field, number=number, label=label, type=kind, type_name=type_name or None)
+    pool = DescriptorPool()
+    pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName("penstock.kinesis.AggregatedRecord")), DecodeError

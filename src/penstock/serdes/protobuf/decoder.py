@@ -1,0 +1,296 @@
+"""Protobuf payloads: the message index in front, in AWS's or Confluent's way, and the message by Google's own library.
+
+AWS: a plain varint, the rank of the message's full name among all of the file's in Java's string order. Confluent: zig-zag
+varints, a count and as many positions, from the file to the message; a single 0 stands for the first message.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import EnvironmentProblem
+from penstock.schema.errors import InvalidSchema
+from penstock.schema.formats.protobuf import ProtobufFormat
+from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.version import SchemaText
+from penstock.serdes.avro.limits import Limits
+from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
+from penstock.serdes.protobuf.locate import locate_in_message
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+__all__ = ["ProtobufSchema", "messages_in", "protobuf_decoder", "steps_of"]
+
+_MAX_INDEXES = 100
+_STEP = re.compile(r"Failed to (?:parse|serialize) (\S+) field: ")
+
+
+class ProtobufSchema:
+    """A definition's messages as classes of Google's library."""
+
+    def __init__(self, schema: SchemaText) -> None:
+        """Compile; raises :class:`UnreadableSchema`."""
+        try:
+            tree: ProtoTree = ProtobufFormat().parse(schema.definition, schema.references).tree
+        except InvalidSchema as error:
+            raise UnreadableSchema(f"The schema cannot be used: {error}") from error
+        self._tree = tree
+        self.pool = _pool(tree)
+        self.by_rank = tree.names_glue()
+        self.by_path = {message.path: message.full_name for message in tree.own_messages}
+        self._names = frozenset(self.by_rank)
+
+    def message(self, name: str) -> "type[Message]":
+        """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
+        from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
+
+        self._check(name)
+        made: type[Message] = GetMessageClass(self.pool.FindMessageTypeByName(name))
+        return made
+
+    def first_name(self) -> str:
+        """The full name of the definition's first message; :class:`UnreadableSchema` where it has none."""
+        first = self._tree.first_message
+        if first is None:
+            raise UnreadableSchema("The schema has no message.")
+        return first.full_name
+
+    def index(self, name: str) -> bytes:
+        """AWS's message index of a message: its rank as a varint."""
+        self._check(name)
+        return _as_varint(self._tree.message_index_glue(name))
+
+    def confluent_index(self, name: str) -> bytes:
+        """Confluent's message indexes of a message: the path to it, the first message as a single 0."""
+        self._check(name)
+        path = self._tree.message_indexes_confluent(name)
+        if path == (0,):
+            return b"\0"
+        return b"".join(_as_varint(number << 1) for number in (len(path), *path))
+
+    def _check(self, name: str) -> None:
+        if name not in self._names:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+
+    def descriptor(self, name: str) -> Any:
+        """The descriptor of a message, those of imports too; :class:`UnreadableSchema` where there is none."""
+        try:
+            return self.pool.FindMessageTypeByName(name)
+        except KeyError:
+            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Register the class's definition.") from None
+
+
+def protobuf_decoder(
+    writer: ProtobufSchema,
+    reader: ProtobufSchema | None = None,
+    *,
+    start: int,
+    limits: Limits,
+    confluent: bool = False,
+    in_header: bytes | None = None,
+    messages: "type[Message] | bool" = False,
+) -> Callable[[bytes], Any]:
+    """A function from bytes, of which the payload begins at ``start``, to a dictionary of the message's set fields.
+
+    Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` says whose index it is; ``in_header``
+    holds it where the payload is bare. ``messages`` makes messages instead: true for classes made for the schema, or a
+    class, which every payload has to be of. With ``reader`` the bytes are read as that definition's message of the same
+    name, and a field that both know but write differently is an error, since Protobuf would drop it without a word. It
+    raises :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
+    """
+    from google.protobuf.json_format import Error as JsonError  # noqa: PLC0415 - an extra's library
+    from google.protobuf.json_format import MessageToDict  # noqa: PLC0415
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    target = reader or writer
+    as_dict: dict[str, Any] = {"preserving_proto_field_name": True, "descriptor_pool": target.pool}
+    # By what is in front of the message: the byte of its index.
+    known: dict[bytes, _Kind] = {}
+    after, resolved = start + 1, reader is not None
+
+    def learn(data: bytes) -> tuple[_Kind, int]:
+        if in_header is not None:
+            name, at = _confluent_name(writer, in_header, 0)[0], start
+        else:
+            name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
+        made = _Kind(name, _kind(target, name, messages))
+        if at == after:
+            known[data[start:at]] = made
+        return made, at
+
+    def decode(data: bytes) -> Any:
+        if len(data) - start > limits.payload:
+            raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
+        kind, at = known.get(data[start:after]), after
+        if kind is None:
+            kind, at = learn(data)
+        try:
+            message = kind.parse(data[at:])
+            if resolved or kind.may_lack:
+                _check(message, kind, resolved)
+            return message if messages else MessageToDict(message, **as_dict)
+        except DecodeError as error:
+            raise _undecodable(kind.descriptor, data[at:], len(data) - start, error) from None
+        except (JsonError, ValueError, TypeError, KeyError, RecursionError) as error:
+            path, text = steps_of(kind.name, error)
+            raise MalformedPayload(
+                f"Payload of {len(data) - start} bytes has no form in Protobuf's JSON, at {path}: {text}",
+                path=path,
+                remedy="Read messages: set protobufMessageType to DYNAMIC_MESSAGE, or POJO with a message_class.",
+            ) from None
+
+    return decode
+
+
+def steps_of(name: str, error: BaseException) -> tuple[str, str]:
+    """Path and reason of what json_format says in its own words: ``Failed to parse legs field: ...``."""
+    rest = " ".join(str(error).split()).rstrip(".")[:300]
+    steps = [name]
+    while (found := _STEP.match(rest)) is not None:
+        steps.append(found[1])
+        rest = rest[found.end() :]
+    return ".".join(steps), rest
+
+
+def _undecodable(descriptor: Any, message: bytes, size: int, error: Exception) -> SerdeError:
+    name = descriptor.full_name
+    path, why = locate_in_message(descriptor, message, name) or ("", " ".join(str(error).split())[:300])
+    where = f", at {path}" if path else ""
+    if path and not why:
+        return TruncatedPayload(f"Payload of {size} bytes ends inside a value of message {name}{where}.", path=path)
+    return MalformedPayload(f"Payload of {size} bytes is no message {name}{where}: {why}.", path=path)
+
+
+def messages_in(descriptor: Any) -> Iterator[Any]:
+    """The descriptors of a message and of all messages that it can hold, each once."""
+    seen, pending = set(), [descriptor]
+    while pending:
+        message = pending.pop()
+        if message.full_name not in seen:
+            seen.add(message.full_name)
+            yield message
+            pending.extend(field.message_type for field in message.fields if field.message_type is not None)
+
+
+class _Kind:
+    """A message's class as it is read: ``may_lack`` where it, or one in it, has required fields."""
+
+    __slots__ = ("descriptor", "may_lack", "name", "parse")
+
+    def __init__(self, name: str, message: "type[Message]") -> None:
+        self.name = name
+        self.parse: Callable[[bytes], Message] = message.FromString
+        self.descriptor = message.DESCRIPTOR
+        self.may_lack = any(
+            part.is_extendable or any(field.is_required for field in part.fields) for part in messages_in(self.descriptor)
+        )
+
+
+def _kind(target: ProtobufSchema, name: str, messages: "type[Message] | bool") -> "type[Message]":
+    if isinstance(messages, bool):
+        return target.message(name)
+    if messages.DESCRIPTOR.full_name != name:
+        raise UnreadableSchema(f"The payload is a message {name}, and this reads {messages.DESCRIPTOR.full_name}.")
+    return messages
+
+
+def _check(message: Any, kind: _Kind, resolved: bool) -> None:
+    if not message.IsInitialized():
+        raise _unfinished(message, kind.name)
+    if resolved:
+        _check_dropped(message, kind.name)
+
+
+def _unfinished(message: Any, name: str) -> MalformedPayload:
+    missing = message.FindInitializationErrors()
+    return MalformedPayload(
+        f"Message {name} lacks the required fields {', '.join(missing)[:300]}.", path=f"{name}.{missing[0]}"
+    )
+
+
+def _pool(tree: ProtoTree) -> Any:
+    try:
+        from google.protobuf.descriptor_pool import DescriptorPool  # noqa: PLC0415 - an extra's library
+    except ImportError:
+        raise EnvironmentProblem("Protobuf needs the package protobuf.", remedy="pip install 'penstock[protobuf]'") from None
+    pool = DescriptorPool()
+    try:
+        for file in tree.files:
+            pool.Add(file)
+    except (TypeError, ValueError) as error:
+        raise UnreadableSchema(f"The schema cannot be used: {str(error)[:300]}") from error
+    return pool
+
+
+def _glue_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, int]:
+    rank, at = _varint(data, at)
+    if rank >= len(schema.by_rank):
+        raise MalformedPayload(f"Payload names message {rank} of a definition of {len(schema.by_rank)} messages.")
+    return schema.by_rank[rank], at
+
+
+def _confluent_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, int]:
+    count, at = _zigzag(data, at)
+    if not 0 <= count <= _MAX_INDEXES:
+        raise MalformedPayload(f"Payload has a list of {count} message indexes.")
+    path: list[int] = []
+    for _ in range(count):
+        index, at = _zigzag(data, at)
+        path.append(index)
+    name = schema.by_path.get(tuple(path or (0,)))
+    if name is None:
+        raise MalformedPayload(f"Payload names message {path}, which its definition has not.")
+    return name, at
+
+
+def _as_varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    raw, at = _varint(data, at)
+    return (raw >> 1) ^ -(raw & 1), at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    result = shift = 0
+    while shift < 35:
+        if at >= len(data):
+            raise TruncatedPayload("Payload ends inside its message index.")
+        byte = data[at]
+        at += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, at
+        shift += 7
+    raise MalformedPayload("Payload has a message index of more than five bytes.")
+
+
+def _check_dropped(message: Any, name: str) -> None:
+    from google.protobuf.unknown_fields import UnknownFieldSet  # noqa: PLC0415 - an extra's library
+
+    pending = [(message, name)]
+    while pending:
+        part, path = pending.pop()
+        known = part.DESCRIPTOR.fields_by_number
+        unknown: Any = UnknownFieldSet(part)
+        for item in unknown:
+            if item.field_number in known:
+                raise UnreadableSchema(
+                    f"The reader's schema cannot read field {path}.{known[item.field_number].name} ({item.field_number}): "
+                    "it was written as another type, or with a value of an enum that the reader does not know."
+                )
+        for field, value in part.ListFields():
+            if field.message_type is None:
+                continue
+            if field.message_type.GetOptions().map_entry:
+                inner = list(value.values()) if field.message_type.fields_by_name["value"].message_type else []
+            else:
+                inner = list(value) if field.is_repeated else [value]
+            pending.extend((one, f"{path}.{field.name}") for one in inner)

@@ -1,0 +1,181 @@
+"""Protobuf payloads to write: the message index, then the message by Google's own library.
+
+A value is a message of a generated (or any other) class, or a mapping in the form of Protobuf's JSON, whose keys are the
+definition's field names.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.protobuf.render import render_file
+from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
+from penstock.serdes.protobuf.decoder import ProtobufSchema, messages_in, steps_of
+from penstock.serdes.protobuf.floats import has_floats, has_overflown
+from penstock.serdes.protobuf.lossless import can_lose, loss, with_texts
+
+__all__ = ["definition_of", "is_message", "protobuf_encoder"]
+
+_NO_FIELD = re.compile(r'has no field named "([^"]*)"')
+_REFUSALS = (ValueError, TypeError, KeyError, AttributeError)
+
+
+def is_message(value: Any) -> bool:
+    """Whether ``value`` is a message of Google's library."""
+    return hasattr(value, "DESCRIPTOR") and hasattr(value, "SerializeToString")
+
+
+def definition_of(message: Any) -> str:
+    """The .proto text of the file that a message (or its class) comes from, for the registry.
+
+    Files that it imports are named as they are there, and the registry has to know them.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415 - an extra's library
+
+    files: dict[str, Any] = {}
+
+    def add(file: Any) -> None:
+        for imported in file.dependencies:
+            add(imported)
+        if file.name not in files:
+            files[file.name] = FileDescriptorProto()
+            file.CopyToProto(files[file.name])
+
+    add(message.DESCRIPTOR.file)
+    return render_file(ProtoTree(files=tuple(files.values())))
+
+
+def protobuf_encoder(
+    schema: ProtobufSchema,
+    *,
+    message: str | None = None,
+    prefix: bytes = b"",
+    ignore_unknown: bool = False,
+    index: Callable[[str], bytes] | None = None,
+) -> Callable[[Any], bytes]:
+    """A function from a message, or a mapping, to ``prefix``, the message's index and its bytes.
+
+    ``message`` is the full name of the type that mappings are written as; the definition's first where it is not given.
+    ``index`` makes the index of a message's full name; without it, it is AWS's.
+    Raises :class:`UnreadableSchema` for a name that the definition has not; the function raises
+    :class:`IncompatibleValue` or a subclass with the field's path.
+    """
+    from google.protobuf.message import EncodeError  # noqa: PLC0415 - an extra's library
+
+    name = message or schema.first_name()
+    kind = schema.message(name)
+    index_of = index or schema.index
+    head = prefix + index_of(name)
+    # What is in front, and whether equal values become equal bytes by themselves.
+    heads: dict[Any, tuple[bytes, bool]] = {kind.DESCRIPTOR: (head, _has_order(kind.DESCRIPTOR))}
+    build = _builder(kind, name, ignore_unknown=ignore_unknown)
+
+    def encode(value: Any) -> bytes:
+        made, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
+        if known is None:
+            known, made = (heads[kind.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
+        try:
+            if known[1]:
+                return known[0] + made.SerializeToString()  # type: ignore[no-any-return]
+            # Maps in the order of their keys.
+            return known[0] + made.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+        except EncodeError as error:
+            raise _unfinished(made, name, error) from None
+        except RecursionError:
+            raise PayloadTooLarge(f"{name} nests too deep to be written.") from None
+
+    def learn(value: Any) -> tuple[bytes, bool]:
+        if not is_message(value):
+            raise IncompatibleValue(
+                f"{name} is a {type(value).__name__}, expected a message or a mapping of its fields.", path=name
+            )
+        descriptor = value.DESCRIPTOR
+        _check_known(schema, descriptor)
+        heads[descriptor] = prefix + index_of(descriptor.full_name), _has_order(descriptor)
+        return heads[descriptor]
+
+    return encode
+
+
+def _has_order(descriptor: Any) -> bool:
+    """Whether Google's library writes a message's fields in one order: it does but for maps and extensions."""
+    return not any(
+        message.is_extendable or any(field.message_type is not None and _is_map(field) for field in message.fields)
+        for message in messages_in(descriptor)
+    )
+
+
+def _is_map(field: Any) -> bool:
+    return bool(field.message_type.GetOptions().map_entry)
+
+
+def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:
+    from google.protobuf import json_format  # noqa: PLC0415 - an extra's library
+
+    may_overflow, may_lose = has_floats(kind.DESCRIPTOR), can_lose(kind.DESCRIPTOR)
+
+    def build(value: Mapping[str, Any]) -> Any:
+        lost = loss(value, kind.DESCRIPTOR, name) if may_lose else None
+        if lost is not None:
+            raise lost
+        try:
+            # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
+            made = kind(**value)
+            if not (may_overflow and has_overflown(made)):
+                return made
+        except _REFUSALS:
+            pass
+        try:
+            texts: Any = with_texts(value, kind.DESCRIPTOR) if may_lose else value
+            return json_format.ParseDict(texts, kind(), ignore_unknown_fields=ignore_unknown)
+        except (json_format.Error, *_REFUSALS, RecursionError) as error:
+            raise _misfit(name, error) from None
+
+    return build
+
+
+def _unfinished(message: Any, name: str, error: Exception) -> IncompatibleValue:
+    missing = message.FindInitializationErrors()
+    if not missing:
+        return IncompatibleValue(f"{name} cannot be written: {error}", path=name)
+    where = f"{name}.{missing[0]}"
+    return MissingField(f"{where} is missing: the schema requires it.", path=where)
+
+
+def _misfit(name: str, error: BaseException) -> IncompatibleValue:
+    path, rest = steps_of(name, error)
+    unknown = _NO_FIELD.search(rest)
+    if unknown is not None:
+        path = f"{path}.{unknown[1]}"
+        return UnknownField(
+            f"{path} is not a field of the schema, so its value would be lost.",
+            path=path,
+            remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
+        )
+    return IncompatibleValue(f"{path} does not fit its schema: {rest}", path=path)
+
+
+def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
+    """Refuse a class with fields that the registered definition has not, or has otherwise: readers would not see them."""
+    seen: set[str] = set()
+    pending = [descriptor]
+    while pending:
+        mine = pending.pop()
+        if mine.full_name in seen:
+            continue
+        seen.add(mine.full_name)
+        theirs = schema.descriptor(mine.full_name)
+        for field in mine.fields:
+            other = theirs.fields_by_number.get(field.number)
+            path = f"{mine.full_name}.{field.name}"
+            if other is None:
+                raise UnknownField(
+                    f"{path} ({field.number}) is not a field of the schema that this is written with.",
+                    path=path,
+                    remedy="Register the definition of the message's class, or write with the class of this version.",
+                )
+            if (other.type, other.is_repeated) != (field.type, field.is_repeated):
+                raise IncompatibleValue(f"{path} ({field.number}) has another type in the registered schema.", path=path)
+            if field.message_type is not None:
+                pending.append(field.message_type)

@@ -1,0 +1,1 @@
+"""HTTP serving: the protocol class, TLS, host checks, listening sockets."""

@@ -1,0 +1,32 @@
+"""HTTP for large bodies: an upload may take as long as it goes on, and what is not a request is refused in S3's XML."""
+
+from typing import Any
+
+from penstock.api.s3.xml import error_xml
+from penstock.server.http.protocol import BoundedProtocol, waiting
+
+__all__ = ["MIN_PROGRESS", "UploadProtocol"]
+
+MIN_PROGRESS = 64 * 1024
+"""Bytes of a body that have to arrive in each :data:`~penstock.server.http.protocol.REQUEST_SECONDS`."""
+
+
+class UploadProtocol(BoundedProtocol):
+    """:class:`BoundedProtocol`, whose deadline for the body begins anew with each :data:`MIN_PROGRESS` bytes."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._progress = 0
+
+    def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:  # noqa: ARG002
+        return "application/xml", error_xml(code.removesuffix("Exception"), message, {}, "", "")
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._progress += len(body)
+        # What comes after a refusal has the time that any request has.
+        if self._progress >= MIN_PROGRESS and self in waiting.since and not self.cycle.response_complete:
+            self._progress = 0
+            # Taken out first: the one that waits longest comes first there.
+            waiting.end(self)
+            waiting.start(self)

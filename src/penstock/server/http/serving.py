@@ -1,0 +1,128 @@
+"""How every server of ours serves: a bounded HTTP protocol on one socket, with TLS and a rule for hosts."""
+
+import functools
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import uvicorn
+
+from penstock.errors import EnvironmentProblem
+from penstock.server.http.hosts import host_rule
+from penstock.server.http.tls import server_context
+from penstock.settings.addresses import check_plain
+from penstock.settings.tls import TlsFiles
+
+__all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app", "url_of"]
+
+_BACKLOG = 2048
+# Longer than AWS's clients keep an idle connection (60 s in the Java SDK): they close it, not the server under a request.
+_IDLE_SECONDS = 75
+_BEAT_SECONDS = 5
+GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """What one server listens on: ``host`` an address or name to bind, ``port`` (0 takes a free one).
+
+    ``allowed_hosts`` may be asked for beside those of :func:`penstock.server.http.hosts.host_rule`. ``insecure_plain_http`` lets
+    it listen without TLS where others can read along.
+    """
+
+    host: str
+    port: int
+    tls: TlsFiles | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    insecure_plain_http: bool = False
+
+
+def check_listening(listening: Listening) -> None:
+    """Raise where the server cannot listen so: certificates that do not work, names of no host, a network without TLS.
+
+    :class:`InvalidInput` for what is asked for, :class:`EnvironmentProblem` for what is in the files.
+    """
+    host_rule(listening.host, listening.allowed_hosts)
+    if listening.tls is not None:
+        server_context(listening.tls)
+    check_plain(listening.host, tls=listening.tls is not None, insecure=listening.insecure_plain_http)
+
+
+def listen(listening: Listening) -> socket.socket:
+    """The listening socket; :class:`EnvironmentProblem` where its port cannot be used."""
+    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((listening.host, listening.port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise EnvironmentProblem(
+            f"Port {listening.port} of {listening.host} cannot be used: {error.strerror}.",
+            remedy="Stop what listens there, or choose another one with --port (0 takes a free one).",
+        ) from error
+    return listener
+
+
+def url_of(listener: socket.socket, listening: Listening) -> str:
+    """The URL of what listens."""
+    host, port = listener.getsockname()[:2]
+    scheme = "http" if listening.tls is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def serve_app(
+    make_app: Callable[[], Any],
+    listener: socket.socket,
+    listening: Listening,
+    *,
+    beat: Callable[[], None] | None = None,
+    protocol: Callable[..., Any] | None = None,
+) -> None:
+    """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT.
+
+    ``beat`` is given where other processes serve on the socket too: the event loop calls it every few seconds. ``protocol``
+    is a kind of :class:`~penstock.server.http.protocol.BoundedProtocol` to serve with instead.
+    """
+    # Imported in the process that serves.
+    from penstock.server.http.protocol import BoundedProtocol, SharingProtocol  # noqa: PLC0415
+
+    # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is not a failure.
+    signal.signal(signal.SIGTERM, leave)
+    http: Any = functools.partial(
+        protocol or (BoundedProtocol if beat is None else SharingProtocol),
+        hosts=host_rule(listening.host, listening.allowed_hosts),
+    )
+    tls = listening.tls
+
+    async def notify() -> None:
+        if beat is not None:
+            beat()
+
+    config = uvicorn.Config(
+        make_app,
+        factory=True,
+        loop="penstock.server.http.loop:ServerLoop",
+        http=http,
+        ssl_context_factory=None if tls is None else lambda _config, _default: server_context(tls),
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        ws="none",
+        server_header=False,
+        lifespan="on",
+        callback_notify=notify,
+        timeout_notify=_BEAT_SECONDS,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def leave(_signal: int, _frame: object) -> NoReturn:
+    """End the process as one that was asked to."""
+    sys.exit(0)

@@ -1,0 +1,1 @@
+"""A micro-batch: staged, checked, committed."""

@@ -1,0 +1,262 @@
+"""Stage a batch's rows: one pass over the source that decodes, counts and writes Parquet where no reader looks.
+
+A pass can teach that it needs another: a version registered since the list was made, a first zlib payload. Then the staged
+files are dropped and the pass runs again with what was learnt; otherwise the source is read once.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from penstock.errors import InvalidInput
+from penstock.lake.files import FileSystem
+from penstock.pipelines.model import ParquetSink, Pipeline
+from penstock.schema.version import SchemaVersion
+from penstock.spark.decode.records import REASONS, body_columns, decoded, message, version_ids
+from penstock.spark.decode.versions import DecodePlan, SchemaBook
+from penstock.spark.metrics import BatchMetrics
+
+__all__ = ["METADATA", "Staged", "Stager", "Staging", "good_rows"]
+
+METADATA = {
+    "topic": "_topic",
+    "partition": "_partition",
+    "offset": "_offset",
+    "timestamp": "_timestamp",
+    "key": "_key",
+    "_version": "_schema_version",
+}
+"""Kafka's columns as the view ``records`` shows them beside the reader's fields; left out of the table unless renamed."""
+
+_MAX_PASSES = 8
+
+_ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE")
+"""Reasons that decide what happens next. Each count costs every record; the others are counted with the dead letters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staging:
+    """Where a batch is staged: folders of its rows and of its dead letters; the number and the time that those carry."""
+
+    rows: str
+    dead: str
+    batch: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """What one pass found and wrote. ``versions`` (by number) counts records, ``nulls`` rows by column.
+
+    ``bad`` counts the records that are no rows, ``reasons`` only some of their reasons until the dead letters are staged.
+    """
+
+    frame: DataFrame
+    plan: DecodePlan
+    rows: int
+    records: int
+    bad: int
+    reasons: Mapping[str, int]
+    versions: Mapping[int, int]
+    nulls: Mapping[str, int]
+    columns: Mapping[str, str]
+    oldest: int | None  # milliseconds since the epoch
+    dead_written: bool = False
+
+    @property
+    def seen(self) -> list[SchemaVersion]:
+        """The versions that records of the batch were written with."""
+        return [version for version in self.plan.writers if self.versions.get(version.number)]
+
+    def dead(self, *, tombstones: bool) -> int:
+        """Records that go to the dead letters; null values among them where ``tombstones``."""
+        return self.bad if tombstones else self.bad - self.reasons.get("TOMBSTONE", 0)
+
+
+class Stager:
+    """Decodes and stages the batches of one pipeline. Remembers from batch to batch whether payloads are compressed."""
+
+    def __init__(self, pipeline: Pipeline, book: SchemaBook, files: FileSystem) -> None:
+        self._pipeline = pipeline
+        self._book = book
+        self._files = files
+        self._zlib = False
+
+    def stage(self, records: DataFrame, at: Staging, *, expected: int, metrics: BatchMetrics) -> Staged:
+        """Write the readable rows of ``records`` (Kafka's columns) below ``at.rows``; ``expected`` records at most.
+
+        Raises what the registry raises while it is away and something in the batch is unknown.
+        """
+        self._book.refresh()
+        present: list[UUID] | None = None
+        if self._book.crowded:
+            present = version_ids(records)
+            metrics.passes += 1
+        for _ in range(_MAX_PASSES):
+            plan = self._book.plan(present)
+            staged = self._pass(records, plan, at.rows, expected)
+            metrics.passes += 1
+            if staged.reasons.get("NEEDS_INFLATE"):
+                self._zlib = True
+                continue
+            if staged.reasons.get("UNKNOWN_VERSION"):
+                staged, learnt = self._ask_for_unknown(staged, at, metrics)
+                if learnt:
+                    present = None if present is None else [*present, *learnt]
+                    continue
+            break
+        metrics.registry_stale = self._book.stale
+        return staged
+
+    def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
+        """Versions that the batch holds and the registry only now tells of; without any, the dead letters are staged.
+
+        They have to be written in any case, and the unknown ids are read from them: the source is not asked for those.
+        """
+        listed = self._book.relist()
+        if listed:
+            return staged, listed
+        staged = self.stage_dead(staged, at, metrics=metrics)
+        return staged, self._book.learn(_unknown_ids(staged.frame.sparkSession, at.dead))
+
+    def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
+        self._files.delete(folder)
+        sink = self._pipeline.sink
+        tasks = max(1, math.ceil(expected / sink.rows_per_task))
+        frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
+        read, written = Observation(), Observation()
+        output = self._output(good_rows(frame, plan, read))
+        columns = {field.name: field.dataType.simpleString() for field in output.schema.fields}
+        _check_partitions(columns, sink, self._pipeline.name)
+        nulls = [
+            F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)
+        ]
+        output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
+        writer = output.write.mode("append").option("compression", sink.compression)
+        writer.option("maxRecordsPerFile", sink.max_records_per_file).partitionBy(*sink.partition_by).parquet(folder)
+        counts, results = read.get, written.get
+        return Staged(
+            frame=frame,
+            plan=plan,
+            rows=int(results["rows"]),
+            records=int(counts["records"]),
+            bad=int(counts["bad"]),
+            reasons=_reasons(counts, _ASKED),
+            versions={
+                version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
+            },
+            nulls={name: int(results[f"n{number}"]) for number, name in enumerate(columns)},
+            columns=columns,
+            oldest=counts["oldest"],
+        )
+
+    def _output(self, rows: DataFrame) -> DataFrame:
+        transform = self._pipeline.transform
+        if transform.sql:
+            rows.createOrReplaceTempView("records")
+            rows = rows.sparkSession.sql(transform.sql)
+        for name, expression in transform.columns.items():
+            rows = rows.withColumn(name, F.expr(expression))
+        return rows.drop(*METADATA.values())
+
+    def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
+        """Write the records that are no rows below ``at.dead``, unless that is done; reads the source once more."""
+        if staged.dead_written:
+            return staged
+        self._files.delete(at.dead)
+        counts = Observation()
+        # The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
+        bad = staged.frame.observe(counts, *_reason_counts(REASONS)).filter(F.col("_reason").isNotNull())
+        if self._pipeline.decode.tombstones == "skip":
+            bad = bad.filter(F.col("_reason") != "TOMBSTONE")
+        rows = bad.select(*self._dead_columns(at)).coalesce(1)
+        rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(at.dead)
+        metrics.passes += 1
+        return replace(staged, dead_written=True, reasons=_reasons(counts.get, REASONS))
+
+    def _dead_columns(self, at: Staging) -> list[Column]:
+        framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
+        return [
+            F.col("_reason").alias("reason"),
+            message().alias("message"),
+            F.col("topic"),
+            F.col("partition"),
+            F.col("offset"),
+            F.col("timestamp").alias("kafka_timestamp"),
+            F.col("key"),
+            F.col("value"),
+            F.when(framed, _uuid_text()).alias("schema_version_id"),
+            F.lit(at.batch).cast("bigint").alias("batch_id"),
+            F.lit(self._pipeline.name).alias("pipeline"),
+            F.lit(at.now).cast("timestamp").alias("ingested_at"),
+            F.date_format("timestamp", "yyyy-MM-dd").alias("date"),
+        ]
+
+
+def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
+    """The rows of a decoded ``frame``: the reader's fields and :data:`METADATA`. ``counts`` gets what passed by.
+
+    The counting is also what keeps Spark from pushing the filter below the decode, which would then run twice.
+    """
+    fields = body_columns(frame)
+    flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
+    names = _names(frame.select(*fields))
+    rows = frame.select(*flat, *METADATA, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
+    metadata = [F.col(name).alias(shown) for name, shown in METADATA.items()]
+    return rows.select(*(F.col(f"_field{number}").alias(name) for number, name in enumerate(names)), *metadata)
+
+
+def _names(frame: DataFrame) -> list[str]:
+    return [field.name for field in frame.schema.fields]
+
+
+def _unknown_ids(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
+    """Distinct version ids in the staged dead letters that no version was known for."""
+    letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
+    ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
+    return [UUID(row.schema_version_id) for row in ids.collect()]
+
+
+def _reason_counts(reasons: Sequence[str]) -> list[Column]:
+    return [F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in reasons]
+
+
+def _reasons(counts: Mapping[str, Any], reasons: Sequence[str]) -> dict[str, int]:
+    return {reason: int(counts[reason]) for reason in reasons if counts[reason]}
+
+
+def _read_counts(plan: DecodePlan) -> list[Column]:
+    return [
+        F.count(F.lit(1)).alias("records"),
+        F.min(F.unix_millis("timestamp")).alias("oldest"),
+        F.count("_reason").alias("bad"),
+        *_reason_counts(_ASKED),
+        *(F.count(F.when(F.col("_version") == each.number, 1)).alias(f"v{each.number}") for each in plan.writers),
+    ]
+
+
+def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
+    lost = [key for key in sink.partition_by if key not in columns]
+    if lost:
+        raise InvalidInput(
+            f"Pipeline {name}: there is no column '{lost[0]}' to partition by; there are {', '.join(columns)}.",
+            remedy="Add it in transform.columns, or correct sink.parquet.partition_by.",
+        )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _uuid_text() -> Column:
+    """The frame's version id as a UUID's text, made of numbers: Spark's lower() takes seconds to load its tables."""
+    sizes = (4, 2, 2, 2, 2, 4)
+    starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
+    parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]
+    return F.format_string("%08x-%04x-%04x-%04x-%04x%08x", *(F.conv(F.hex(part), 16, 10).cast("bigint") for part in parts))

@@ -1,0 +1,1 @@
+"""Frames to rows in the JVM, by schema version."""

@@ -1,0 +1,162 @@
+"""Frames to rows in the JVM: each record by the version id it carries, every writer resolved to one reader.
+
+A frame (AWS's): byte 3, compression byte (0 none, 5 zlib), 16 bytes of version id, payload. Where a frame cannot be
+read the row keeps its bytes and gets a reason; see :data:`REASONS`.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from uuid import UUID
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.avro.functions import from_avro
+
+from penstock.schema.version import SchemaVersion
+from penstock.spark.decode.inflate import inflate
+from penstock.spark.decode.readers import HEADER, MARK, MARK_VALUE, framed
+from penstock.spark.decode.versions import DecodePlan
+
+__all__ = ["REASONS", "body_columns", "decoded", "message", "version_ids"]
+
+_NONE, _ZLIB = b"\x00", b"\x05"
+
+REASONS = (
+    "TOMBSTONE",
+    "SHORT_FRAME",
+    "WRONG_HEADER",
+    "WRONG_COMPRESSION",
+    "UNKNOWN_VERSION",
+    "NEEDS_INFLATE",
+    "UNDECODABLE",
+    "TRAILING_BYTES",
+)
+"""Why a record is no row. TOMBSTONE is no fault; NEEDS_INFLATE only asks for a second pass with zlib in it."""
+
+
+def _frame_id() -> Column:
+    return F.substring("value", 3, 16)
+
+
+def _is(column: Column, value: bytes) -> Column:
+    return column == F.lit(bytearray(value))
+
+
+def _framed() -> Column:
+    """Whether a record is a frame at all."""
+    compression = F.substring("value", 2, 1)
+    return (
+        (F.length("value") >= HEADER)
+        & _is(F.substring("value", 1, 1), b"\x03")
+        & (_is(compression, _NONE) | _is(compression, _ZLIB))
+    )
+
+
+def decoded(records: DataFrame, plan: DecodePlan, *, branches: int, zlib: bool) -> DataFrame:
+    """Kafka's columns, ``_version`` (number of the writer, int), ``_reason`` (one of REASONS or null) and ``_row`` (struct).
+
+    Versions beyond ``branches`` are decoded in passes of their own, each over its part of ``records``. With ``zlib``,
+    compressed payloads go through Python in Arrow batches.
+    """
+    parts = [plan.writers[start : start + branches] for start in range(0, len(plan.writers), branches)] or [()]
+    passes = [_one_pass(_part(records, parts, number), part, plan, zlib=zlib) for number, part in enumerate(parts)]
+    return reduce(DataFrame.unionByName, passes)
+
+
+def _part(records: DataFrame, parts: Sequence[tuple[SchemaVersion, ...]], number: int) -> DataFrame:
+    """The records of one pass; the first takes all that no other wants."""
+    if len(parts) == 1:
+        return records
+    ids = [bytearray(version.id.bytes) for part in (parts[1:] if number == 0 else [parts[number]]) for version in part]
+    mine = F.coalesce(_frame_id().isin(ids), F.lit(False))
+    return records.filter(~mine if number == 0 else mine)
+
+
+def _one_pass(records: DataFrame, writers: Sequence[SchemaVersion], plan: DecodePlan, *, zlib: bool) -> DataFrame:
+    """The decode of one part. A good record costs one comparison a version, one copy (the mark) and one of its tail."""
+    head = F.col("_head")
+    plain = [(_is(head, b"\x03" + _NONE + version.id.bytes), F.lit(version.number)) for version in writers]
+    any_way = [(_is(_frame_id(), version.id.bytes), F.lit(version.number)) for version in writers]
+    compressed = _is(F.substring("value", 2, 1), _ZLIB)
+    # Columns of their own, because Spark merges projections only where that repeats no work.
+    rows = records.withColumn("_head", F.substring("value", 1, HEADER)).withColumn("_plain", _case(plain))
+    frame, ready = F.col("value"), F.col("_plain")
+    if zlib:
+        payload = F.substring(F.col("value"), F.lit(HEADER + 1), F.length("value"))
+        rows = rows.withColumn("_inflated", inflate(F.when(compressed, payload)))
+        frame = F.when(F.col("_plain").isNull(), F.concat(head, F.col("_inflated"))).otherwise(frame)
+        ready = F.col("_version")
+    rows = rows.withColumn("_version", F.coalesce(F.col("_plain"), F.when(_framed(), _case(any_way))))
+    marked = F.concat(frame, F.lit(bytearray(MARK)))
+    reader = framed(plan.reader_definition)
+    options = {"avroSchema": reader, "mode": "PERMISSIVE"}
+    branches = [
+        (ready == version.number, from_avro(marked, framed(version.definition, header=True), options)) for version in writers
+    ]
+    # With no writer at all there is nothing to decode, and the reader only gives the row its type.
+    rows = rows.withColumn("_row", _case(branches or [(F.lit(False), from_avro(marked, reader, options))]))
+    return rows.withColumn("_reason", _reason(compressed, zlib=zlib)).drop("_head", "_plain", "_inflated")
+
+
+def _case(branches: Sequence[tuple[Column, Column]]) -> Column:
+    if not branches:
+        return F.lit(None).cast("int")
+    return reduce(lambda case, branch: case.when(*branch), branches[1:], F.when(*branches[0]))
+
+
+def _reason(compressed: Column, *, zlib: bool) -> Column:
+    compression = F.substring("value", 2, 1)
+    tail = F.col("_row.tail")
+    reason = (
+        # Most records are good: this comes first, and nothing after it is computed for them.
+        F.when(tail == F.lit(MARK_VALUE), F.lit(None).cast("string"))
+        .when(F.col("value").isNull(), "TOMBSTONE")
+        .when(F.length("value") < HEADER, "SHORT_FRAME")
+        .when(~_is(F.substring("value", 1, 1), b"\x03"), "WRONG_HEADER")
+        .when(~(_is(compression, _NONE) | _is(compression, _ZLIB)), "WRONG_COMPRESSION")
+        .when(F.col("_version").isNull(), "UNKNOWN_VERSION")
+    )
+    if not zlib:
+        reason = reason.when(compressed, "NEEDS_INFLATE")
+    return reason.when(tail.isNull(), "UNDECODABLE").otherwise("TRAILING_BYTES")
+
+
+def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limit: int = 1000) -> list[UUID]:
+    """Distinct version ids in the frames of ``records``, without those of ``known``; reads the source once more."""
+    ids = records.filter(_framed()).select(_frame_id().alias("id"))
+    if known:
+        ids = ids.filter(~F.col("id").isin([bytearray(version.id.bytes) for version in known]))
+    return [UUID(bytes=bytes(row.id)) for row in ids.distinct().limit(limit).collect()]
+
+
+def body_columns(frame: DataFrame) -> list[Column]:
+    """The reader's fields as columns; a schema that is no record gives one column, ``value``."""
+    body = frame.select("_row.body").schema[0].dataType
+    names: list[str] | None = getattr(body, "names", None)
+    if names is None:
+        return [F.col("_row.body").alias("value")]
+    return [F.col("_row.body").getField(name).alias(name) for name in names]
+
+
+def message() -> Column:
+    """A sentence on why a record was put aside, for people."""
+    size = F.coalesce(F.length("value"), F.lit(0)).cast("string")
+    first = F.hex(F.substring("value", 1, 1))
+    second = F.hex(F.substring("value", 2, 1))
+    number = F.col("_version").cast("string")
+    reason = F.col("_reason")
+    return (
+        F.when(reason == "TOMBSTONE", F.lit("The value is null."))
+        .when(reason == "SHORT_FRAME", F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18.")))
+        .when(reason == "WRONG_HEADER", F.concat(F.lit("The first byte is 0x"), first, F.lit("; a frame begins with 0x03.")))
+        .when(
+            reason == "WRONG_COMPRESSION",
+            F.concat(F.lit("The second byte is 0x"), second, F.lit("; it can be 0x00 or 0x05.")),
+        )
+        .when(reason == "UNKNOWN_VERSION", F.lit("The schema has no AVAILABLE version with this id."))
+        .when(
+            reason == "UNDECODABLE",
+            F.concat(F.lit("The payload cannot be read with version "), number, F.lit(" of the schema.")),
+        )
+        .otherwise(F.concat(F.lit("The payload goes on after the end of a record of version "), number, F.lit(".")))
+    )

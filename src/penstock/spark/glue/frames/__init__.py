@@ -1,0 +1,1 @@
+"""DynamicFrame and its transforms."""

@@ -1,0 +1,1 @@
+"""How a Glue script is run: arguments, job, launcher, stopping."""

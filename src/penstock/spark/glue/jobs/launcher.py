@@ -1,0 +1,49 @@
+"""Runs one Glue script as ``penstock glue run`` has set it up: this module's arguments are the script and its own."""
+
+import logging
+import os
+import runpy
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import PenstockError
+from penstock.spark.glue.jobs.overwrites import guard_overwrites
+from penstock.spark.glue.jobs.stopping import end_on_signals
+
+__all__ = ["SCRATCH", "main"]
+
+SCRATCH = "PENSTOCK_GLUE_SCRATCH"
+"""Environment variable: the folder of this run, removed at its end."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the script as Python would, with ``arguments`` as its sys.argv; the exit status.
+
+    Penstock's own errors are one message; what else the script raises is shown as Python shows it.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("awsglue").setLevel(logging.INFO)
+    for noisy in ("py4j", "pyspark"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    sys.argv[:] = list(arguments)
+    sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
+    end_on_signals()
+    guard_overwrites()
+    try:
+        runpy.run_path(arguments[0], run_name="__main__")
+    except PenstockError as error:
+        if os.environ.get("PENSTOCK_DEBUG") == "1":
+            raise
+        print(f"penstock: {error}", file=sys.stderr)
+        return error.exit_code
+    finally:
+        scratch = os.environ.get(SCRATCH)
+        if scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

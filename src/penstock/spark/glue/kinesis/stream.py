@@ -1,0 +1,176 @@
+"""A Kinesis stream as a source of Spark's Structured Streaming, by the Python Data Source API.
+
+An offset is a position for every shard (see :mod:`.shards`), a partition the range of one shard. Children of a resharding
+are read in a later batch than the last of their parents.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from penstock.client.connection import calls
+from penstock.errors import NotFound
+from penstock.serdes.errors import DamagedAggregate
+from penstock.serdes.kinesis.aggregate import UserRecord, is_aggregate, read_aggregate
+from penstock.spark.glue.kinesis.options import KinesisOptions, from_text
+from penstock.spark.glue.kinesis.shards import Position, ShardWalk, Stream, first_position, ready_shards, records_between
+
+__all__ = ["FORMAT", "KinesisSource"]
+
+FORMAT = "penstock-kinesis"
+_SCHEMA = (
+    "data BINARY, streamName STRING, shardId STRING, partitionKey STRING, sequenceNumber STRING, "
+    "subSequenceNumber INT, approximateArrivalTimestamp TIMESTAMP"
+)
+_THREADS = 8  # shards that are walked at once; each may be read five times a second
+
+Offset = dict[str, dict[str, Any]]
+Row = tuple[bytes, str, str, str, str, int, datetime]
+
+
+class KinesisSource(DataSource):
+    """The format ``penstock-kinesis``; its one option ``source`` is what
+    :func:`~penstock.spark.glue.kinesis.options.to_text` made.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What Spark knows it by."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Columns of a record; ``subSequenceNumber`` counts within an aggregated one."""
+        return _SCHEMA
+
+    def streamReader(self, schema: StructType) -> "KinesisReader":  # noqa: ARG002, N802 - Spark's
+        """The stream's reader."""
+        return KinesisReader(from_text(self.options["source"]))
+
+
+@dataclass
+class ShardRange(InputPartition):
+    """What one task reads: from behind ``start`` up to and with ``end``."""
+
+    shard: str
+    start: Mapping[str, Any]
+    end: Mapping[str, Any]
+
+
+class KinesisReader(DataSourceStreamReader):
+    """Lives in Spark's planner for as long as the query runs; :meth:`read` runs in tasks."""
+
+    def __init__(self, options: KinesisOptions) -> None:
+        self._options = options
+        self._client: Any = None
+        self._walks: dict[str, ShardWalk] = {}
+        # What was planned last: what children wait for, and where a restarted query goes on.
+        self._planned: Offset | None = None
+        self._shards: list[dict[str, Any]] = []
+        self._listed = float("-inf")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need: clients and walks stay here."""
+        return {"_options": self._options}
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Where a query without a checkpoint begins, for every shard that has no parent in the stream."""
+        options = self._options
+        now = int(time.time() * 1000)
+        shards = self._list()
+        latest = options.start == "LATEST"
+        chosen = shards if latest else [shard for shard in shards if shard["ShardId"] in ready_shards(shards, {})]
+        moment = now if latest else options.start_ms
+        self._planned = {shard["ShardId"]: dict(first_position(shard, options.start, moment)) for shard in chosen}
+        return self._planned
+
+    def latestOffset(self) -> Offset:  # noqa: N802
+        """How far the next batch goes."""
+        if self._planned is None:
+            self.initialOffset()
+        assert self._planned is not None
+        shards = self._list()
+        for shard in ready_shards(shards, self._planned):
+            if shard not in self._walks:
+                begin: Position = self._planned.get(shard) or self._child_begin()
+                self._walks[shard] = ShardWalk(self._opened(), self._options.stream, self._options.reading, shard, begin)
+        # What the stream does not list any more is past its retention.
+        listed = {shard["ShardId"] for shard in shards}
+        self._walks = {shard: walk for shard, walk in self._walks.items() if shard in listed}
+        with ThreadPoolExecutor(_THREADS) as pool:
+            positions = pool.map(ShardWalk.advance, self._walks.values())
+            return {shard: dict(position) for shard, position in zip(self._walks, positions, strict=True)}
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[ShardRange]:
+        """One range for each shard that has something. Spark also tells by this where a restarted query stands."""
+        self._planned = end
+        return [
+            ShardRange(shard, start.get(shard) or self._child_begin(), position)
+            for shard, position in end.items()
+            if position.get("after") is not None and position.get("after") != start.get(shard, {}).get("after")
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:
+        """The records of a range, aggregated ones taken apart."""
+        assert isinstance(partition, ShardRange)
+        stream = self._options.stream
+        client = _task_client(stream)
+        for record in records_between(
+            client, stream, self._options.reading, partition.shard, partition.start, partition.end
+        ):
+            number, arrived = record["SequenceNumber"], record["ApproximateArrivalTimestamp"]
+            for index, part in enumerate(_parts(record)):
+                yield part.data, stream.name, partition.shard, part.partition_key, number, index, arrived
+
+    def _child_begin(self) -> dict[str, Any]:
+        """Where a shard begins that came after the first offset: all it holds came after its parents' records."""
+        if self._options.start == "AT_TIMESTAMP":
+            return {"at": self._options.start_ms}
+        return {"from": "TRIM_HORIZON"}
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            self._client = self._options.stream.client()
+        return self._client
+
+    def _list(self) -> list[dict[str, Any]]:
+        """The stream's shards, asked for anew where the last answer is older than ``describeShardInterval``."""
+        if time.monotonic() < self._listed + self._options.list_seconds:
+            return self._shards
+        client, stream = self._opened(), self._options.stream
+        found: list[dict[str, Any]] = []
+        asked: dict[str, Any] = stream.names
+        with calls(client, f"the shards of stream {stream.name}"):
+            while True:
+                page = client.list_shards(**asked)
+                found.extend(page["Shards"])
+                if not page.get("NextToken"):
+                    break
+                # A token names the stream, and AWS refuses it beside the name.
+                asked = {"NextToken": page["NextToken"]}
+        if not found:
+            raise NotFound(f"Stream {stream.name} has no shards.")
+        self._shards, self._listed = found, time.monotonic()
+        return found
+
+
+@cache
+def _task_client(stream: Stream) -> Any:
+    """One client for all the tasks of a worker process: making one takes longer than many reads."""
+    return stream.client()
+
+
+def _parts(record: Mapping[str, Any]) -> Sequence[UserRecord]:
+    """The records in a record. A damaged aggregate is handed over whole, as the KCL does, and ends no stream."""
+    data: bytes = record["Data"]
+    if is_aggregate(data):
+        with contextlib.suppress(DamagedAggregate):
+            return read_aggregate(data)
+    return [UserRecord(record["PartitionKey"], data)]

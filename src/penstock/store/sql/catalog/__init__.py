@@ -1,0 +1,1 @@
+"""The catalog, its connections and crawlers in SQL."""

@@ -1,0 +1,154 @@
+"""Crawlers in SQL: one row a crawler, its settings and last run as JSON, and one row a file that it has read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import BigInteger, Column, ForeignKey, String, Text, delete, insert, select, update
+from sqlalchemy import Table as SqlTable
+from sqlalchemy.exc import IntegrityError
+
+from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
+from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
+from penstock.crawl.store import Change
+from penstock.store.sql.catalog.codec import ColumnsCache, dump_columns
+from penstock.store.sql.database import Database, metadata
+
+__all__ = ["SqlCrawlStore", "crawlers", "files"]
+
+_CHUNK = 500
+
+crawlers = SqlTable(
+    "crawl_crawler",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("body", Text, nullable=False),
+)
+files = SqlTable(
+    "crawl_file",
+    metadata,
+    Column("crawler", String(255), ForeignKey("crawl_crawler.name", ondelete="CASCADE"), primary_key=True),
+    Column("uri", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", BigInteger, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("columns", Text, nullable=False),
+    Column("problem", Text),
+)
+
+
+class SqlCrawlStore:
+    """A :class:`~penstock.crawl.store.CrawlStore` over SQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._sql = database
+
+    def create(self, crawler: Crawler) -> None:
+        with self._sql.write() as connection:
+            try:
+                connection.execute(insert(crawlers).values(_row(crawler)))
+            except IntegrityError:
+                raise CrawlerExists(crawler.name) from None
+
+    def get(self, name: str) -> Crawler | None:
+        with self._sql.read() as connection:
+            row = connection.execute(select(crawlers.c.body).where(crawlers.c.name == name)).one_or_none()
+            return _load(row.body) if row else None
+
+    def list(self, *, after: str | None, limit: int) -> Sequence[Crawler]:
+        query = select(crawlers.c.body).order_by(crawlers.c.name).limit(limit)
+        if after is not None:
+            query = query.where(crawlers.c.name > after)
+        with self._sql.read() as connection:
+            return [_load(row.body) for row in connection.execute(query)]
+
+    def change(self, name: str, change: Change) -> Crawler:
+        where = crawlers.c.name == name
+        with self._sql.write() as connection:
+            row = connection.execute(select(crawlers.c.body).where(where).with_for_update()).one_or_none()
+            if row is None:
+                raise CrawlerNotFound(name)
+            changed = change(_load(row.body))
+            connection.execute(update(crawlers).where(where).values(_row(changed)))
+            return changed
+
+    def delete(self, name: str) -> None:
+        where = crawlers.c.name == name
+        with self._sql.write() as connection:
+            row = connection.execute(select(crawlers.c.state).where(where).with_for_update()).one_or_none()
+            if row is None:
+                raise CrawlerNotFound(name)
+            if row.state != "READY":
+                raise CrawlerRunning(name)
+            connection.execute(delete(crawlers).where(where))
+
+    def running(self) -> Sequence[Crawler]:
+        query = select(crawlers.c.body).where(crawlers.c.state != "READY").order_by(crawlers.c.name)
+        with self._sql.read() as connection:
+            return [_load(row.body) for row in connection.execute(query)]
+
+    def seen(self, name: str) -> Mapping[str, SeenFile]:
+        cache = ColumnsCache()
+        with self._sql.read() as connection:
+            return {
+                row.uri: SeenFile(
+                    uri=row.uri,
+                    size=row.size,
+                    modified=row.modified,
+                    rows=row.rows,
+                    columns=cache.load(row.columns),
+                    problem=row.problem,
+                )
+                for row in connection.execute(select(files).where(files.c.crawler == name))
+            }
+
+    def remember(self, name: str, seen: Sequence[SeenFile], gone: Sequence[str]) -> None:
+        with self._sql.write() as connection:
+            if connection.execute(select(crawlers.c.name).where(crawlers.c.name == name)).first() is None:
+                return
+            stale = [*gone, *(file.uri for file in seen)]
+            for start in range(0, len(stale), _CHUNK):
+                chunk = stale[start : start + _CHUNK]
+                connection.execute(delete(files).where(files.c.crawler == name, files.c.uri.in_(chunk)))
+            if seen:
+                connection.execute(insert(files), [_file_row(name, file) for file in seen])
+
+
+def _file_row(crawler: str, file: SeenFile) -> dict[str, Any]:
+    return {
+        "crawler": crawler,
+        "uri": file.uri,
+        "size": file.size,
+        "modified": file.modified,
+        "rows": file.rows,
+        "columns": dump_columns(file.columns),
+        "problem": file.problem,
+    }
+
+
+def _row(crawler: Crawler) -> dict[str, Any]:
+    return {"name": crawler.name, "state": crawler.state, "body": orjson.dumps(crawler).decode()}
+
+
+def _load(text: str) -> Crawler:
+    found: dict[str, Any] = orjson.loads(text)
+    found["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in found["targets"])
+    found["policy"] = SchemaChangePolicy(**found["policy"])
+    found["runtimes"] = tuple(found["runtimes"])
+    found["totals"] = _tally(found["totals"])
+    if found["last_crawl"] is not None:
+        last = _times(found["last_crawl"], "start_time", "end_time")
+        found["last_crawl"] = LastCrawl(**{**last, "tally": _tally(last["tally"])})
+    return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat"))
+
+
+def _tally(found: Mapping[str, Any]) -> Tally:
+    known = {each.name: found[each.name] for each in fields(Tally) if each.name in found}
+    return Tally(**{**known, "problems": tuple(found["problems"])})
+
+
+def _times(found: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {**found, **{name: datetime.fromisoformat(found[name]) for name in names if found.get(name) is not None}}

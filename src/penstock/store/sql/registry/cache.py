@@ -1,0 +1,131 @@
+"""Immutable schema versions in memory, dropped as soon as any process deletes one.
+
+Checking costs one PRAGMA where the store is SQLite: ``data_version`` of an idle connection changes with every commit of
+another connection, in this process or any other (https://www.sqlite.org/pragma.html#pragma_data_version). Only then is the
+number of deletions read, and only where that grew is the cache emptied, so that registrations leave it alone. Elsewhere the
+number is read each time, which saves the version's text and its parts.
+"""
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from threading import Lock, local
+from typing import Any
+
+from sqlalchemy import Engine, event, select
+from sqlalchemy.pool import PoolProxiedConnection, StaticPool
+
+from penstock.registry.model import Version
+from penstock.registry.versions.cache import WeightedCache
+from penstock.store.sql.database import Database
+from penstock.store.sql.direct import Direct, Prepared
+from penstock.store.sql.registry.tables import registry_epoch
+
+__all__ = ["VersionCache"]
+
+_CAPACITY_CHARS = 16_000_000
+_NOT_ASKED = -1
+_OVERHEAD = 600  # characters' worth of a version's other members
+
+
+class VersionCache:
+    """Versions by any key that names one for ever, up to 16 million characters."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._direct = Direct(database)
+        self._deletions = Prepared(database, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
+        self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
+        self._lock = Lock()
+        self._held = local()
+        self._watcher: PoolProxiedConnection | None = None
+        self._watched: Any = None  # the watcher's cursor, which is kept for its one statement
+        self._seen: int | None = None
+        self._epoch: int | None = None
+        event.listen(database.engine, "engine_disposed", self._close)
+        # One connection for all: nobody else can commit, and this process clears the cache itself.
+        self._alone = isinstance(database.engine.pool, StaticPool)
+
+    def get(self, key: Hashable) -> tuple[Version | None, int]:
+        """The version, unless something was deleted since it was put, and the stamp for one that is read now."""
+        stamp = self.stamp()
+        return self._versions.get(key), stamp
+
+    def put(self, key: Hashable, version: Version, stamp: int) -> None:
+        """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""
+        with self._lock:
+            if stamp == self._epoch:
+                self._versions.put(key, version, len(version.definition) + _OVERHEAD)
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Until the end or :meth:`renew`, this thread goes by the deletions that there were when it first asked."""
+        if getattr(self._held, "stamp", None) is not None:
+            yield
+            return
+        self._held.stamp = _NOT_ASKED
+        try:
+            yield
+        finally:
+            self._held.stamp = None
+
+    def renew(self) -> None:
+        """Let this thread ask anew, because it read what versions there are."""
+        if getattr(self._held, "stamp", None) is not None:
+            self._held.stamp = _NOT_ASKED
+
+    def stamp(self) -> int:
+        """The number of deletions so far, after dropping what they may have deleted."""
+        held: int | None = getattr(self._held, "stamp", None)
+        if held is None:
+            return self._asked()
+        if held == _NOT_ASKED:
+            held = self._held.stamp = self._asked()
+        return held
+
+    def _asked(self) -> int:
+        if not self._database.is_sqlite:
+            # Not under the lock, which would queue every thread behind one answer; a late answer changes nothing.
+            number = self._read()
+            with self._lock:
+                self._move(number)
+            return number
+        with self._lock:
+            if self._epoch is not None and (self._alone or not self._others_committed()):
+                return self._epoch
+            number = self._read()
+            self._move(number)
+            return number
+
+    def forget(self) -> None:
+        """Drop everything, after a deletion by this process."""
+        with self._lock:
+            self._versions.clear()
+            self._epoch = None
+
+    def _read(self) -> int:
+        found = self._direct.first(self._deletions, {})
+        number: int = found["number"] if found is not None else 0
+        return number
+
+    def _move(self, number: int) -> None:
+        # The number only grows, also when a backup is restored.
+        if self._epoch is None or number > self._epoch:
+            self._versions.clear()
+            self._epoch = number
+
+    def _others_committed(self) -> bool:
+        if self._watcher is None:
+            self._watcher = self._database.engine.raw_connection()
+            # Taken out of the pool for good; it is never used for anything else.
+            self._watcher.detach()
+            self._watched = self._watcher.cursor()
+        version: int = self._watched.execute("PRAGMA data_version").fetchall()[0][0]
+        changed = version != self._seen
+        self._seen = version
+        return changed
+
+    def _close(self, _engine: Engine) -> None:
+        with self._lock:
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None

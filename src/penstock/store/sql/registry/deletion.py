@@ -1,0 +1,120 @@
+"""Deletion of versions in the registry's SQL store, and the check that nothing builds on what goes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, delete, select, update
+
+from penstock.registry.errors import VersionReferenced
+from penstock.registry.identity import schema_resource
+from penstock.registry.model import AVAILABLE, SchemaKey
+from penstock.store.sql.database import retried
+from penstock.store.sql.registry.base import RegistryPart, count_deletion, record
+from penstock.store.sql.registry.rows import micros, to_head
+from penstock.store.sql.registry.statements import HEAD, JOINED, is_schema
+from penstock.store.sql.registry.tables import schema_references, schema_versions, schemas
+
+__all__ = ["DeletionRows", "refuse_referenced"]
+
+_SHOWN = 20  # referrers that an error carries
+
+
+class DeletionRows(RegistryPart):
+    """Deletion, soft and hard; what each method does is in :class:`penstock.registry.store.RegistryStore`."""
+
+    def delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
+        deleted = self._delete_versions(key, numbers, now, revision)
+        self._cache.forget()
+        return deleted
+
+    def soft_delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
+    ) -> Sequence[int] | None:
+        marked = self._soft_delete_versions(key, numbers, now, revision)
+        self._cache.forget()
+        return marked
+
+    @retried
+    def _delete_versions(self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int) -> Sequence[int] | None:
+        with self._database.write() as connection:
+            schema_id = _step(connection, key, now, revision)
+            if schema_id is None:
+                return None
+            chosen = and_(schema_versions.c.schema_id == schema_id, schema_versions.c.number.in_(list(numbers)))
+            refuse_referenced(connection, f"A version of schema {key.name}", select(schema_versions.c.id).where(chosen))
+            gone = connection.execute(delete(schema_versions).where(chosen).returning(schema_versions.c.number)).scalars()
+            deleted = sorted(gone)
+            _finish(connection, key, schema_id, "DeleteVersions", deleted)
+        return deleted
+
+    @retried
+    def _soft_delete_versions(
+        self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int
+    ) -> Sequence[int] | None:
+        with self._database.write() as connection:
+            schema_id = _step(connection, key, now, revision)
+            if schema_id is None:
+                return None
+            chosen = and_(
+                schema_versions.c.schema_id == schema_id,
+                schema_versions.c.number.in_(list(numbers)),
+                schema_versions.c.deleted.is_(None),
+            )
+            targets = select(schema_versions.c.id).where(chosen)
+            _refuse(connection, f"A version of schema {key.name}", targets, schema_versions.c.deleted.is_(None))
+            change = update(schema_versions).where(chosen).values(deleted=micros(now))
+            marked = sorted(connection.execute(change.returning(schema_versions.c.number)).scalars())
+            _finish(connection, key, schema_id, "SoftDeleteVersions", marked)
+        return marked
+
+
+def refuse_referenced(connection: Connection, what: str, targets: Select[Any]) -> None:
+    """Raise :class:`VersionReferenced` where others than ``targets`` (version ids) refer to them.
+
+    What they refer to themselves is forgotten, so that they can be deleted in any order.
+    """
+    _refuse(connection, what, targets, schema_references.c.version_id.not_in(targets))
+    connection.execute(delete(schema_references).where(schema_references.c.version_id.in_(targets)))
+
+
+def _refuse(connection: Connection, what: str, targets: Select[Any], counts: Any) -> None:
+    query = (
+        select(*HEAD)
+        .select_from(JOINED.join(schema_references, schema_references.c.version_id == schema_versions.c.id))
+        .where(schema_references.c.target_id.in_(targets), counts)
+        .order_by(schemas.c.registry, schemas.c.name, schema_versions.c.number)
+        .distinct()
+        .limit(_SHOWN)
+    )
+    found = [to_head(row) for row in connection.execute(query).mappings()]
+    if found:
+        raise VersionReferenced(what, found)
+
+
+def _step(connection: Connection, key: SchemaKey, now: datetime, revision: int) -> int | None:
+    """Move the schema to its next revision: its row's id, or None where the revision is another."""
+    change = update(schemas).where(is_schema(key), schemas.c.revision == revision)
+    moved: int | None = connection.execute(
+        change.values(revision=revision + 1, updated=micros(now)).returning(schemas.c.id)
+    ).scalar()
+    return moved
+
+
+def _finish(connection: Connection, key: SchemaKey, schema_id: int, operation: str, numbers: Sequence[int]) -> None:
+    latest = (
+        select(schema_versions.c.number)
+        .where(
+            schema_versions.c.schema_id == schema_id,
+            schema_versions.c.status == AVAILABLE,
+            schema_versions.c.deleted.is_(None),
+        )
+        .order_by(schema_versions.c.number.desc())
+        .limit(1)
+    )
+    connection.execute(update(schemas).where(schemas.c.id == schema_id).values(latest=latest.scalar_subquery()))
+    count_deletion(connection)
+    shown = ", ".join(str(number) for number in numbers[:50]) or "none"
+    record(connection, operation, schema_resource(key), f"versions {shown}")
