@@ -82,8 +82,9 @@ class AccessStore(EntityReader, Protocol):
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
         """Store a new entity.
 
-        :class:`~penstock.access.identities.entities.EntityExists`; :class:`~penstock.errors.LimitExceeded` where the account has
-        ``limit`` of its kind. ``operation`` is what the record calls the change.
+        :class:`~penstock.access.identities.entities.EntityExists`;
+        :class:`~penstock.errors.LimitExceeded` where the account has ``limit`` of its kind.
+        ``operation`` is what the record calls the change.
         """
 
     def change_entity(

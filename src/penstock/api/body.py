@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from penstock.api.aws.protocol.errors import RequestTooLarge, UnreadableRequest
+from penstock.api.errors import RequestTooLarge, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
 
 __all__ = [

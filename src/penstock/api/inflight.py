@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict, deque
 
-from penstock.api.aws.protocol.errors import Overloaded
+from penstock.api.errors import Overloaded
 
 __all__ = ["SMALL_BODY", "BodyBudget"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.errors import Throttled
 from penstock.api.inflight import BodyBudget
 from penstock.api.throttle import Buckets, Throttle
 

@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.errors import Throttled
 
 __all__ = ["Buckets", "Throttle"]
 

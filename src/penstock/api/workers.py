@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.errors import Throttled
 
 __all__ = ["Gathering", "Workers"]
 

@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "schema": (
         "penstock.cli.schema.command",
         "client",
-        "Check a schema definition before it is registered; compare versions.",
+        "Check a definition before it is registered; compare versions.",
     ),
     "run": ("penstock.cli.streams.run", "spark", "Run a declared pipeline on Spark."),
     "glue": ("penstock.cli.streams.glue", "spark", "Run scripts that are written for AWS Glue."),

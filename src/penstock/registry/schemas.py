@@ -28,8 +28,8 @@ class NewSchema:
     """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use.
 
     ``compatibility`` None is inherited. ``references`` None are those that the tags declare
-    (:func:`penstock.registry.versions.references.declared_references`). ``contract`` is the first version's; so are ``serial`` and
-    ``number``, for imports.
+    (:func:`penstock.registry.versions.references.declared_references`). ``contract`` is the first version's; so are
+    ``serial`` and ``number``, for imports.
     """
 
     name: str

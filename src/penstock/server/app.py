@@ -14,7 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
 from penstock.access.authenticate import Authenticator
-from penstock.api.aws.authorization.gate import PolicyGate, Warden
+from penstock.api.access_checker import Warden
+from penstock.api.aws.authorization.gate import PolicyGate
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.unserved import UnservedServices

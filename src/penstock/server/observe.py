@@ -15,7 +15,7 @@ from typing import TextIO
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
-from penstock.api.aws.protocol.dispatch import Served
+from penstock.api.observer import Served
 
 __all__ = ["AccessLog", "Metrics"]
 

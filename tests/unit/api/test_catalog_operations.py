@@ -18,8 +18,9 @@ from botocore.model import ListShape, MapShape, Shape, StringShape, StructureSha
 
 from penstock.api.aws.catalog import crawlers
 from penstock.api.aws.catalog import operations as catalog
-from penstock.api.aws.protocol.dispatch import AwsApp, Served
+from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.observer import Served
 from penstock.catalog.service import CatalogService
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder

@@ -12,7 +12,7 @@ from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.identities.entities import User
 from penstock.access.principals import Caller
-from penstock.api.aws.authorization.gate import Warden
+from penstock.api.access_checker import Warden
 from penstock.api.confluent.authorize import Permissions
 from penstock.api.confluent.requests import Query, Request
 from penstock.registry.service import RegistryService

@@ -23,10 +23,11 @@ from penstock.access.sts import TokenService
 from penstock.api import body as bodies
 from penstock.api import workers
 from penstock.api.aws.iam import sts
-from penstock.api.aws.protocol.dispatch import AwsApp, Served
+from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.limits import Limits
+from penstock.api.observer import Served
 from penstock.api.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore

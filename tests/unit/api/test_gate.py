@@ -12,7 +12,8 @@ from penstock.access.authorize import Authorizer
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.identities.entities import EntityKind, User
 from penstock.access.principals import Caller, SessionFacts, root_arn
-from penstock.api.aws.authorization.gate import PolicyGate, Warden
+from penstock.api.access_checker import Warden
+from penstock.api.aws.authorization.gate import PolicyGate
 from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService

@@ -7,8 +7,8 @@ import pytest
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.protocol.coalescing import Gathered, answer_together
 from penstock.api.aws.protocol.endpoints import EndpointTable
-from penstock.api.aws.protocol.errors import UnreadableRequest
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.errors import UnreadableRequest
 from penstock.errors import NotFound
 
 VERSION = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from penstock.api.aws.protocol.errors import Overloaded, Throttled
+from penstock.api.errors import Overloaded, Throttled
 from penstock.api.inflight import SMALL_BODY, BodyBudget
 from penstock.api.limits import FailedLogins, network_of
 from penstock.api.throttle import Buckets

@@ -11,10 +11,11 @@ from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
-from penstock.api.aws.protocol.errors import RenderedError, UnreadableRequest
+from penstock.api.aws.protocol.errors import RenderedError
 from penstock.api.aws.protocol.models import load_model
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.query import read_fields, read_members, write_error, write_response
+from penstock.api.errors import UnreadableRequest
 
 # SimpleDB is not served: it has what the other two have none of, lists without an element around them.
 NAMES = ("sts", "iam", "sdb")

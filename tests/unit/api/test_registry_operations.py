@@ -16,9 +16,9 @@ from botocore.retries.standard import ThrottledRetryableChecker
 from penstock.api.aws.protocol import dispatch
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
-from penstock.api.aws.protocol.errors import Throttled
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.api.aws.registry.operations import operations
+from penstock.api.errors import Throttled
 from penstock.api.throttle import Throttle
 from penstock.registry.errors import VersionNotFound
 from penstock.registry.model import Policy, SchemaKey

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
-from penstock.api.aws.protocol.errors import InvalidShape, UnreadableRequest
+from penstock.api.aws.protocol.errors import InvalidShape
 from penstock.api.aws.protocol.models import SERVICES, load_model
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.protocol.shapes import ShapeCompiler
+from penstock.api.errors import UnreadableRequest
 
 
 def endpoint(operation: str, service: str = "glue") -> Endpoint:

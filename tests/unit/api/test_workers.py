@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from penstock.api import workers as module
-from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.errors import Throttled
 from penstock.api.workers import Gathering, Workers
 
 

@@ -13,8 +13,7 @@ from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_
 from penstock.access.audit.log import AuditSink, NoAudit
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
-from penstock.api.aws.authorization.gate import Realms, Warden
-from penstock.api.aws.protocol.dispatch import Observer, Served
+from penstock.api.access_checker import Realms, Warden
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
@@ -25,6 +24,7 @@ from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.limits import Limits
+from penstock.api.observer import Observer, Served
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 from penstock.registry.audit import Actor, acting

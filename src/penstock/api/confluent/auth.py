@@ -58,7 +58,7 @@ class BasicLogin:
     async def caller(self, authorization: str, client: str, *, named: Callable[[str], None] = lambda _id: None) -> Caller:
         """The caller at the address ``client``; ``named`` is told the key id that the header names.
 
-        Raises :class:`Unauthenticated`, or :class:`penstock.api.aws.protocol.errors.Throttled` after too many failures.
+        Raises :class:`Unauthenticated`, or :class:`penstock.api.errors.Throttled` after too many failures.
         """
         key_id = ""
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller
-from penstock.api.aws.authorization.gate import Realm, Warden
+from penstock.api.access_checker import Realm, Warden
 from penstock.api.confluent.configs import config_members
 from penstock.api.confluent.requests import Request, read_references
 from penstock.errors import PenstockError

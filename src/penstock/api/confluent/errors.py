@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import orjson
 
 from penstock.access.audit.log import AuditUnavailable
-from penstock.api.aws.protocol.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
+from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
 from penstock.durable import full_disk
 from penstock.errors import (
     AccessDenied,

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl
 
-from penstock.api.aws.protocol.errors import UnreadableRequest
 from penstock.api.confluent.errors import BadRequest
+from penstock.api.errors import UnreadableRequest
 from penstock.registry.identity import canonical_contract
 from penstock.registry.subjects.errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge, UnknownSchemaType
 from penstock.registry.subjects.names import SubjectName, SubjectPrefix, parse_subject

@@ -16,7 +16,7 @@ from penstock.access.audit.log import AuditSink, AuditUnavailable, NoAudit
 from penstock.access.facts import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
-from penstock.api.aws.protocol.errors import Throttled
+from penstock.api.errors import Throttled
 from penstock.api.limits import FailedLogins
 from penstock.api.s3.audit import UNDECIDED, Seen, named_key
 from penstock.api.s3.body import BodyReader

@@ -1,7 +1,8 @@
-"""The child process in which statements are read, planned and computed: ``python -P -m penstock.query.execution.child DESCRIPTOR``.
+"""The child process in which statements are read, planned and computed.
 
-The descriptor is a socket to the owner. The owner sends pickles, which this process trusts: ``("read", sql, parameters,
-limits)`` and ``("run", task, limits)``, the limits being bytes of memory that it may fill, bytes that it may ask for, and
+``python -P -m penstock.query.execution.child DESCRIPTOR`` starts it; the descriptor is a socket to the owner.
+The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)`` and ``("run", task, limits)``,
+the limits being bytes of memory that it may fill, bytes that it may ask for, and
 seconds of the processor; and the answers to questions. This process sends JSON, which the owner checks: while it runs a
 task, ``ask`` with the name of a method of the catalog's reader and its arguments, and ``planned``; at the end one of
 ``read``, ``done``, ``refused``, ``failed`` and ``defect``. What the limits cannot let it survive ends it.

@@ -100,8 +100,9 @@ class Aggregator:
     """Collects records into aggregated ones of at most ``limit`` bytes, each for one shard where ``shards`` are given.
 
     ``shards`` are the ranges of hash keys of the stream's open shards, first and last, as
-    :func:`penstock.serdes.kinesis.serdes.open_shards` lists them: records then go where their own keys would have led them, and the
-    order of a key's records is kept. Without them all records share one shard for as long as they share an aggregated
+    :func:`penstock.serdes.kinesis.serdes.open_shards` lists them: records then go where their own keys would have
+    led them, and the order of a key's records is kept. Without them
+    all records share one shard for as long as they share an aggregated
     record. Not for several threads at once.
     """
 

@@ -29,8 +29,8 @@ GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
 class Listening:
     """What one server listens on: ``host`` an address or name to bind, ``port`` (0 takes a free one).
 
-    ``allowed_hosts`` may be asked for beside those of :func:`penstock.server.http.hosts.host_rule`. ``insecure_plain_http`` lets
-    it listen without TLS where others can read along.
+    ``allowed_hosts`` may be asked for beside those of :func:`penstock.server.http.hosts.host_rule`.
+    ``insecure_plain_http`` lets it listen without TLS where others can read along.
     """
 
     host: str

@@ -7,24 +7,22 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.access.audit.event import OUTCOMES, AuditEvent, render_parameters
 from penstock.access.audit.log import AuditSink, NoAudit
-from penstock.access.authorize import Authorizer, denial
+from penstock.access.authorize import denial
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
-from penstock.access.policies.documents import Policy
-from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import Caller
 from penstock.access.sessions import UNRECOGNIZED
+from penstock.api.access_checker import Realm, Realms, Warden
 from penstock.api.aws.authorization.actions import Place, Request, named_account, resources_of
 from penstock.api.aws.authorization.containers import DELETED, SHOWN, Shown, kept_of
 from penstock.api.aws.authorization.extra_actions import PASS_ROLE, PUT_OBJECT, also_needed, iam_keys, passed_to, results_of
-from penstock.api.aws.authorization.stored_names import Realm, StoredNames
+from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import Endpointed, Handler, RequestContext, RunOnThread
 from penstock.errors import AccessDenied
-from penstock.names import arn
 
-__all__ = ["PolicyGate", "Realm", "Realms", "Warden"]
+__all__ = ["PolicyGate"]
 
 # Their operations work on the caller's own account, out of one store.
 _SHARED = frozenset({"iam", "organizations", "sts"})
@@ -35,95 +33,18 @@ _CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
 _CRAWLERS_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
 
 
-class Realms(Protocol):
-    """The accounts of the server."""
-
-    @property
-    def first(self) -> Realm: ...
-
-    def running(self, account: str) -> Realm | None:
-        """The account's services where they run already; reads nothing."""
-
-    def get(self, account: str) -> Realm | None:
-        """The account's services, started where need be; None where there is no such account."""
+class HandlingRealms(Realms, Protocol):
+    """The accounts of the server, with the handlers of their operations."""
 
     def handler(self, account: str, service: str, operation: str) -> Handler:
         """The handler of a running account."""
-
-
-class Warden:
-    """Judges actions on the resources of an account, by the caller's policies and those of the resources."""
-
-    def __init__(self, authorizer: Authorizer, *, region: str) -> None:
-        self._authorizer = authorizer
-        self._region = region
-
-    def ready(self, caller: Caller, realm: Realm | None) -> bool:
-        """Whether :meth:`check` would read no policies from a store."""
-        known = realm is None or realm.schemas.resource_policies.judging.fresh
-        return known and self._authorizer.fresh(caller) is not None
-
-    def check(
-        self,
-        caller: Caller,
-        action: str,
-        resources: Sequence[str],
-        origin: Origin,
-        *,
-        owner: str,
-        realm: Realm | None,
-        extra: Mapping[str, str] | None = None,
-    ) -> None:
-        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may do ``action`` with each resource.
-
-        ``owner`` is the account that they are of, ``realm`` its services where it has a registry that is asked.
-        """
-        if caller.is_root and caller.account == owner:
-            return
-        for resource in resources:
-            policy = None if realm is None else self._policy_of(resource, realm)
-            decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=extra)
-            if not decision.allowed:
-                raise denial(caller, action, resource, decision.why)
-
-    def holds_back(
-        self,
-        caller: Caller,
-        actions: Sequence[str],
-        resources: Sequence[str],
-        origin: Origin,
-        *,
-        owner: str,
-        realm: Realm | None,
-        allowed: str | None = None,
-    ) -> Decision | None:
-        """Why a member of a container is not for the caller; None where it is.
-
-        That is where one of ``actions`` is denied explicitly with one of its ``resources``, or where nothing allows
-        the action ``allowed`` with each of them.
-        """
-        if caller.is_root and caller.account == owner:
-            return None
-        for resource in resources:
-            policy = None if realm is None else self._policy_of(resource, realm)
-            for action in actions:
-                decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy)
-                if decision.explicit or (action == allowed and not decision.allowed):
-                    return decision
-        return None
-
-    def _policy_of(self, resource: str, realm: Realm) -> Policy | None:
-        prefix = arn("glue", self._region, realm.account, "")
-        if not resource.startswith(prefix):
-            return None
-        return realm.schemas.resource_policies.judging.of(resource.removeprefix(prefix))
 
 
 class PolicyGate:
     """A :class:`~penstock.api.aws.protocol.operations.Gate` over the accounts of the server."""
 
     def __init__(
-        self, warden: Warden, realms: Realms, store: AccessStore, *, region: str, audit: AuditSink | None = None
+        self, warden: Warden, realms: HandlingRealms, store: AccessStore, *, region: str, audit: AuditSink | None = None
     ) -> None:
         self._warden = warden
         self._audit: AuditSink = audit or NoAudit()

@@ -46,9 +46,9 @@ class Login:
     async def present(self, head: SignedRequest, model: ServiceModel, client: str, workers: Workers) -> Presented:
         """The claim of a request whose body has not been read.
 
-        Raises the errors of ``access.errors``; :class:`~penstock.api.aws.protocol.errors.Throttled` for a key that may send no more
-        now, and for an address or a key id with too many failures. Where the head declares the body's hash and signs it,
-        the signature is checked here, too.
+        Raises the errors of ``access.errors``; :class:`~penstock.api.errors.Throttled` for a key that may
+        send no more now, and for an address or a key id with too many failures. Where the head declares the body's
+        hash and signs it, the signature is checked here, too.
         """
         key_id = ""
         try:

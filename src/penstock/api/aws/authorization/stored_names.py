@@ -2,37 +2,18 @@
 
 import time
 from collections.abc import Sequence
-from typing import Protocol
 
 from penstock.access.identities.entities import EntityKind, Identity
 from penstock.access.keys import AccessStore
-from penstock.catalog.service import CatalogService
-from penstock.crawl.service import CrawlService
+from penstock.api.access_checker import Realm
 from penstock.errors import NotFound
 from penstock.registry.model import SchemaKey
-from penstock.registry.service import RegistryService
-from penstock.secrets.service import SecretsService
 
-__all__ = ["Realm", "StoredNames"]
+__all__ = ["StoredNames"]
 
 _KEPT_SECONDS = 5.0
 _MAX_KEPT = 10_000
 _PAGE = 1_000
-
-
-class Realm(Protocol):
-    """What decisions read of an account's services."""
-
-    @property
-    def account(self) -> str: ...
-    @property
-    def schemas(self) -> RegistryService: ...
-    @property
-    def secrets(self) -> SecretsService: ...
-    @property
-    def tables(self) -> CatalogService: ...
-    @property
-    def crawls(self) -> CrawlService: ...
 
 
 class StoredNames:

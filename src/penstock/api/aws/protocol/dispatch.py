@@ -1,14 +1,15 @@
 """The AWS JSON and query protocols as one raw ASGI application: signature, target, shapes, handler, answer.
 
 This is the server's hot path. Operations marked inline run on the event loop; the others on a bounded pool of threads.
-Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification; the query protocol is :mod:`penstock.api.aws.protocol.query`.
+Source: the AWS JSON 1.0 and 1.1 protocols of the Smithy specification; the query protocol is
+:mod:`penstock.api.aws.protocol.query`.
 """
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import partial
 from random import getrandbits
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, is_reading, render_parameters
 from penstock.access.audit.log import AuditSink, NoAudit
@@ -20,19 +21,21 @@ from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.authorization.login import Login, named_key, named_service
 from penstock.api.aws.protocol.coalescing import Gathered, answer_together
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
-from penstock.api.aws.protocol.errors import RenderedError, Throttled, UnreadableRequest, render
+from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY
 from penstock.api.aws.protocol.operations import Gate, RequestContext, RunOnThread, Trace
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
+from penstock.api.errors import Throttled, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
+from penstock.api.observer import Observer, Served
 from penstock.api.throttle import Buckets
 from penstock.api.workers import Gathering, Workers
 from penstock.errors import AccessDenied, PenstockError
 from penstock.registry.audit import Actor, acting
 
-__all__ = ["AwsApp", "Observer", "Served"]
+__all__ = ["AwsApp"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -44,29 +47,6 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 
 _THROTTLED_RECORDS = 10.0  # a second
 _LARGE = 16 * 1024  # bytes of a request that waits for its record
-
-
-class Served(NamedTuple):
-    """One answered request, for metrics and the access log. ``code`` is OK or the error's."""
-
-    service: str
-    operation: str
-    code: str
-    status: int
-    seconds: float
-    principal: str
-    request_id: str
-    client: str
-
-
-class Observer(Protocol):
-    """Hears of every request."""
-
-    def started(self) -> None:
-        """A request came in."""
-
-    def finished(self, served: Served) -> None:
-        """Its answer went out."""
 
 
 class _Exchange:

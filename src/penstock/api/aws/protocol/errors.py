@@ -4,13 +4,10 @@
 
     InvalidInput
     ├── UnknownOperation      no such target                         400
-    ├── UnreadableRequest     not JSON, or a value of another type   400
-    ├── InvalidShape          a member breaks the model's rules      400
-    │   └── MemberNotServed   a member that nobody here acts on      400
-    └── RequestTooLarge       more bytes than the server takes       413
-    LimitExceeded
-    ├── Throttled             more requests in flight than the server takes
-    └── Overloaded            more bytes in flight than the server takes   503
+    └── InvalidShape          a member breaks the model's rules      400
+        └── MemberNotServed   a member that nobody here acts on      400
+
+Those that all APIs share are in :mod:`penstock.api.errors`.
 """
 
 import logging
@@ -20,17 +17,13 @@ from dataclasses import dataclass
 import orjson
 
 from penstock.durable import full_disk
-from penstock.errors import InternalError, InvalidInput, LimitExceeded, PenstockError
+from penstock.errors import InternalError, InvalidInput, PenstockError
 
 __all__ = [
     "InvalidShape",
     "MemberNotServed",
-    "Overloaded",
     "RenderedError",
-    "RequestTooLarge",
-    "Throttled",
     "UnknownOperation",
-    "UnreadableRequest",
     "render",
 ]
 
@@ -43,12 +36,6 @@ class UnknownOperation(InvalidInput):
     aws_code = "UnknownOperationException"
 
 
-class UnreadableRequest(InvalidInput):
-    """The body is not JSON, or a value is of another JSON type than the model's."""
-
-    aws_code = "SerializationException"
-
-
 class InvalidShape(InvalidInput):
     """Members that break the model's rules (required, length, range, pattern, enumeration), all of them listed."""
 
@@ -57,26 +44,6 @@ class InvalidShape(InvalidInput):
 
 class MemberNotServed(InvalidShape):
     """A member of the model that Penstock does not act on: ignored, it would seem to be in force."""
-
-
-class RequestTooLarge(InvalidInput):
-    """The body has more bytes than the server takes."""
-
-    aws_code = "RequestEntityTooLargeException"
-    http_status = 413
-
-
-class Throttled(LimitExceeded):
-    """More requests wait than the server can hold; clients back off and try again."""
-
-    aws_code = "ThrottlingException"
-
-
-class Overloaded(LimitExceeded):
-    """No room for the request's body came free in time; clients back off and try again."""
-
-    aws_code = "ServiceUnavailableException"
-    http_status = 503
 
 
 @dataclass(frozen=True, slots=True)

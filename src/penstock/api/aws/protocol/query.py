@@ -20,15 +20,9 @@ from penstock.access.errors import (
     NotAuthorized,
     UnrecognizedClient,
 )
-from penstock.api.aws.protocol.errors import (
-    InvalidShape,
-    Overloaded,
-    RenderedError,
-    Throttled,
-    UnknownOperation,
-    UnreadableRequest,
-)
+from penstock.api.aws.protocol.errors import InvalidShape, RenderedError, UnknownOperation
 from penstock.api.aws.protocol.models import ServiceModel
+from penstock.api.errors import Overloaded, Throttled, UnreadableRequest
 from penstock.errors import InternalError, InvalidInput, LimitExceeded, OperationNotServed, PenstockError
 
 __all__ = [

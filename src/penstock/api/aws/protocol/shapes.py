@@ -12,8 +12,8 @@ from threading import RLock
 from typing import Any
 
 from penstock.api.aws.members import Members
-from penstock.api.aws.protocol.errors import UnreadableRequest
 from penstock.api.aws.protocol.shape_patterns import matcher
+from penstock.api.errors import UnreadableRequest
 
 __all__ = ["Checker", "Renderer", "ShapeCompiler", "UnservedMember"]
 

@@ -16,9 +16,10 @@ from uuid import uuid4
 
 import orjson
 
-from penstock.api.aws.protocol.dispatch import Observer, Receive, Scope, Send, Served
+from penstock.api.aws.protocol.dispatch import Receive, Scope, Send
 from penstock.api.aws.protocol.models import SERVICES, load_model
 from penstock.api.body import Unread
+from penstock.api.observer import Observer, Served
 from penstock.errors import OperationNotServed
 
 __all__ = ["UnservedServices", "signed_service"]
