@@ -114,14 +114,14 @@ def _fill(home: Path, count: int) -> None:
     )  # fmt: skip
     _insert(
         database,
-        tables.schema_serials,
+        tables.schema_ids,
         (
             {"registry": "bench", "serial": number + 1, "data_format": "AVRO", "fingerprint": f"{number:064}"}
             for number in range(count)
         ),
     )
     with database.write() as connection:
-        connection.execute(update(tables.serial_counter).values(number=count))
+        connection.execute(update(tables.schema_id_counter).values(number=count))
     database.close()
 
 

@@ -54,7 +54,7 @@ class Warden:
 
     def ready(self, caller: Caller, realm: Realm | None) -> bool:
         """Whether :meth:`check` would read no policies from a store."""
-        known = realm is None or realm.schemas.resource_policies.judging.fresh
+        known = realm is None or realm.schemas.resource_policies.cache.is_fresh
         return known and self._authorizer.fresh(caller) is not None
 
     def check(
@@ -110,4 +110,4 @@ class Warden:
         prefix = arn("glue", self._region, realm.account, "")
         if not resource.startswith(prefix):
             return None
-        return realm.schemas.resource_policies.judging.of(resource.removeprefix(prefix))
+        return realm.schemas.resource_policies.cache.of(resource.removeprefix(prefix))

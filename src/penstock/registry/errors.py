@@ -6,7 +6,7 @@
     ├── NotFound       ── RegistryNotFound, SchemaNotFound, VersionNotFound, MetadataNotFound, ResourceNotFound,
     │                    ResourcePolicyNotFound, SoftDeleted
     ├── AlreadyExists  ── RegistryExists, SchemaExists, MetadataExists, NumberTaken,
-    │                    SerialTaken ── SerialDiffers
+    │                    SchemaIdTaken ── SchemaIdDiffers
     ├── LimitExceeded  ── RegistryFull
     ├── ConcurrentModification ── TooMuchContention, ConditionFailed
     └── InvalidInput   ── VersioningDisabled, NotWritable, ProtectedVersion, IncompatibleSchema, VersionReferenced,
@@ -40,9 +40,9 @@ __all__ = [
     "ResourceNotFound",
     "ResourcePolicyNotFound",
     "SchemaExists",
+    "SchemaIdDiffers",
+    "SchemaIdTaken",
     "SchemaNotFound",
-    "SerialDiffers",
-    "SerialTaken",
     "SoftDeleted",
     "TooMuchContention",
     "VersionNotFound",
@@ -192,23 +192,23 @@ class IncompatibleSchema(InvalidInput):
         self.verdict = verdict
 
 
-class SerialTaken(AlreadyExists):
+class SchemaIdTaken(AlreadyExists):
     """An import gives an id that is another definition's."""
 
-    def __init__(self, registry: str, serial: int, what: str | None = None) -> None:
-        what = what or f"Id {serial} is another schema's"
+    def __init__(self, registry: str, schema_id: int, what: str | None = None) -> None:
+        what = what or f"Id {schema_id} is another schema's"
         super().__init__(
             f"{what} in registry {registry}.",
             remedy="Import into a registry (context) that is empty, or leave the id out.",
         )
-        self.serial = serial
+        self.schema_id = schema_id
 
 
-class SerialDiffers(SerialTaken):
+class SchemaIdDiffers(SchemaIdTaken):
     """An import gives another id than the one that the definition has in this registry."""
 
-    def __init__(self, registry: str, serial: int, other: int) -> None:
-        super().__init__(registry, serial, f"The schema has id {other}, not {serial},")
+    def __init__(self, registry: str, schema_id: int, other: int) -> None:
+        super().__init__(registry, schema_id, f"The schema has id {other}, not {schema_id},")
 
 
 class NumberTaken(AlreadyExists):
@@ -235,7 +235,7 @@ class VersionReferenced(InvalidInput):
 
 
 class NotSoftDeleted(InvalidInput):
-    """A permanent deletion of what was not deleted softly before."""
+    """A permanent deletion of what was not soft-deleted before."""
 
     def __init__(self, key: SchemaKey, number: int | None = None) -> None:
         what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")
@@ -243,7 +243,7 @@ class NotSoftDeleted(InvalidInput):
 
 
 class SoftDeleted(NotFound):
-    """A soft deletion of what is deleted softly already."""
+    """A soft deletion of what is soft-deleted already."""
 
     def __init__(self, key: SchemaKey, number: int | None = None) -> None:
         what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")

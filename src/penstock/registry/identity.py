@@ -17,9 +17,9 @@ __all__ = [
     "DEFAULT_REGISTRY",
     "Identity",
     "canonical_contract",
+    "config_scopes",
     "fingerprint_with",
     "new_version_id",
-    "policy_scopes",
     "registry_resource",
     "schema_resource",
 ]
@@ -47,8 +47,8 @@ def schema_resource(key: SchemaKey) -> str:
     return f"schema/{key.registry}/{key.name}"
 
 
-def policy_scopes(key: SchemaKey) -> tuple[str, str, str]:
-    """Whose policies hold for a schema, the nearest first: its name's, its registry's, the whole store's."""
+def config_scopes(key: SchemaKey) -> tuple[str, str, str]:
+    """The scopes whose configs hold for a schema, the nearest first: its name's, its registry's, the whole store's."""
     return schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE
 
 

@@ -13,22 +13,22 @@ __all__ = [
     "FAILURE",
     "GLOBAL_SCOPE",
     "IMPORT",
-    "MAX_SERIAL",
+    "MAX_SCHEMA_ID",
     "MAX_VERSION",
     "READONLY",
     "READONLY_MODES",
     "READONLY_OVERRIDE",
     "READWRITE",
+    "EffectiveSchema",
     "Metadata",
     "NewVersion",
-    "Policy",
     "Reference",
     "Registry",
     "RegistryLimits",
     "ResourcePolicy",
     "Schema",
     "SchemaKey",
-    "Standing",
+    "ScopeConfig",
     "Version",
     "VersionHead",
 ]
@@ -36,7 +36,7 @@ __all__ = [
 AVAILABLE = "AVAILABLE"
 FAILURE = "FAILURE"
 MAX_VERSION = 100_000  # VersionLongNumber in the Glue API model
-MAX_SERIAL = 2**31 - 1  # Confluent's ids are 32-bit integers
+MAX_SCHEMA_ID = 2**31 - 1  # Confluent's ids are 32-bit integers
 GLOBAL_SCOPE = ""
 READWRITE = "READWRITE"
 READONLY = "READONLY"
@@ -69,7 +69,7 @@ class Schema:
     ``latest`` is the highest AVAILABLE version number, None before the first; ``next_number`` is one more than any number
     given so far, refused versions included. ``checkpoint`` is the version that compatibility checks reach back to.
     ``revision`` changes with every write, so that a writer can tell whether it decided on what is still stored.
-    ``compatibility`` None is inherited: from the policies of the schema's name, its registry, the whole store.
+    ``compatibility`` None is inherited: from the configs of the schema's name, its registry, the whole store.
     """
 
     key: SchemaKey
@@ -103,8 +103,8 @@ class Reference:
 class VersionHead:
     """A version without its text. ``status`` is AVAILABLE, or FAILURE for a definition that was refused.
 
-    ``serial`` is Confluent's id: one number for one definition (format and fingerprint) in one registry, whichever schemas
-    hold it; 0 before the store gave one. ``deleted`` is when it was deleted softly.
+    ``schema_id`` is Confluent's global id: one number for one definition (format and fingerprint) in one registry, whichever
+    schemas hold it; 0 before the store gave one. ``deleted`` is when it was soft-deleted.
     """
 
     id: str
@@ -113,7 +113,7 @@ class VersionHead:
     status: str
     data_format: str
     created: datetime
-    serial: int = 0
+    schema_id: int = 0
     deleted: datetime | None = None
 
 
@@ -143,7 +143,7 @@ class NewVersion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class ScopeConfig:
     """What a scope says for all in it that says nothing itself; None: the scope says nothing.
 
     ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY,
@@ -164,7 +164,7 @@ class Policy:
     override_metadata: str | None = None
 
     def __str__(self) -> str:
-        """What it says, for the record of changes; metadata, which may be long or sensitive, by its length."""
+        """What it says, for the audit log; metadata, which may be long or sensitive, by its length."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
         for name in ("default_metadata", "override_metadata"):
             said[name] = None if said[name] is None else f"of {len(said[name])} characters"
@@ -173,11 +173,11 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class EffectiveSchema:
     """A schema with all that decides what may be registered in it.
 
-    ``mode`` and ``inherited`` (a compatibility) are what the nearest policy that has one says: that of the schema's name, of
-    its registry, of the whole store, whose READONLY_OVERRIDE goes before the others'. None where none says anything.
+    ``mode`` and ``inherited`` (a compatibility) are what the nearest scope config that has one says: that of the schema's
+    name, of its registry, of the whole store, whose READONLY_OVERRIDE goes before the others'. None: nothing is said.
     """
 
     schema: Schema

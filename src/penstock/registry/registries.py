@@ -62,6 +62,6 @@ class Registries:
         if not self._store.delete_registry(name):
             raise RegistryNotFound(name)
 
-    def highest_serial(self, name: str) -> int:
+    def highest_schema_id(self, name: str) -> int:
         """The highest of Confluent's ids that the registry has given a definition, be it gone or not; 0 before the first."""
-        return self._store.highest_serial(name)
+        return self._store.highest_schema_id(name)

@@ -1,4 +1,4 @@
-"""Schemas: create with a first version, read, list, change policy, delete."""
+"""Schemas: create with a first version, read, list, change, delete."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from penstock.paging import Page, page
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with, new_version_id
 from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
-from penstock.registry.policies.scopes import Policies
+from penstock.registry.policies.scopes import ScopeConfigs
 from penstock.registry.registries import Registries
 from penstock.registry.store import RegistryStore
 from penstock.registry.versions.definitions import Definitions
@@ -29,7 +29,7 @@ class NewSchema:
 
     ``compatibility`` None is inherited. ``references`` None are those that the tags declare
     (:func:`penstock.registry.versions.references.declared_references`). ``contract`` is the first version's; so are
-    ``serial`` and ``number``, for imports.
+    ``schema_id`` and ``number``, for imports.
     """
 
     name: str
@@ -40,7 +40,7 @@ class NewSchema:
     definition: str | None = None
     tags: Mapping[str, str] | None = None
     references: Sequence[Reference] | None = None
-    serial: int | None = None
+    schema_id: int | None = None
     number: int | None = None
     contract: str | None = None
 
@@ -53,7 +53,7 @@ class Schemas:
         store: RegistryStore,
         definitions: Definitions,
         registries: Registries,
-        policies: Policies,
+        configs: ScopeConfigs,
         *,
         now: Callable[[], datetime],
         limits: RegistryLimits,
@@ -61,7 +61,7 @@ class Schemas:
         self._store = store
         self._definitions = definitions
         self._registries = registries
-        self._policies = policies
+        self._configs = configs
         self._now = now
         self._limits = limits
 
@@ -69,7 +69,7 @@ class Schemas:
         """Add a schema, with its first version where there is a definition.
 
         :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is none, or whose
-        references name nothing usable; :class:`SerialTaken` for an import's id.
+        references name nothing usable; :class:`SchemaIdTaken` for an import's id.
         """
         format_of(wanted.data_format)
         check_tags(wanted.tags or {}, self._limits.tags)
@@ -99,7 +99,7 @@ class Schemas:
 
     def effective(self, schema: Schema) -> CompatibilityMode:
         """The compatibility that holds for ``schema``: its own, or the one it inherits."""
-        return self._policies.compatibility(schema)
+        return self._configs.compatibility(schema)
 
     def set_compatibility(self, key: SchemaKey, compatibility: CompatibilityMode | None) -> None:
         """Replace the compatibility, None inherits it; the checkpoint stays. :class:`SchemaNotFound`."""
@@ -139,7 +139,7 @@ class Schemas:
         latest: bool = False,
         description: str | None = None,
     ) -> None:
-        """Change the policy, the checkpoint (a number, or ``latest``), the description.
+        """Change the compatibility, the checkpoint (a number, or ``latest``), the description.
 
         A new compatibility needs a checkpoint, from which on it holds; history is not checked again. Raises
         :class:`VersionNotFound` for a checkpoint that is no AVAILABLE version.
@@ -195,7 +195,7 @@ class Schemas:
         references = wanted.references
         if references is None:
             references = declared_references(wanted.tags or {}, key.registry)
-        legacy = wanted.serial is not None
+        legacy = wanted.schema_id is not None
         parsed = self._definitions.parse(wanted.data_format, wanted.definition, references, legacy=legacy)
         return Version(
             id=new_version_id(),
@@ -204,7 +204,7 @@ class Schemas:
             status=AVAILABLE,
             data_format=wanted.data_format,
             created=now,
-            serial=wanted.serial or 0,
+            schema_id=wanted.schema_id or 0,
             definition=wanted.definition,
             fingerprint=fingerprint_with(parsed.fingerprint, wanted.contract),
             references=tuple(references),

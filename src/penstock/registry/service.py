@@ -11,7 +11,7 @@ from penstock.registry.identity import Identity
 from penstock.registry.metadata import VersionMetadata
 from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Version
 from penstock.registry.policies.resources import ResourcePolicies
-from penstock.registry.policies.scopes import Policies
+from penstock.registry.policies.scopes import ScopeConfigs
 from penstock.registry.registries import Registries
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
@@ -48,9 +48,8 @@ def _utcnow() -> datetime:
 class RegistryService:
     """The semantics of Glue's registry operations, free of their wire shapes.
 
-    ``registries``, ``schemas``, ``versions``, ``policies``, ``metadata`` and ``tags`` hold one noun each, ``deletion`` the
-    deletion in two steps, ``audit`` the record of changes,
-    ``resource_policies`` JSON policy documents; ``identity`` is for ARNs.
+    ``registries``, ``schemas``, ``versions``, ``configs``, ``metadata`` and ``tags`` hold one noun each, ``deletion`` the
+    deletion in two steps, ``audit`` the audit log, ``resource_policies`` JSON policy documents; ``identity`` is for ARNs.
     """
 
     def __init__(
@@ -65,9 +64,9 @@ class RegistryService:
         limits = limits or RegistryLimits()
         self._definitions = Definitions(store)
         self.identity = Identity(region=region, account=account)
-        self.policies = Policies(store)
+        self.configs = ScopeConfigs(store)
         self.registries = Registries(store, now=now, limits=limits)
-        self.schemas = Schemas(store, self._definitions, self.registries, self.policies, now=now, limits=limits)
+        self.schemas = Schemas(store, self._definitions, self.registries, self.configs, now=now, limits=limits)
         self.versions = Versions(store, self._definitions, now=now, limits=limits)
         self.deletion = Deletions(store, self.versions, now=now)
         self.metadata = VersionMetadata(store, now=now, limits=limits)

@@ -1,7 +1,7 @@
-"""The port that keeps registries, schemas, versions, policies, metadata and tags.
+"""The port that keeps registries, schemas, versions, scope configs, resource policies, metadata and tags.
 
 Every write is one atomic step that checks its own preconditions. Rows come back in the order of their keys. Where a method
-does not say otherwise, versions that were deleted softly are versions like all others.
+does not say otherwise, versions that were soft-deleted are versions like all others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,16 +10,16 @@ from datetime import datetime
 from typing import Protocol
 
 from penstock.registry.audit import AuditTrail, acting
-from penstock.registry.errors import MissingReference, SerialTaken
+from penstock.registry.errors import MissingReference, SchemaIdTaken
 from penstock.registry.model import (
+    EffectiveSchema,
     Metadata,
     NewVersion,
-    Policy,
     Registry,
     ResourcePolicy,
     Schema,
     SchemaKey,
-    Standing,
+    ScopeConfig,
     Version,
     VersionHead,
 )
@@ -55,16 +55,16 @@ class RegistryStore(AuditTrail, Protocol):
         """
 
     def add_schema(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> Version | None:
-        """Add a schema with its first version, given back with its serial, as :meth:`add_version` does.
+        """Add a schema with its first version, given back with its schema id, as :meth:`add_version` does.
 
-        :class:`RegistryNotFound`, :class:`SchemaExists`, :class:`SerialTaken`, :class:`MissingReference`.
+        :class:`RegistryNotFound`, :class:`SchemaExists`, :class:`SchemaIdTaken`, :class:`MissingReference`.
         """
 
     def get_schema(self, key: SchemaKey) -> Schema | None:
         """The schema, or None."""
 
-    def get_standing(self, key: SchemaKey) -> Standing | None:
-        """The schema with its tags and what the policies say, or None."""
+    def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
+        """The schema with its tags and what the scope configs say, or None."""
 
     def list_schemas(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
         """Up to ``count`` schemas behind ``after``, of one registry or of all."""
@@ -74,14 +74,14 @@ class RegistryStore(AuditTrail, Protocol):
     ) -> Sequence[SchemaKey]:
         """Up to ``count`` schemas behind ``after`` whose names begin with ``prefix``.
 
-        Those that have an AVAILABLE version (``live``), or one that was deleted softly (``deleted``).
+        Those that have an AVAILABLE version (``live``), or one that was soft-deleted (``deleted``).
         """
 
     def update_schema(self, schema: Schema) -> bool:
         """Replace description, compatibility, checkpoint; False where ``schema.revision`` is not the stored one any more."""
 
     def delete_schema(self, key: SchemaKey) -> bool:
-        """Delete a schema with its versions and its policy; whether there was one.
+        """Delete a schema with its versions and its config; whether there was one.
 
         :class:`VersionReferenced`, and nothing deleted, where versions of other schemas refer to some of it.
         """
@@ -89,9 +89,9 @@ class RegistryStore(AuditTrail, Protocol):
     def add_version(self, version: Version, *, revision: int, replaces: str | None) -> Version | None:
         """Add a version, in place of version id ``replaces`` where given, which may be its own.
 
-        Its serial is the one that its registry has for the definition, or the next; a serial that is not 0 is taken as it
-        is. Gives the version as stored. None, and nothing written, where the schema's revision is not ``revision`` or its
-        number or definition is there already. :class:`SerialTaken` where the serial is another definition's, or the
+        Its schema id is the one that its registry has for the definition, or the next; one that is not 0 is taken as it is.
+        Gives the version as stored. None, and nothing written, where the schema's revision is not ``revision`` or its
+        number or definition is there already. :class:`SchemaIdTaken` where the schema id is another definition's, or the
         definition has another; :class:`MissingReference` where one of its references is gone.
         """
 
@@ -111,19 +111,19 @@ class RegistryStore(AuditTrail, Protocol):
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
         """By the fingerprint of its canonical text."""
 
-    def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
-        """An AVAILABLE one of the versions with this serial, rather one that is not deleted softly."""
+    def get_version_with_schema_id(self, registry: str, schema_id: int) -> Version | None:
+        """An AVAILABLE one of the versions with this schema id, rather one that is not soft-deleted."""
 
-    def highest_serial(self, registry: str) -> int:
-        """The highest serial that the registry has given a definition, be it gone or not; 0 before the first."""
+    def highest_schema_id(self, registry: str) -> int:
+        """The highest schema id that the registry has given a definition, be it gone or not; 0 before the first."""
 
-    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
-        """All with this serial in one registry or in all, by schema and number."""
+    def list_versions_with_schema_id(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
+        """All with this schema id in one registry or in all, by schema and number."""
 
     def list_versions(
         self, key: SchemaKey, after: int | None, count: int, *, deleted: bool = False
     ) -> Sequence[VersionHead]:
-        """Up to ``count`` versions numbered above ``after``; those deleted softly only where ``deleted`` says so."""
+        """Up to ``count`` versions numbered above ``after``; those soft-deleted only where ``deleted`` says so."""
 
     def scan_versions(
         self, registry: str | None, prefix: str, after: tuple[SchemaKey, int] | None, count: int, *, deleted: bool
@@ -146,19 +146,19 @@ class RegistryStore(AuditTrail, Protocol):
     ) -> Sequence[int] | None:
         """Mark what there is of ``numbers`` as deleted, as :meth:`delete_versions` deletes it.
 
-        :class:`VersionReferenced` only where a version that refers to one of them is not deleted softly itself.
+        :class:`VersionReferenced` only where a version that refers to one of them is not soft-deleted itself.
         """
 
-    def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
-        """Those of ``scopes`` that have a policy."""
+    def get_configs(self, scopes: Sequence[str]) -> Mapping[str, ScopeConfig]:
+        """Those of ``scopes`` that have one."""
 
-    def list_policies(self, prefix: str) -> Sequence[Policy]:
-        """Policies of scopes that begin with ``prefix``, by scope."""
+    def list_configs(self, prefix: str) -> Sequence[ScopeConfig]:
+        """Configs of scopes that begin with ``prefix``, by scope."""
 
-    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
-        """Put what ``change`` makes of a scope's policy in its place, with no other writer in between.
+    def change_config(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
+        """Put what ``change`` makes of a scope's config in its place, with no other writer in between.
 
-        Gives the policy as it was before, None where there was none; ``change`` gets one that says nothing then, and giving
+        Gives the config as it was before, None where there was none; ``change`` gets one that says nothing then, and giving
         one that says nothing deletes it.
         """
 
@@ -202,5 +202,5 @@ def add_alone(store: _AddsOne, step: NewVersion) -> Version | None:
     try:
         with acting(step.actor):
             return store.add_version(step.version, revision=step.revision, replaces=None)
-    except (SerialTaken, MissingReference):
+    except (SchemaIdTaken, MissingReference):
         return None

@@ -1,4 +1,4 @@
-"""A registry as lines of JSON and back: ids, numbers, references, metadata, tags and policies kept.
+"""A registry as lines of JSON and back: ids, numbers, references, metadata, tags and configs kept.
 
 The first line is :data:`HEADER`, the last one counts what came between, so that a file that was cut is noticed. A line has a
 ``kind``: ``policy``, ``registry``, ``schema``, ``version``. ``docs/registry.md`` lists the members.
@@ -19,19 +19,19 @@ from penstock.registry.errors import (
     RegistryExists,
     RegistryNotFound,
     SchemaExists,
-    SerialTaken,
+    SchemaIdTaken,
 )
 from penstock.registry.identity import canonical_contract, fingerprint_with, registry_resource, schema_resource
 from penstock.registry.model import (
     GLOBAL_SCOPE,
     MAX_VERSION,
     Metadata,
-    Policy,
     Reference,
     Registry,
     RegistryLimits,
     Schema,
     SchemaKey,
+    ScopeConfig,
     Version,
     VersionHead,
 )
@@ -72,7 +72,7 @@ def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict
     :class:`~penstock.registry.errors.RegistryNotFound` where there is no ``registry``.
     """
     if registry is None:
-        yield from _policy(store, GLOBAL_SCOPE)
+        yield from _config(store, GLOBAL_SCOPE)
     elif store.get_registry(registry) is None:
         raise RegistryNotFound(registry)
     after: str | None = None
@@ -119,7 +119,7 @@ def _registry(store: RegistryStore, item: Registry) -> Iterator[dict[str, Any]]:
         "updated": item.updated.isoformat(),
         "tags": dict(store.get_tags(resource)),
     }
-    yield from _policy(store, resource)
+    yield from _config(store, resource)
     after: SchemaKey | None = None
     while schemas := store.list_schemas(item.name, after, _PAGE):
         for schema in schemas:
@@ -142,7 +142,7 @@ def _schema(store: RegistryStore, schema: Schema) -> Iterator[dict[str, Any]]:
         "updated": schema.updated.isoformat(),
         "tags": dict(store.get_tags(resource)),
     }
-    yield from _policy(store, resource)
+    yield from _config(store, resource)
     after: int | None = None
     while heads := store.list_versions(schema.key, after, _PAGE, deleted=True):
         for head in heads:
@@ -159,7 +159,7 @@ def _version(version: Version, metadata: list[dict[str, Any]]) -> dict[str, Any]
         "registry": version.key.registry,
         "schema": version.key.name,
         "id": version.id,
-        "serial": version.serial,
+        "serial": version.schema_id,
         "number": version.number,
         "status": version.status,
         "created": version.created.isoformat(),
@@ -178,10 +178,10 @@ def _version(version: Version, metadata: list[dict[str, Any]]) -> dict[str, Any]
     }
 
 
-def _policy(store: RegistryStore, scope: str) -> Iterator[dict[str, Any]]:
-    policy = store.get_policies((scope,)).get(scope)
-    if policy is not None:
-        yield {"kind": "policy", **asdict(policy)}
+def _config(store: RegistryStore, scope: str) -> Iterator[dict[str, Any]]:
+    config = store.get_configs((scope,)).get(scope)
+    if config is not None:
+        yield {"kind": "policy", **asdict(config)}
 
 
 class _Import:
@@ -219,7 +219,7 @@ class _Import:
         """Add what a record holds; :class:`KeyError`, :class:`TypeError`, :class:`ValueError` for what is none."""
         kind = record["kind"]
         if kind == "policy":
-            self._take_policy(record)
+            self._take_config(record)
         elif kind == "registry":
             self._take_registry(record)
         elif kind == "schema":
@@ -251,16 +251,16 @@ class _Import:
                 break
         return self._report
 
-    def _take_policy(self, record: Mapping[str, Any]) -> None:
+    def _take_config(self, record: Mapping[str, Any]) -> None:
         mode = record["compatibility"]
-        said: dict[str, Any] = {member.name: record.get(member.name) for member in fields(Policy)}
+        said: dict[str, Any] = {member.name: record.get(member.name) for member in fields(ScopeConfig)}
         said["compatibility"] = None if mode is None else CompatibilityMode(mode)
-        policy = Policy(**said)
-        stored = self._service.policies.get(policy.scope)
+        config = ScopeConfig(**said)
+        stored = self._service.configs.get(config.scope)
         if stored is None:
-            self._service.policies.put(policy)
-        elif stored != policy:
-            self._report.differences.append(f"The policy of scope '{policy.scope}' is another one here.")
+            self._service.configs.put(config)
+        elif stored != config:
+            self._report.differences.append(f"The policy of scope '{config.scope}' is another one here.")
 
     def _take_registry(self, record: Mapping[str, Any]) -> None:
         registry = Registry(
@@ -295,13 +295,13 @@ class _Import:
         if known is None:
             try:
                 known = self._insert(version)
-            except SerialTaken as error:
+            except SchemaIdTaken as error:
                 self._differ(version, str(error))
                 return
             if known is None:
                 return
             self._report.added += 1
-        expected = replace(version, serial=version.serial or known.serial)
+        expected = replace(version, schema_id=version.schema_id or known.schema_id)
         if known != expected:
             self._differ(
                 version, f"id {version.id} is version {known.number} of schema {known.key.name} here, or another text."
@@ -461,7 +461,7 @@ def _read_version(service: RegistryService, record: Mapping[str, Any]) -> tuple[
         status=record["status"],
         data_format=service.schemas.get(key).data_format,
         created=_time(record["created"]),
-        serial=int(record["serial"]),
+        schema_id=int(record["serial"]),
         deleted=None if deleted is None else _time(deleted),
         definition=record["definition"],
         fingerprint="",

@@ -13,7 +13,7 @@ def test_no_connection_commits_before_the_disk_has_it(postgres_url: str) -> None
         with database.read() as connection:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
         # Also after a rollback, and on the connections that the hot paths take.
-        with database.keeping(), database.write() as connection:
+        with database.pin_connection(), database.write() as connection:
             connection.exec_driver_sql("ROLLBACK")
         direct = Direct(database)
         with direct.write() as transaction:

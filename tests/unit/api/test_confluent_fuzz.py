@@ -179,14 +179,14 @@ class Histories(RuleBasedStateMachine):
 
     def forget_lost(self):
         """A schema that no version holds any more may come back under another id."""
-        for schema, serial in list(self.ids.items()):
-            if self.face.get(f"/schemas/ids/{serial}")[0] == 404:
+        for schema, schema_id in list(self.ids.items()):
+            if self.face.get(f"/schemas/ids/{schema_id}")[0] == 404:
                 del self.ids[schema]
 
     @invariant()
     def ids_lead_to_their_schemas(self):
-        for schema, serial in self.ids.items():
-            assert self.face.get(f"/schemas/ids/{serial}")[1]["schema"] == schema
+        for schema, schema_id in self.ids.items():
+            assert self.face.get(f"/schemas/ids/{schema_id}")[1]["schema"] == schema
 
     @invariant()
     def listings_agree(self):

@@ -22,12 +22,12 @@ def test_reads_schemas_by_id(face):
     assert face.get("/schemas/ids/1?subject=s")[0] == 200
 
 
-@pytest.mark.parametrize("serial", ["2", "0", "-1", "x", "99999999999", "٣"])
+@pytest.mark.parametrize("schema_id", ["2", "0", "-1", "x", "99999999999", "٣"])
 @pytest.mark.parametrize("rest", ["", "/schema", "/subjects", "/versions"])
-def test_says_which_ids_there_are_not(face, serial, rest):
+def test_says_which_ids_there_are_not(face, schema_id, rest):
     face.register("s", V1)
-    status, answer = face.get(f"/schemas/ids/{serial}{rest}")
-    assert (status, answer["error_code"], answer["message"]) == (404, 40403, f"Schema {serial} not found")
+    status, answer = face.get(f"/schemas/ids/{schema_id}{rest}")
+    assert (status, answer["error_code"], answer["message"]) == (404, 40403, f"Schema {schema_id} not found")
 
 
 def test_an_id_belongs_to_its_subjects(face):

@@ -62,7 +62,7 @@ def realm(account: str, clock: Any) -> Realm:
     service = RegistryService(MemoryRegistryStore(), region="us-east-1", account=account)
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
-    service.resource_policies.judging._clock = clock
+    service.resource_policies.cache._clock = clock
     return Realm(account, service, SecretsService(MemorySecretStore(), region="us-east-1"))
 
 

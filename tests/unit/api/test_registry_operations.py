@@ -21,7 +21,7 @@ from penstock.api.aws.registry.operations import operations
 from penstock.api.errors import Throttled
 from penstock.api.throttle import Throttle
 from penstock.registry.errors import VersionNotFound
-from penstock.registry.model import Policy, SchemaKey
+from penstock.registry.model import SchemaKey, ScopeConfig
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
@@ -382,7 +382,7 @@ def test_an_inherited_compatibility_shows_as_the_one_that_holds():
     handler = operations(service).handlers["GetSchema"]
     request = {"SchemaId": {"RegistryName": "default-registry", "SchemaName": "s"}}
     assert handler(request, None)["Compatibility"] == "BACKWARD"
-    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
+    service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL))
     assert handler(request, None)["Compatibility"] == "FULL"
 
 

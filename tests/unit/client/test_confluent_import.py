@@ -156,8 +156,8 @@ class Scripted:
         return self.answers[bare]
 
 
-def version(schema, serial, **more):
-    return {"schema": schema, "id": serial, **more}
+def version(schema, schema_id, **more):
+    return {"schema": schema, "id": schema_id, **more}
 
 
 def test_tells_what_is_one_schema_here(target):

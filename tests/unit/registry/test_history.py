@@ -7,7 +7,7 @@ import pytest
 
 from penstock.registry.model import AVAILABLE, SchemaKey, Version
 from penstock.registry.versions import history as module
-from penstock.registry.versions.history import hold
+from penstock.registry.versions.history import check
 from penstock.schema import effort
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
@@ -52,14 +52,14 @@ def history(count, definition=""):
             status=AVAILABLE,
             data_format="AVRO",
             created=datetime(2026, 1, 1, tzinfo=UTC),
-            serial=number,
+            schema_id=number,
             definition=definition,
             fingerprint="",
         )
 
 
 def judge(count, read, mode=CompatibilityMode.BACKWARD_ALL, *, characters=0):
-    return hold(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
+    return check(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
 
 
 def test_ten_thousand_ordinary_versions_are_judged(clock):
@@ -106,7 +106,7 @@ def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
     schema = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"string"}}' for n in range(50)) + "}}")
     writer = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"integer"}}' for n in range(50)) + "}}")
     with pytest.raises(TooComplex, match="compare with version 1"):
-        hold(
+        check(
             CompatibilityMode.BACKWARD,
             schema,
             [1],

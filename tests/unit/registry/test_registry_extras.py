@@ -1,4 +1,4 @@
-"""What the registry does beyond Glue's own rules: references, inherited policies, imports, deletion in two steps."""
+"""What the registry does beyond Glue's own rules: references, inherited configs, imports, deletion in two steps."""
 
 import json
 from dataclasses import replace
@@ -12,14 +12,14 @@ from penstock.registry.errors import (
     MissingReference,
     NotSoftDeleted,
     NumberTaken,
+    SchemaIdTaken,
     SchemaNotFound,
-    SerialTaken,
     SoftDeleted,
     VersioningDisabled,
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.model import GLOBAL_SCOPE, Policy, Reference, SchemaKey
+from penstock.registry.model import GLOBAL_SCOPE, Reference, SchemaKey, ScopeConfig
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.registry.versions.references import REFERENCES_TAG, declared_references
@@ -120,7 +120,9 @@ class TestReferences:
         create(service, "c0", ADDRESS)
         for number in range(1, 102):
             before = service.versions.get_numbered(SchemaKey("r", f"c{number - 1}"), 1)
-            made = replace(before, id=f"{number:036}", key=SchemaKey("r", f"c{number}"), serial=0, fingerprint=str(number))
+            made = replace(
+                before, id=f"{number:036}", key=SchemaKey("r", f"c{number}"), schema_id=0, fingerprint=str(number)
+            )
             create(service, f"c{number}")
             refers = (refer(f"n{number}", f"c{number - 1}"),)
             service.versions._store.add_version(replace(made, references=refers), revision=0, replaces=None)
@@ -131,7 +133,7 @@ class TestReferences:
         tags = {REFERENCES_TAG: "a.Person=person@1", "team": "data"}
         declared = create(service, "tagged", TEAM, tags=tags)
         assert declared.references == (refer("a.Person", "person"),)
-        assert declared.serial == chain[2].serial
+        assert declared.schema_id == chain[2].schema_id
         again = service.versions.register(declared.key, TEAM.replace("lead", "boss"))
         assert again.references == declared.references
         assert service.versions.find(declared.key, TEAM) == declared
@@ -166,22 +168,22 @@ class TestPolicies:
             return service.schemas.effective(service.schemas.get(KEY)).value
 
         assert effective() == "BACKWARD"
-        service.policies.put(Policy(scope=GLOBAL_SCOPE, compatibility=CompatibilityMode.NONE))
+        service.configs.put(ScopeConfig(scope=GLOBAL_SCOPE, compatibility=CompatibilityMode.NONE))
         assert effective() == "NONE"
-        service.policies.put(Policy(scope="registry/r", mode="READWRITE"))
+        service.configs.put(ScopeConfig(scope="registry/r", mode="READWRITE"))
         assert effective() == "NONE"
-        service.policies.put(Policy(scope="registry/r", compatibility=CompatibilityMode.FULL))
+        service.configs.put(ScopeConfig(scope="registry/r", compatibility=CompatibilityMode.FULL))
         assert effective() == "FULL"
-        service.policies.put(Policy(scope="schema/r/s", compatibility=CompatibilityMode.FORWARD))
+        service.configs.put(ScopeConfig(scope="schema/r/s", compatibility=CompatibilityMode.FORWARD))
         assert effective() == "FORWARD"
-        assert [policy.scope for policy in service.policies.chain(KEY)] == ["schema/r/s", "registry/r", ""]
+        assert [config.scope for config in service.configs.chain(KEY)] == ["schema/r/s", "registry/r", ""]
         service.schemas.set_compatibility(KEY, CompatibilityMode.DISABLED)
         assert effective() == "DISABLED"
         with pytest.raises(VersioningDisabled):
             service.versions.register(KEY, record(b="int"))
         service.schemas.set_compatibility(KEY, None)
-        service.policies.delete("schema/r/s")
-        service.policies.delete("registry/r")
+        service.configs.delete("schema/r/s")
+        service.configs.delete("registry/r")
         assert service.versions.register(KEY, record(b="string")).status == "AVAILABLE"
 
 
@@ -199,7 +201,7 @@ class TestRefusals:
         assert service.versions.heads(KEY) == service.versions.heads(KEY, deleted=True)
         assert [head.number for head in service.versions.heads(KEY)] == [1]
         with pytest.raises(VersionNotFound):
-            service.versions.with_serial("r", kept.serial)
+            service.versions.with_schema_id("r", kept.schema_id)
 
     def test_the_called_face_brings_its_rules(self, service):
         create(service, "s", '{"type":"record","name":"R","fields":[]}')
@@ -226,18 +228,18 @@ class TestRefusals:
 
 class TestImport:
     def test_ids_and_numbers_are_kept(self, service):
-        first = create(service, "s", record(a="int"), serial=70, number=3)
-        assert (first.serial, first.number) == (70, 3)
-        early = service.versions.register(KEY, record(a="string"), serial=60, number=1, checked=False)
-        assert (early.serial, early.number, early.status) == (60, 1, "AVAILABLE")
+        first = create(service, "s", record(a="int"), schema_id=70, number=3)
+        assert (first.schema_id, first.number) == (70, 3)
+        early = service.versions.register(KEY, record(a="string"), schema_id=60, number=1, checked=False)
+        assert (early.schema_id, early.number, early.status) == (60, 1, "AVAILABLE")
         assert service.schemas.get(KEY).latest == 3
-        same = service.versions.register(KEY, record(a="int"), serial=70, number=3, checked=False)
+        same = service.versions.register(KEY, record(a="int"), schema_id=70, number=3, checked=False)
         assert same == first
-        assert service.versions.register(KEY, record(a="int", b=("int", 0))).serial == 71
-        assert service.versions.with_serial("r", 60) == early
+        assert service.versions.register(KEY, record(a="int", b=("int", 0))).schema_id == 71
+        assert service.versions.with_schema_id("r", 60) == early
 
     def test_conflicts(self, service):
-        create(service, "s", record(a="int"), serial=70, number=3)
+        create(service, "s", record(a="int"), schema_id=70, number=3)
 
         def imported(definition, **more):
             service.versions.register(KEY, definition, checked=False, **more)
@@ -246,10 +248,10 @@ class TestImport:
             imported(record(b="int"), number=3)
         with pytest.raises(NumberTaken, match="it is version 3 already"):
             imported(record(a="int"), number=4)
-        with pytest.raises(SerialTaken, match="Id 70 is another schema's"):
-            imported(record(b="int"), serial=70)
-        with pytest.raises(SerialTaken, match="has id 70, not 71"):
-            imported(record(a="int"), serial=71)
+        with pytest.raises(SchemaIdTaken, match="Id 70 is another schema's"):
+            imported(record(b="int"), schema_id=70)
+        with pytest.raises(SchemaIdTaken, match="has id 70, not 71"):
+            imported(record(a="int"), schema_id=71)
         assert [head.number for head in service.versions.heads(KEY)] == [3]
 
 
@@ -273,7 +275,7 @@ class TestDeletion:
         assert two.versions.get(gone.id).definition == gone.definition
         assert two.versions.get_numbered(KEY, None).number == 1
         back = two.versions.register(KEY, gone.definition)
-        assert (back.id, back.serial, back.number) == (gone.id, gone.serial, 3)
+        assert (back.id, back.schema_id, back.number) == (gone.id, gone.schema_id, 3)
         assert [head.number for head in two.versions.heads(KEY, deleted=True)] == [1, 3]
 
     def test_what_was_deleted_counts_for_no_check_and_its_text_stays_readable(self, two):
@@ -309,9 +311,9 @@ class TestDeletion:
 
 
 def test_the_record_tells_policies_in_words(service):
-    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL_ALL, mode="READONLY"))
-    service.policies.put(Policy(scope="schema/r/s", normalize=True, alias="other"))
-    service.policies.put(Policy(scope="schema/r/s"))
+    service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL_ALL, mode="READONLY"))
+    service.configs.put(ScopeConfig(scope="schema/r/s", normalize=True, alias="other"))
+    service.configs.put(ScopeConfig(scope="schema/r/s"))
     told = [(entry.operation, entry.resource, entry.outcome) for entry in service.audit.list(size=3).items]
     assert told == [
         ("DeletePolicy", "schema/r/s", "says nothing"),

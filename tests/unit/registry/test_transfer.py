@@ -6,7 +6,7 @@ import pytest
 
 from penstock.errors import DataProblem
 from penstock.registry.errors import RegistryNotFound
-from penstock.registry.model import Policy, SchemaKey
+from penstock.registry.model import SchemaKey, ScopeConfig
 from penstock.registry.service import RegistryService
 from penstock.registry.transfer import compared, exported, import_lines, import_records, written
 from penstock.schema.compatibility import CompatibilityMode
@@ -36,10 +36,10 @@ def source():
     service.versions.delete(KEY, range(5, 6))
     service.deletion.soft(KEY, 4)
     service.schemas.update(KEY, checkpoint=3)
-    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.FULL))
+    service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL))
     further = {"validate_fields": True, "compatibility_policy": "LENIENT", "compatibility_group": "major"}
     further |= {"default_metadata": '{"tags":{}}', "override_metadata": '{"sensitive":["a"]}'}
-    service.policies.put(Policy(scope="schema/r/s", mode="READONLY", normalize=True, alias="other", **further))
+    service.configs.put(ScopeConfig(scope="schema/r/s", mode="READONLY", normalize=True, alias="other", **further))
     service.registries.create("empty")
     return store, service
 
@@ -81,7 +81,7 @@ def test_one_registry_alone(source, target):
     records = [json.loads(line) for line in lines_of(source[0], "empty")]
     assert [item["kind"] for item in records] == ["header", "registry", "end"]
     assert import_lines(*target, lines_of(source[0], "r")).added == 7
-    assert target[1].policies.get("") is None
+    assert target[1].configs.get("") is None
     with pytest.raises(RegistryNotFound, match="RegistryName: emtpy"):
         lines_of(source[0], "emtpy")
 
@@ -101,7 +101,7 @@ def test_what_the_store_has_otherwise_is_said_and_stays(source, target):
     service = target[1]
     service.registries.create("r")
     create(service, "s", record(z="int"), "NONE")
-    service.policies.put(Policy(scope="", compatibility=CompatibilityMode.NONE))
+    service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.NONE))
     differences = "\n".join(import_lines(*target, lines_of(source[0])).differences)
     assert "The policy of scope ''" in differences
     assert "Registry r has another description or other tags here." in differences

@@ -113,13 +113,13 @@ def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled, tmp_pa
 def test_no_schema_id_is_given_twice_after_a_restore(filled, tmp_path):
     key = SchemaKey("r", "s")
     back_up(filled, tmp_path / "b")
-    given = RegistryService(SqlRegistryStore(filled)).versions.register(key, '"double"').serial
+    given = RegistryService(SqlRegistryStore(filled)).versions.register(key, '"double"').schema_id
     restore(tmp_path / "b", filled, replace=True)
-    assert RegistryService(SqlRegistryStore(filled)).versions.register(key, '"string"').serial == given + 1
+    assert RegistryService(SqlRegistryStore(filled)).versions.register(key, '"string"').schema_id == given + 1
     # The store is lost with what it gave: only its owner knows how far that went.
     other = sqlite_store(tmp_path / "other.db")
     restore(tmp_path / "b", other, ids_above=41)
-    assert RegistryService(SqlRegistryStore(other)).versions.register(key, '"string"').serial == 42
+    assert RegistryService(SqlRegistryStore(other)).versions.register(key, '"string"').schema_id == 42
     other.close()
 
 

@@ -15,11 +15,11 @@ from penstock.registry.errors import (
     RegistryFull,
     RegistryNotFound,
     SchemaExists,
-    SerialTaken,
+    SchemaIdTaken,
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.model import Metadata, Policy, Reference, Registry, Schema, SchemaKey, Version
+from penstock.registry.model import Metadata, Reference, Registry, Schema, SchemaKey, ScopeConfig, Version
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.incompatibility import Incompatibility
 from penstock.store.memory.registry import MemoryRegistryStore
@@ -178,7 +178,7 @@ def test_refused_versions_keep_their_verdict_and_can_be_replaced(stored):
     assert store.get_version(refused.id) == refused
     assert store.find_version(KEY, refused.fingerprint).verdict == VERDICT
     accepted = store.add_version(version(3, fingerprint=refused.fingerprint), revision=1, replaces=refused.id)
-    assert accepted.serial == refused.serial
+    assert accepted.schema_id == refused.schema_id
     assert store.get_version(refused.id) is None
     assert store.get_version_numbered(KEY, 2) is None
     assert store.find_version(KEY, refused.fingerprint) == accepted
@@ -306,7 +306,7 @@ class TestTwoProcesses:
         assert two.get_version(first.id) is None
 
 
-class TestSerials:
+class TestSchemaIds:
     """One number for one definition in one registry."""
 
     def test_a_definition_has_one_in_a_registry_and_another_in_the_next(self, stored):
@@ -314,15 +314,15 @@ class TestSerials:
         other, elsewhere = SchemaKey("r", "t"), SchemaKey("q", "s")
         store.add_registry(registry("q"), {}, limit=10)
         same = version(1, other, fingerprint=first.fingerprint)
-        assert store.add_schema(schema(other, latest=1, next_number=2), same, {}).serial == first.serial
+        assert store.add_schema(schema(other, latest=1, next_number=2), same, {}).schema_id == first.schema_id
         apart = version(1, elsewhere, fingerprint=first.fingerprint)
         apart = store.add_schema(schema(elsewhere, latest=1, next_number=2), apart, {})
-        assert apart.serial > first.serial
+        assert apart.schema_id > first.schema_id
         assert store.get_version(apart.id) == apart
-        assert [head.key for head in store.list_versions_with_serial("r", first.serial)] == [KEY, other]
-        assert store.list_versions_with_serial("q", first.serial) == []
-        assert store.get_version_with_serial("q", apart.serial) == apart
-        assert store.get_version_with_serial("r", apart.serial) is None
+        assert [head.key for head in store.list_versions_with_schema_id("r", first.schema_id)] == [KEY, other]
+        assert store.list_versions_with_schema_id("q", first.schema_id) == []
+        assert store.get_version_with_schema_id("q", apart.schema_id) == apart
+        assert store.get_version_with_schema_id("r", apart.schema_id) is None
 
     def test_a_deleted_definition_keeps_it(self, stored):
         store, first = stored
@@ -330,24 +330,24 @@ class TestSerials:
         store.delete_versions(KEY, [2], LATER, revision=1)
         third = store.add_version(version(3), revision=2, replaces=None)
         again = store.add_version(version(4, fingerprint=second.fingerprint), revision=3, replaces=None)
-        assert len({first.serial, second.serial, third.serial}) == 3
-        assert again.serial == second.serial
+        assert len({first.schema_id, second.schema_id, third.schema_id}) == 3
+        assert again.schema_id == second.schema_id
 
     def test_imports_bring_their_own(self, stored):
         store, first = stored
-        imported = store.add_version(version(20, serial=500), revision=0, replaces=None)
-        assert (imported.serial, imported.number) == (500, 20)
+        imported = store.add_version(version(20, schema_id=500), revision=0, replaces=None)
+        assert (imported.schema_id, imported.number) == (500, 20)
         assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (20, 21)
-        below = store.add_version(version(7, serial=77), revision=1, replaces=None)
-        assert below.serial == 77
+        below = store.add_version(version(7, schema_id=77), revision=1, replaces=None)
+        assert below.schema_id == 77
         assert (store.get_schema(KEY).latest, store.get_schema(KEY).next_number) == (20, 21)
-        assert store.add_version(version(21), revision=2, replaces=None).serial == 501
-        for number, serial in ((40, 500), (41, first.serial)):
-            with pytest.raises(SerialTaken):
-                store.add_version(version(number, serial=serial), revision=3, replaces=None)
+        assert store.add_version(version(21), revision=2, replaces=None).schema_id == 501
+        for number, schema_id in ((40, 500), (41, first.schema_id)):
+            with pytest.raises(SchemaIdTaken):
+                store.add_version(version(number, schema_id=schema_id), revision=3, replaces=None)
         other = SchemaKey("r", "t")
-        with pytest.raises(SerialTaken, match="has id"):
-            store.add_schema(schema(other), version(1, other, fingerprint=first.fingerprint, serial=900), {})
+        with pytest.raises(SchemaIdTaken, match="has id"):
+            store.add_schema(schema(other), version(1, other, fingerprint=first.fingerprint, schema_id=900), {})
         assert store.get_schema(other) is None
         assert store.get_schema(KEY).revision == 3
 
@@ -355,10 +355,10 @@ class TestSerials:
         store, _ = stored
         gone = store.add_version(version(2), revision=0, replaces=None)
         store.delete_versions(KEY, [2], LATER, revision=1)
-        taken = store.add_version(version(3, serial=gone.serial), revision=2, replaces=None)
-        assert taken.serial == gone.serial
+        taken = store.add_version(version(3, schema_id=gone.schema_id), revision=2, replaces=None)
+        assert taken.schema_id == gone.schema_id
         again = store.add_version(version(4, fingerprint=gone.fingerprint), revision=3, replaces=None)
-        assert again.serial not in {gone.serial, 0}
+        assert again.schema_id not in {gone.schema_id, 0}
 
 
 class TestSoftDeletion:
@@ -381,21 +381,21 @@ class TestSoftDeletion:
         assert store.get_version(second.id) == marked
         assert store.get_version_numbered(KEY, 2) == marked
         assert store.find_version(KEY, second.fingerprint) == marked
-        assert store.get_version_with_serial("r", second.serial) == marked
+        assert store.get_version_with_schema_id("r", second.schema_id) == marked
         assert store.soft_delete_versions(KEY, [2], LATER, revision=2) == []
 
-    def test_a_live_bearer_of_the_serial_goes_before_it(self, deleted):
+    def test_a_live_version_with_the_schema_id_goes_before_it(self, deleted):
         store, second = deleted
         other = SchemaKey("r", "t")
         live = store.add_schema(schema(other, latest=1), version(1, other, fingerprint=second.fingerprint), {})
-        assert store.get_version_with_serial("r", second.serial) == live
+        assert store.get_version_with_schema_id("r", second.schema_id) == live
 
     def test_it_comes_back_with_its_ids_and_metadata(self, deleted):
         store, second = deleted
         store.put_metadata(second.id, Metadata(key="k", value="v", created=NOW), limit=10)
         wanted = replace(version(3, fingerprint=second.fingerprint), id=second.id)
         back = store.add_version(wanted, revision=2, replaces=second.id)
-        assert (back.id, back.serial, back.number, back.deleted) == (second.id, second.serial, 3, None)
+        assert (back.id, back.schema_id, back.number, back.deleted) == (second.id, second.schema_id, 3, None)
         assert store.get_version(second.id) == back
         assert store.get_version_numbered(KEY, 2) is None
         assert len(store.list_metadata(second.id)) == 1
@@ -476,11 +476,11 @@ class TestReferences:
 def test_policies(stored):
     store, _ = stored
     policies = [
-        Policy(scope="", compatibility=CompatibilityMode.FULL),
-        Policy(scope="registry/r", mode="READONLY", normalize=True),
-        Policy(scope="schema/r/s", mode="IMPORT", normalize=False, alias="other"),
-        Policy(scope="schema/r/other", mode="READWRITE"),
-        Policy(
+        ScopeConfig(scope="", compatibility=CompatibilityMode.FULL),
+        ScopeConfig(scope="registry/r", mode="READONLY", normalize=True),
+        ScopeConfig(scope="schema/r/s", mode="IMPORT", normalize=False, alias="other"),
+        ScopeConfig(scope="schema/r/other", mode="READWRITE"),
+        ScopeConfig(
             scope="schema/r/more",
             validate_fields=True,
             compatibility_policy="LENIENT",
@@ -490,24 +490,24 @@ def test_policies(stored):
         ),
     ]
     for policy in policies:
-        assert store.change_policy(policy.scope, lambda _, policy=policy: policy) is None
-    assert store.change_policy("", lambda before: replace(before, mode="READWRITE")) == policies[0]
+        assert store.change_config(policy.scope, lambda _, policy=policy: policy) is None
+    assert store.change_config("", lambda before: replace(before, mode="READWRITE")) == policies[0]
     scopes = [policy.scope for policy in policies]
-    assert store.get_policies([*scopes, "x"]) == {
+    assert store.get_configs([*scopes, "x"]) == {
         "": replace(policies[0], mode="READWRITE"), **{policy.scope: policy for policy in policies[1:]}
     }  # fmt: skip
-    assert store.get_policies([]) == {}
-    assert store.list_policies("schema/r/") == [policies[4], policies[3], policies[2]]
-    assert store.change_policy("registry/r", lambda before: Policy(scope=before.scope)) == policies[1]
-    assert store.change_policy("registry/r", lambda before: before) is None
-    assert store.get_policies(["registry/r"]) == {}
+    assert store.get_configs([]) == {}
+    assert store.list_configs("schema/r/") == [policies[4], policies[3], policies[2]]
+    assert store.change_config("registry/r", lambda before: ScopeConfig(scope=before.scope)) == policies[1]
+    assert store.change_config("registry/r", lambda before: before) is None
+    assert store.get_configs(["registry/r"]) == {}
     changes = len(store.list_audit(None, 100, resource="schema/r/s"))
-    assert store.change_policy("schema/r/s", lambda before: before) == policies[2]
+    assert store.change_config("schema/r/s", lambda before: before) == policies[2]
     assert len(store.list_audit(None, 100, resource="schema/r/s")) == changes
     assert store.delete_schema(KEY)
-    assert set(store.get_policies(scopes)) == {"", "schema/r/other", "schema/r/more"}
+    assert set(store.get_configs(scopes)) == {"", "schema/r/other", "schema/r/more"}
     assert store.delete_registry("r")
-    assert set(store.get_policies(scopes)) == {""}
+    assert set(store.get_configs(scopes)) == {""}
 
 
 def test_changes_of_one_policy_at_the_same_instant_are_all_kept(store):
@@ -519,15 +519,15 @@ def test_changes_of_one_policy_at_the_same_instant_are_all_kept(store):
 
         def change(position, scope=scope):
             start.wait()
-            store.change_policy(scope, lambda before: replace(before, **members[position % len(members)]))
+            store.change_config(scope, lambda before: replace(before, **members[position % len(members)]))
 
         threads = [threading.Thread(target=change, args=(position,)) for position in range(count)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        expected = Policy(scope=scope, compatibility=CompatibilityMode.FULL, mode="READONLY", normalize=True)
-        assert store.get_policies([scope]) == {scope: expected}
+        expected = ScopeConfig(scope=scope, compatibility=CompatibilityMode.FULL, mode="READONLY", normalize=True)
+        assert store.get_configs([scope]) == {scope: expected}
 
 
 def test_a_contract_is_kept(stored):
@@ -538,12 +538,12 @@ def test_a_contract_is_kept(stored):
     assert store.get_version_numbered(KEY, 1).contract is None
 
 
-def test_the_highest_serial_of_a_registry(stored):
+def test_the_highest_schema_id_of_a_registry(stored):
     store, first = stored
-    assert store.highest_serial("r") == first.serial
-    more = store.add_version(replace(version(2), serial=900), revision=0, replaces=None)
+    assert store.highest_schema_id("r") == first.schema_id
+    more = store.add_version(replace(version(2), schema_id=900), revision=0, replaces=None)
     store.add_registry(registry("other"), {}, limit=10)
-    assert (store.highest_serial("r"), store.highest_serial("other")) == (more.serial, 0)
+    assert (store.highest_schema_id("r"), store.highest_schema_id("other")) == (more.schema_id, 0)
 
 
 def test_an_inherited_compatibility_is_kept_as_such(store):
@@ -584,7 +584,7 @@ def test_changes_are_recorded_with_their_actor(stored):
     assert (newest.operation, newest.outcome, newest.client) == ("SoftDeleteVersions", "versions 2", "10.0.0.7")
     assert before.principal == "arn:aws:iam::000000000000:user/ana"
     assert before.resource == "schema/r/s"
-    assert before.outcome == f"version 2 AVAILABLE, id {added.id}, serial {added.serial}"
+    assert before.outcome == f"version 2 AVAILABLE, id {added.id}, schema id {added.schema_id}"
     rest = store.list_audit(before.number, 10, resource=None)
     assert [entry.operation for entry in rest] == ["RegisterVersion", "CreateSchema", "CreateRegistry"]
     assert [entry.operation for entry in store.list_audit(None, 10, resource="registry/r")] == ["CreateRegistry"]

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from penstock.registry.audit import Actor
-from penstock.registry.model import NewVersion, Policy, Reference, SchemaKey, Standing
+from penstock.registry.model import EffectiveSchema, NewVersion, Reference, SchemaKey, ScopeConfig
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import base as registry_base
@@ -36,7 +36,7 @@ def test_versions_added_together_are_as_those_added_alone(two_schemas):
     ]
     added = two_schemas.add_versions(wanted)
     assert [item.id for item in added] == [step.version.id for step in wanted]
-    assert added[1].serial == added[0].serial + 1
+    assert added[1].schema_id == added[0].schema_id + 1
     for step, item in zip(wanted, added, strict=True):
         assert two_schemas.get_version(step.version.id) == item
         assert two_schemas.get_schema(step.version.key).latest == 2
@@ -59,11 +59,11 @@ def test_one_decided_on_an_old_revision_does_not_hold_up_the_others(two_schemas)
 @pytest.mark.parametrize(
     "broken",
     [
-        {"serial": 1, "fingerprint": "e" * 64},  # another definition's
+        {"schema_id": 1, "fingerprint": "e" * 64},  # another definition's
         {"fingerprint": f"{1:064}"},  # there already
         {"references": (Reference(name="x", registry="r", schema="gone", number=1),)},
     ],
-    ids=["serial", "definition", "reference"],
+    ids=["schema id", "definition", "reference"],
 )
 def test_one_that_cannot_be_added_leaves_no_trace(two_schemas, broken):
     bad = NewVersion(version=version(2, **broken), revision=0, actor=ANNE)
@@ -98,7 +98,7 @@ def test_many_groups_on_one_schema_lose_and_double_nothing(two_schemas):
     for thread in threads:
         thread.join()
     assert len([item for item in done if item.key == KEY]) == 1
-    assert len({item.serial for item in done}) == len(done)
+    assert len({item.schema_id for item in done}) == len(done)
     assert all(two_schemas.get_version(item.id) == item for item in done)
 
 
@@ -110,37 +110,37 @@ def test_calls_of_one_session_see_each_other(two_schemas):
     assert two_schemas.get_schema(KEY).latest == 2
 
 
-def test_one_definition_of_two_schemas_has_one_serial_and_leaves_no_gap(two_schemas):
+def test_one_definition_of_two_schemas_has_one_schema_id_and_leaves_no_gap(two_schemas):
     third = SchemaKey("r", "u")
     two_schemas.add_schema(schema(third), None, {})
     same = {"fingerprint": "e" * 64}
     wanted = [version(2, **same), version(2, OTHER, **same), version(1, third, fingerprint="f" * 64)]
     added = two_schemas.add_versions([NewVersion(version=item, revision=0, actor=ANNE) for item in wanted])
-    assert [item.serial - added[0].serial for item in added] == [0, 0, 1]
+    assert [item.schema_id - added[0].schema_id for item in added] == [0, 0, 1]
     known = two_schemas.add_version(version(3, fingerprint="f" * 64), revision=1, replaces=None)
-    assert known.serial == added[2].serial
-    assert two_schemas.add_version(version(4), revision=2, replaces=None).serial == known.serial + 1
+    assert known.schema_id == added[2].schema_id
+    assert two_schemas.add_version(version(4), revision=2, replaces=None).schema_id == known.schema_id + 1
 
 
 @pytest.mark.parametrize("tags", [{}, {"team": "x", "a": "b"}], ids=["bare", "tagged"])
 def test_a_schema_stands_with_its_tags_and_what_the_nearest_policies_say(store, tags):
-    assert store.get_standing(KEY) is None
+    assert store.get_effective_schema(KEY) is None
     store.add_registry(registry(), {}, limit=10)
     store.add_schema(schema(), None, tags)
-    assert store.get_standing(KEY) == Standing(schema=schema(), mode=None, inherited=None, tags=tags)
+    assert store.get_effective_schema(KEY) == EffectiveSchema(schema=schema(), mode=None, inherited=None, tags=tags)
     full, none = CompatibilityMode.FULL, CompatibilityMode.NONE
     for policy, mode, inherited in (
-        (Policy(scope="", mode="IMPORT", compatibility=full), "IMPORT", full),
-        (Policy(scope="registry/r", compatibility=none), "IMPORT", none),
-        (Policy(scope="schema/r/s", mode="READONLY"), "READONLY", none),
-        (Policy(scope="schema/r/other", mode="READWRITE", compatibility=full), "READONLY", none),
-        (Policy(scope="schema/r/s", mode="READONLY_OVERRIDE"), "READONLY_OVERRIDE", none),
-        (Policy(scope="schema/r/s", mode="READWRITE"), "READWRITE", none),
-        (Policy(scope="", mode="READONLY_OVERRIDE", compatibility=full), "READONLY_OVERRIDE", none),
+        (ScopeConfig(scope="", mode="IMPORT", compatibility=full), "IMPORT", full),
+        (ScopeConfig(scope="registry/r", compatibility=none), "IMPORT", none),
+        (ScopeConfig(scope="schema/r/s", mode="READONLY"), "READONLY", none),
+        (ScopeConfig(scope="schema/r/other", mode="READWRITE", compatibility=full), "READONLY", none),
+        (ScopeConfig(scope="schema/r/s", mode="READONLY_OVERRIDE"), "READONLY_OVERRIDE", none),
+        (ScopeConfig(scope="schema/r/s", mode="READWRITE"), "READWRITE", none),
+        (ScopeConfig(scope="", mode="READONLY_OVERRIDE", compatibility=full), "READONLY_OVERRIDE", none),
     ):
-        store.change_policy(policy.scope, lambda _, policy=policy: policy)
-        standing = store.get_standing(KEY)
-        assert (standing.mode, standing.inherited) == (mode, inherited)
+        store.change_config(policy.scope, lambda _, policy=policy: policy)
+        effective = store.get_effective_schema(KEY)
+        assert (effective.mode, effective.inherited) == (mode, inherited)
 
 
 @pytest.fixture
@@ -171,5 +171,5 @@ def test_versions_read_after_a_schema_are_no_older_than_it(database):
     with mine.session():
         assert mine.get_version(first.id) == first
         other.delete_schema(KEY)
-        assert mine.get_standing(KEY) is None
+        assert mine.get_effective_schema(KEY) is None
         assert mine.get_version(first.id) is None

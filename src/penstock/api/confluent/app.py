@@ -108,7 +108,7 @@ class _Face:
         routes = [
             *schemas.routes(SubjectIds(service), shapes),
             *subjects.routes(under, shapes),
-            *policies.routes(under.policies),
+            *policies.routes(under.configs),
         ]
         return cls(router=Router(routes), permissions=permissions)
 

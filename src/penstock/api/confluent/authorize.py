@@ -19,7 +19,7 @@ from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
-from penstock.registry.subjects.configs import SubjectPolicies
+from penstock.registry.subjects.configs import SubjectConfigs
 from penstock.registry.subjects.errors import SchemaTextNotFound
 from penstock.registry.subjects.ids import SubjectIds
 from penstock.registry.subjects.names import SubjectName, parse_subject
@@ -39,7 +39,7 @@ class Permissions:
     def __init__(self, warden: Warden, realm: Realm) -> None:
         self._warden = warden
         self._realm = realm
-        self._policies = SubjectPolicies(realm.schemas)
+        self._configs = SubjectConfigs(realm.schemas)
         self._ids = SubjectIds(realm.schemas)
         self._subjects = Subjects(realm.schemas)
 
@@ -117,11 +117,11 @@ class Permissions:
         try:
             if "guid" in request.parts:
                 return [self._ids.by_uuid(request.parts["guid"]).key]
-            within = self._ids.meant(request.within)
+            within = self._ids.resolve_alias(request.within)
             if route in _READING_ONE and within.name:
                 # The very version that is given back.
-                return [self._ids.schema(request.serial, within).key]
-            heads = self._ids.versions(request.serial, within, Listing(deleted=True))
+                return [self._ids.schema(request.schema_id, within).key]
+            heads = self._ids.versions(request.schema_id, within, Listing(deleted=True))
         except SchemaTextNotFound:
             return []
         return list(dict.fromkeys(head.key for head in heads))
@@ -140,14 +140,14 @@ class Permissions:
 
     def subject(self, subject: SubjectName) -> Sequence[str]:
         """Those of a subject, and of what it stands for."""
-        keys = dict.fromkeys([subject.key, self._policies.meant(subject).key])
+        keys = dict.fromkeys([subject.key, self._configs.resolve_alias(subject).key])
         return [text for key in keys for text in self.schema(key)]
 
     def registering(self, request: Request) -> Needs:
         """A new version; of a subject or in a context that is not there, that, too; and reading what it refers to."""
         resources = self.subject(request.subject)
         needs: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
-        key = self._policies.meant(request.subject).key
+        key = self._configs.resolve_alias(request.subject).key
         try:
             self._realm.schemas.schemas.get(key)
         except SchemaNotFound:
@@ -161,7 +161,7 @@ class Permissions:
     def referring(self, request: Request) -> Needs:
         """Reading each subject that the body's schema refers to, in the context of what the path's subject stands for."""
         references = read_references(request.body)
-        context = self._policies.meant(request.subject).context
+        context = self._configs.resolve_alias(request.subject).context
         named = [parse_subject(reference.subject, context=context) for reference in references]
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
 

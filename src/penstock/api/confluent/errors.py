@@ -39,8 +39,8 @@ from penstock.errors import (
 from penstock.registry.errors import (
     BadReference,
     NumberTaken,
-    SerialDiffers,
-    SerialTaken,
+    SchemaIdDiffers,
+    SchemaIdTaken,
     VersioningDisabled,
     VersionReferenced,
 )
@@ -140,8 +140,8 @@ _CODES: dict[type[BaseException], int] = {
     TooComplex: 42201,
     VersioningDisabled: 42205,
     VersionReferenced: 42206,
-    SerialTaken: 42205,
-    SerialDiffers: 42207,
+    SchemaIdTaken: 42205,
+    SchemaIdDiffers: 42207,
     NumberTaken: 42205,
     UnreadableRequest: 400,
     RequestTooLarge: 413,

@@ -6,14 +6,14 @@ from penstock.api.confluent.configs import config_members, shown_config
 from penstock.api.confluent.errors import BadRequest, UnknownMember
 from penstock.api.confluent.requests import Request
 from penstock.api.confluent.routes import Route
-from penstock.registry.subjects.configs import SubjectPolicies
+from penstock.registry.subjects.configs import SubjectConfigs
 
 __all__ = ["routes"]
 
 
-def routes(policies: SubjectPolicies) -> list[Route]:
+def routes(configs: SubjectConfigs) -> list[Route]:
     """The routes of levels and modes."""
-    served = _Policies(policies)
+    served = _Configs(configs)
     found: list[Route] = []
     for path, noun in (("/config", "config"), ("/mode", "mode")):
         for scope in (path, f"{path}/{{subject}}"):
@@ -23,22 +23,22 @@ def routes(policies: SubjectPolicies) -> list[Route]:
     return found
 
 
-class _Policies:
-    def __init__(self, policies: SubjectPolicies) -> None:
-        self._policies = policies
+class _Configs:
+    def __init__(self, configs: SubjectConfigs) -> None:
+        self._configs = configs
 
     def get_config(self, request: Request) -> Any:
-        return shown_config(self._policies.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
+        return shown_config(self._configs.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
 
     def set_config(self, request: Request) -> Any:
         # What the scope says now, not what was sent: updateConfig of Confluent's registry.
-        return shown_config(self._policies.set_config(request.scope, config_members(request.body)), level="compatibility")
+        return shown_config(self._configs.set_config(request.scope, config_members(request.body)), level="compatibility")
 
     def delete_config(self, request: Request) -> Any:
-        return shown_config(self._policies.delete_config(request.scope))
+        return shown_config(self._configs.delete_config(request.scope))
 
     def get_mode(self, request: Request) -> Any:
-        return {"mode": self._policies.mode(request.scope, inherited=request.query.flag("defaultToGlobal"))}
+        return {"mode": self._configs.mode(request.scope, inherited=request.query.flag("defaultToGlobal"))}
 
     def set_mode(self, request: Request) -> Any:
         for name in request.body:
@@ -47,8 +47,8 @@ class _Policies:
         mode = request.body.get("mode")
         if not isinstance(mode, str):
             raise BadRequest('The member "mode" is missing, or no text.')
-        return {"mode": self._policies.set_mode(request.scope, mode, force=request.query.flag("force"))}
+        return {"mode": self._configs.set_mode(request.scope, mode, force=request.query.flag("force"))}
 
     def delete_mode(self, request: Request) -> Any:
         request.query.refuse("recursive")
-        return {"mode": self._policies.delete_mode(request.scope)}
+        return {"mode": self._configs.delete_mode(request.scope)}

@@ -111,7 +111,7 @@ class Request:
         return self.raw
 
     @property
-    def serial(self) -> int:
+    def schema_id(self) -> int:
         """The path's id; :class:`SchemaTextNotFound` where it is no number that an id can be."""
         text = self.parts["id"]
         if not (text.isascii() and text.isdigit() and len(text) <= 10):

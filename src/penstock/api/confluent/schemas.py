@@ -63,7 +63,7 @@ class _Schemas:
 
     def get_by_id(self, request: Request) -> Any:
         request.query.refuse("findTags", "referenceFormat", "reference_format")
-        version = self._ids.schema(request.serial, self._within(request))
+        version = self._ids.schema(request.schema_id, self._within(request))
         answer = self._shapes.schema(version, request)
         if request.within.name and request.extras:
             # Whose it is: confluent-kafka keeps it in its cache by these. Who asks by the id alone may read the text, and
@@ -74,14 +74,14 @@ class _Schemas:
         return answer
 
     def get_text_by_id(self, request: Request) -> Any:
-        return RawText(self._shapes.text(self._ids.schema(request.serial, self._within(request)), request))
+        return RawText(self._shapes.text(self._ids.schema(request.schema_id, self._within(request)), request))
 
     def list_subjects_of_id(self, request: Request) -> Any:
-        found = self._ids.subjects(request.serial, self._within(request), listing(request.query))
+        found = self._ids.subjects(request.schema_id, self._within(request), listing(request.query))
         return [str(subject) for subject in found]
 
     def list_versions_of_id(self, request: Request) -> Any:
-        found = self._ids.versions(request.serial, self._within(request), listing(request.query))
+        found = self._ids.versions(request.schema_id, self._within(request), listing(request.query))
         return [{"subject": str(subject_of(head.key)), "version": head.number} for head in found]
 
     def get_by_guid(self, request: Request) -> Any:
@@ -89,10 +89,10 @@ class _Schemas:
 
     def list_ids_of_guid(self, request: Request) -> Any:
         version = self._ids.by_uuid(request.parts["guid"])
-        return [{"context": subject_of(version.key).context, "id": version.serial}]
+        return [{"context": subject_of(version.key).context, "id": version.schema_id}]
 
     def _within(self, request: Request) -> SubjectName:
-        return self._ids.meant(request.within)
+        return self._ids.resolve_alias(request.within)
 
     def list_contexts(self, request: Request) -> Any:
         # The prefix begins with the dot, as the names do.

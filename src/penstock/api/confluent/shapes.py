@@ -56,7 +56,11 @@ class Shapes:
 
     def version(self, version: Version, request: Request) -> dict[str, Any]:
         """A schema with ``subject``, ``version`` and ``id``."""
-        answer: dict[str, Any] = {"subject": str(subject_of(version.key)), "version": version.number, "id": version.serial}
+        answer: dict[str, Any] = {
+            "subject": str(subject_of(version.key)),
+            "version": version.number,
+            "id": version.schema_id,
+        }
         answer.update(self.schema(version, request))
         if version.deleted is not None and request.extras:
             answer["deleted"] = True

@@ -84,13 +84,13 @@ class _Subjects:
         wanted = read_schema(body)
         with typed(wanted):
             found = self._subjects.register(
-                self._subject(request), wanted, serial=wanted_id(body, "id"), number=wanted_id(body, "version")
+                self._subject(request), wanted, schema_id=wanted_id(body, "id"), number=wanted_id(body, "version")
             )
         if not request.extras:
-            return {"id": found.serial}
+            return {"id": found.schema_id}
         # Without the text: Python's client would keep it in place of the descriptor that it sent.
         return {
-            "id": found.serial,
+            "id": found.schema_id,
             "version": found.number,
             "guid": found.id,
             "subject": str(subject_of(found.key)),
@@ -132,7 +132,7 @@ class _Subjects:
             return {"is_compatible": False, "messages": [str(error)]}
 
     def _subject(self, request: Request) -> SubjectName:
-        return self._subjects.policies.meant(request.subject)
+        return self._subjects.configs.resolve_alias(request.subject)
 
     def _version(self, request: Request) -> Version:
         request.query.refuse("referenceFormat", "reference_format")

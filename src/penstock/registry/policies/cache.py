@@ -8,7 +8,7 @@ from penstock.access.policies.documents import Kind, Policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.registry.store import RegistryStore
 
-__all__ = ["CATALOG", "JudgingPolicies"]
+__all__ = ["CATALOG", "PolicyCache"]
 
 CATALOG = "catalog"
 """The resource whose policy is about everything in the account."""
@@ -17,7 +17,7 @@ _log = logging.getLogger("penstock.registry")
 _PAGE = 500
 
 
-class JudgingPolicies:
+class PolicyCache:
     """The policies of one account's catalog, registries and schemas, read again after ``ttl`` seconds.
 
     A change that this process makes holds at once (:meth:`forget`).
@@ -36,7 +36,7 @@ class JudgingPolicies:
         self._kept = None
 
     @property
-    def fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         """Whether :meth:`of` answers without reading the store."""
         return self._kept is not None and self._kept[0] > self._clock()
 

@@ -14,7 +14,7 @@ from penstock.paging import Page, page
 from penstock.registry.errors import ConditionFailed, ResourcePolicyNotFound
 from penstock.registry.identity import Identity
 from penstock.registry.model import ResourcePolicy
-from penstock.registry.policies.cache import CATALOG, JudgingPolicies
+from penstock.registry.policies.cache import CATALOG, PolicyCache
 from penstock.registry.resources import existing_resource
 from penstock.registry.store import RegistryStore
 
@@ -26,14 +26,14 @@ _MAX_BYTES = 10_240  # Glue's quota for a resource policy
 class ResourcePolicies:
     """Policies by the ARN of a resource, None being the catalog; :class:`ResourceNotFound` for one that is not there.
 
-    ``judging`` has them parsed, for decisions.
+    ``cache`` has them parsed, for decisions.
     """
 
     def __init__(self, store: RegistryStore, identity: Identity, *, now: Callable[[], datetime]) -> None:
         self._store = store
         self._identity = identity
         self._now = now
-        self.judging = JudgingPolicies(store)
+        self.cache = PolicyCache(store)
 
     def get(self, resource_arn: str | None) -> ResourcePolicy:
         """The policy; :class:`ResourcePolicyNotFound`."""
@@ -66,7 +66,7 @@ class ResourcePolicies:
             _check_hash(resource, stored, hash_condition)
 
         stored = self._store.put_resource_policy(wanted, check)
-        self.judging.forget()
+        self.cache.forget()
         return stored
 
     def delete(self, resource_arn: str | None, *, hash_condition: str | None = None) -> None:
@@ -79,7 +79,7 @@ class ResourcePolicies:
             _check_hash(resource, stored, hash_condition)
 
         self._store.delete_resource_policy(resource, check)
-        self.judging.forget()
+        self.cache.forget()
 
     def _resource(self, resource_arn: str | None) -> str:
         if resource_arn is None or self._identity.is_catalog(resource_arn):

@@ -17,8 +17,8 @@ from penstock.registry.model import (
     READONLY_MODES,
     READONLY_OVERRIDE,
     READWRITE,
-    Policy,
     Schema,
+    ScopeConfig,
 )
 from penstock.registry.policies.scopes import prevailing_mode
 from penstock.registry.service import RegistryService
@@ -36,7 +36,7 @@ from penstock.registry.subjects.terms import Terms
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES, CompatibilityRules
 
-__all__ = ["LENIENT", "STRICT", "SubjectConfig", "SubjectPolicies", "level_name"]
+__all__ = ["LENIENT", "STRICT", "SubjectConfig", "SubjectConfigs", "level_name"]
 
 _MODES = frozenset({READWRITE, READONLY, READONLY_OVERRIDE, IMPORT})
 STRICT = "STRICT"
@@ -56,7 +56,7 @@ _LEVELS = {level_name(mode): mode for mode in CompatibilityMode if mode is not C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectConfig:
-    """A compatibility level by Confluent's name, whether schemas are normalised, which subject is meant by this one.
+    """A compatibility level by Confluent's name, whether schemas are normalised, which subject it is an alias of.
 
     ``policy`` is STRICT or LENIENT, ``group`` a property of the metadata, the metadata are canonical contracts. None:
     nothing is said; in a change, that the scope says nothing of it any longer.
@@ -87,7 +87,7 @@ class SubjectConfig:
         return _LENIENT if self.policy == LENIENT else CONFLUENT_RULES
 
 
-# Members of a policy by those of a configuration, which a scope's nearest policy says.
+# Members of a scope config by those of a subject's, which the nearest scope says.
 _MEMBERS = {
     "normalize": "normalize",
     "validate_fields": "validate_fields",
@@ -98,7 +98,7 @@ _MEMBERS = {
 }
 
 
-class SubjectPolicies:
+class SubjectConfigs:
     """Levels and modes by :class:`SubjectName`; one without a name is the whole context, None is all contexts."""
 
     def __init__(self, service: RegistryService) -> None:
@@ -108,21 +108,21 @@ class SubjectPolicies:
         """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
         chain = self._chain(subject)
         own = chain[0]
-        if not inherited and subject is not None and replace(own, mode=None) == Policy(scope=own.scope):
+        if not inherited and subject is not None and replace(own, mode=None) == ScopeConfig(scope=own.scope):
             raise LevelNotConfigured(subject)
         said = chain if inherited or subject is None else chain[:1]
-        mode = next((policy.compatibility for policy in said if policy.compatibility is not None), None)
+        mode = next((config.compatibility for config in said if config.compatibility is not None), None)
         found = {name: _nearest(said, member) for name, member in _MEMBERS.items()}
         if mode is None and (inherited or subject is None):
             mode = CompatibilityMode.BACKWARD
         return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **found)
 
-    def meant(self, subject: SubjectName) -> SubjectName:
+    def resolve_alias(self, subject: SubjectName) -> SubjectName:
         """The subject that ``subject`` is an alias of, itself where it is none; an alias of an alias is not followed."""
         if subject.registry is None or not subject.name:
             return subject
-        policy = self._service.policies.get(_scope(subject))
-        return subject if policy is None or not policy.alias else parse_subject(policy.alias, context=subject.context)
+        config = self._service.configs.get(_scope(subject))
+        return subject if config is None or not config.alias else parse_subject(config.alias, context=subject.context)
 
     def set_config(self, subject: SubjectName | None, wanted: Mapping[str, Any]) -> SubjectConfig:
         """Change the members of :class:`SubjectConfig` that are given; what the scope says then.
@@ -146,7 +146,7 @@ class SubjectPolicies:
                 changes["compatibility"] = None
             else:
                 changes["compatibility"] = mode
-        self._service.policies.change(_scope(subject), lambda before: replace(before, **changes))
+        self._service.configs.change(_scope(subject), lambda before: replace(before, **changes))
         try:
             said = self.config(subject, inherited=False)
             return replace(said, level=None) if self._chain(subject)[0].compatibility is None else said
@@ -162,7 +162,7 @@ class SubjectPolicies:
             raise SubjectNotFound(subject) from None
         if self._schema(subject) is not None:
             self._set_own(subject, None)
-        self._service.policies.change(_scope(subject), lambda policy: Policy(scope=policy.scope, mode=policy.mode))
+        self._service.configs.change(_scope(subject), lambda config: ScopeConfig(scope=config.scope, mode=config.mode))
         return before
 
     def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
@@ -173,7 +173,7 @@ class SubjectPolicies:
         said = chain if inherited or subject is None else chain[:1]
         if said[0].compatibility is CompatibilityMode.DISABLED:
             return READONLY
-        mode = next((policy.mode for policy in said if policy.mode is not None), None)
+        mode = next((config.mode for config in said if config.mode is not None), None)
         if mode is None and not (inherited or subject is None):
             raise ModeNotConfigured(subject)
         return mode or READWRITE
@@ -188,12 +188,12 @@ class SubjectPolicies:
                 "Cannot import since found existing subjects.",
                 remedy="Import into an empty context or subject, or give force=true.",
             )
-        self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=wanted))
+        self._service.configs.change(_scope(subject), lambda config: replace(config, mode=wanted))
         return wanted
 
     def delete_mode(self, subject: SubjectName | None) -> str:
         """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
-        before = self._service.policies.change(_scope(subject), lambda policy: replace(policy, mode=None))
+        before = self._service.configs.change(_scope(subject), lambda config: replace(config, mode=None))
         if before is None or before.mode is None:
             if subject is None:
                 return READWRITE
@@ -202,20 +202,20 @@ class SubjectPolicies:
 
     def forget(self, subject: SubjectName) -> None:
         """Drop level and mode of a subject that is deleted."""
-        self._service.policies.delete(_scope(subject))
+        self._service.configs.delete(_scope(subject))
         if self._schema(subject) is not None:
             self._set_own(subject, None)
 
     def prevailing(self, subject: SubjectName) -> tuple[str, SubjectConfig]:
         """The mode that holds for ``subject``, and what holds of its configuration but its level, from one read."""
         # DISABLED, which shows as READONLY, is told by the registration itself.
-        chain = self._service.policies.chain(subject.key)
+        chain = self._service.configs.chain(subject.key)
         found = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
         return prevailing_mode(chain) or READWRITE, SubjectConfig(**found)
 
     def check_writable(self, subject: SubjectName, mode: str | None = None) -> None:
         """:class:`NotPermitted` where the mode of ``subject`` is READONLY; None reads it."""
-        if (mode or self._service.policies.mode(subject.key)) in READONLY_MODES:
+        if (mode or self._service.configs.mode(subject.key)) in READONLY_MODES:
             raise _read_only(subject)
 
     def _check_alias(self, subject: SubjectName | None, alias: str) -> None:
@@ -229,14 +229,14 @@ class SubjectPolicies:
         if prevailing_mode(self._chain(subject)) in READONLY_MODES:
             raise _read_only(subject)
 
-    def _chain(self, subject: SubjectName | None) -> list[Policy]:
+    def _chain(self, subject: SubjectName | None) -> list[ScopeConfig]:
         """What the scope of ``subject`` and those around it say, the nearest first."""
         scope = _scope(subject)
         if subject is None or subject.registry is None or not subject.name:
             scopes = [scope] if scope == GLOBAL_SCOPE else [scope, GLOBAL_SCOPE]
-            return [self._service.policies.get(each) or Policy(scope=each) for each in scopes]
-        chain = list(self._service.policies.chain(subject.key))
-        own = chain.pop(0) if chain and chain[0].scope == scope else Policy(scope=scope)
+            return [self._service.configs.get(each) or ScopeConfig(scope=each) for each in scopes]
+        chain = list(self._service.configs.chain(subject.key))
+        own = chain.pop(0) if chain and chain[0].scope == scope else ScopeConfig(scope=scope)
         schema = self._schema(subject)
         if schema is not None and schema.compatibility is not None:
             own = replace(own, compatibility=schema.compatibility)
@@ -267,8 +267,8 @@ def _read_only(subject: SubjectName | None) -> NotPermitted:
     return NotPermitted(f"{what} is in read-only mode", remedy="PUT /mode/SUBJECT or /mode with READWRITE allows writes.")
 
 
-def _nearest(chain: Sequence[Policy], member: str) -> Any:
-    return next((said for policy in chain if (said := getattr(policy, member)) is not None), None)
+def _nearest(chain: Sequence[ScopeConfig], member: str) -> Any:
+    return next((said for config in chain if (said := getattr(config, member)) is not None), None)
 
 
 def _scope(subject: SubjectName | None) -> str:

@@ -243,9 +243,9 @@ class IdInUse(InvalidInput):
 
     confluent_code: ClassVar[int] = 42205
 
-    def __init__(self, serial: int, context: str) -> None:
+    def __init__(self, schema_id: int, context: str) -> None:
         super().__init__(
-            f"Overwrite new schema with id {serial} in context :{context}: is not permitted.",
+            f"Overwrite new schema with id {schema_id} in context :{context}: is not permitted.",
             remedy="Import into a context where the id is free, or leave the id out.",
         )
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from penstock.registry.errors import RegistryNotFound, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY
-from penstock.registry.model import AVAILABLE, MAX_SERIAL, SchemaKey, Version, VersionHead
+from penstock.registry.model import AVAILABLE, MAX_SCHEMA_ID, SchemaKey, Version, VersionHead
 from penstock.registry.service import RegistryService
-from penstock.registry.subjects.configs import SubjectPolicies
+from penstock.registry.subjects.configs import SubjectConfigs
 from penstock.registry.subjects.errors import ContextNotEmpty, InvalidSubject, SchemaTextNotFound
 from penstock.registry.subjects.names import SubjectName, SubjectPrefix, context_of, subject_of
 from penstock.registry.subjects.service import Listing
@@ -29,35 +29,35 @@ class SubjectIds:
 
     def __init__(self, service: RegistryService) -> None:
         self._service = service
-        self._policies = SubjectPolicies(service)
+        self._configs = SubjectConfigs(service)
 
-    def meant(self, within: SubjectName) -> SubjectName:
+    def resolve_alias(self, within: SubjectName) -> SubjectName:
         """The subject that ``within`` is an alias of; itself where it is none."""
-        return self._policies.meant(within)
+        return self._configs.resolve_alias(within)
 
-    def schema(self, serial: int, within: SubjectName) -> Version:
+    def schema(self, schema_id: int, within: SubjectName) -> Version:
         """A version with this id, soft-deleted ones included; :class:`SchemaTextNotFound`."""
         if within.name:
-            heads = self._bearing(serial, within)
+            heads = self._versions_with_id(schema_id, within)
             holding = next((head for head in heads if head.key.name == within.key.name), heads[0])
             return self._service.versions.get(holding.id)
         try:
-            return self._service.versions.with_serial(_registry(within), _valid(serial))
+            return self._service.versions.with_schema_id(_registry(within), _valid(schema_id))
         except VersionNotFound:
-            raise SchemaTextNotFound(serial) from None
+            raise SchemaTextNotFound(schema_id) from None
 
     def highest(self, version: Version) -> int:
         """The highest id that was ever given in the context of ``version``."""
-        return self._service.registries.highest_serial(version.key.registry)
+        return self._service.registries.highest_schema_id(version.key.registry)
 
-    def versions(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
+    def versions(self, schema_id: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
         """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""
-        shown = [head for head in self._bearing(serial, within) if listing.shows(head)]
+        shown = [head for head in self._versions_with_id(schema_id, within) if listing.shows(head)]
         return shown[listing.window]
 
-    def subjects(self, serial: int, within: SubjectName, listing: Listing) -> Sequence[SubjectName]:
+    def subjects(self, schema_id: int, within: SubjectName, listing: Listing) -> Sequence[SubjectName]:
         """The subjects that hold this id; :class:`SchemaTextNotFound`."""
-        keys = dict.fromkeys(head.key for head in self._bearing(serial, within) if listing.shows(head))
+        keys = dict.fromkeys(head.key for head in self._versions_with_id(schema_id, within) if listing.shows(head))
         return [subject_of(key) for key in keys][listing.window]
 
     def by_uuid(self, text: str) -> Version:
@@ -100,19 +100,19 @@ class SubjectIds:
         except RegistryNotFound:
             raise InvalidSubject(context.context, "there is no such context") from None
 
-    def _bearing(self, serial: int, within: SubjectName) -> Sequence[VersionHead]:
+    def _versions_with_id(self, schema_id: int, within: SubjectName) -> Sequence[VersionHead]:
         """All versions with the id in the context that it is from."""
         registry = _registry(within)
-        heads = self._service.versions.bearing(registry, _valid(serial))
+        heads = self._service.versions.versions_with_id(registry, _valid(schema_id))
         if within.name and not _holds(heads, within.key):
             if registry != DEFAULT_REGISTRY:
-                raise SchemaTextNotFound(serial)
-            everywhere = self._service.versions.bearing(None, serial)
+                raise SchemaTextNotFound(schema_id)
+            everywhere = self._service.versions.versions_with_id(None, schema_id)
             other = next((head.key.registry for head in everywhere if head.key.name == within.key.name), None)
             if other is not None:
                 return [head for head in everywhere if head.key.registry == other]
         if not heads:
-            raise SchemaTextNotFound(serial)
+            raise SchemaTextNotFound(schema_id)
         return heads
 
     def _scan(self, prefix: SubjectPrefix, *, deleted: bool) -> Iterator[Version]:
@@ -147,7 +147,7 @@ def _registry(within: SubjectName) -> str:
     return within.registry
 
 
-def _valid(serial: int) -> int:
-    if not 1 <= serial <= MAX_SERIAL:
-        raise SchemaTextNotFound(serial)
-    return serial
+def _valid(schema_id: int) -> int:
+    if not 1 <= schema_id <= MAX_SCHEMA_ID:
+        raise SchemaTextNotFound(schema_id)
+    return schema_id

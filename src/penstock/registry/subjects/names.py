@@ -42,7 +42,7 @@ _BYTES = [chr(byte) if byte in _PLAIN else f"${byte:02X}" for byte in range(256)
 class SubjectName:
     """A subject, or a whole context where ``name`` is empty; ``registry`` is the context's.
 
-    ``registry`` is None for the context ``.__GLOBAL``, whose policies hold for all others.
+    ``registry`` is None for the context ``.__GLOBAL``, whose config holds for all others.
     """
 
     registry: str | None

@@ -11,18 +11,18 @@ from penstock.registry.errors import (
     NotSoftDeleted,
     RegistryNotFound,
     SchemaExists,
+    SchemaIdDiffers,
+    SchemaIdTaken,
     SchemaNotFound,
-    SerialDiffers,
-    SerialTaken,
     SoftDeleted,
     VersionNotFound,
     VersionReferenced,
 )
 from penstock.registry.identity import DEFAULT_REGISTRY
-from penstock.registry.model import AVAILABLE, IMPORT, MAX_SERIAL, Reference, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import AVAILABLE, IMPORT, MAX_SCHEMA_ID, Reference, Schema, SchemaKey, Version, VersionHead
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
-from penstock.registry.subjects.configs import SubjectConfig, SubjectPolicies, level_name
+from penstock.registry.subjects.configs import SubjectConfig, SubjectConfigs, level_name
 from penstock.registry.subjects.errors import (
     BadVersion,
     EmptySchema,
@@ -100,7 +100,7 @@ class Subjects:
 
     def __init__(self, service: RegistryService) -> None:
         self._service = service
-        self.policies = SubjectPolicies(service)
+        self.configs = SubjectConfigs(service)
 
     def list(self, prefix: SubjectPrefix, listing: Listing) -> Sequence[SubjectName]:
         """Subjects whose names begin with ``prefix``, by context and name."""
@@ -136,36 +136,36 @@ class Subjects:
         return found
 
     def register(
-        self, subject: SubjectName, wanted: SubjectSchema, *, serial: int | None = None, number: int | None = None
+        self, subject: SubjectName, wanted: SubjectSchema, *, schema_id: int | None = None, number: int | None = None
     ) -> Version:
         """The version of a schema, new or the one it has already.
 
-        ``serial`` and ``number`` are an import's. Raises :class:`Incompatible`, with nothing written,
+        ``schema_id`` and ``number`` are an import's. Raises :class:`Incompatible`, with nothing written,
         :class:`~penstock.schema.errors.InvalidSchema`, :class:`NotPermitted` where the mode forbids it,
-        :class:`IdInUse`, :class:`~penstock.registry.errors.SerialDiffers`,
+        :class:`IdInUse`, :class:`~penstock.registry.errors.SchemaIdDiffers`,
         :class:`~penstock.registry.errors.NumberTaken`. A schema without text is the latest version's, with other metadata.
         """
-        mode, config = self.policies.prevailing(subject)
+        mode, config = self.configs.prevailing(subject)
         try:
-            self._check_mode(subject, mode, serial)
+            self._check_mode(subject, mode, schema_id)
         except NotPermitted:
-            known = self._known(subject, wanted, serial, number)
+            known = self._known(subject, wanted, schema_id, number)
             if known is None:
                 raise
             return known
         if not wanted.text:
-            wanted = self._latest(subject, wanted, importing=serial is not None)
+            wanted = self._latest(subject, wanted, importing=schema_id is not None)
         try:
-            return self._register(subject, wanted, config, serial, number)
-        except SerialDiffers:
+            return self._register(subject, wanted, config, schema_id, number)
+        except SchemaIdDiffers:
             raise
-        except SerialTaken as error:
-            raise IdInUse(error.serial, subject.context) from None
+        except SchemaIdTaken as error:
+            raise IdInUse(error.schema_id, subject.context) from None
 
     def _register(
-        self, subject: SubjectName, wanted: SubjectSchema, config: SubjectConfig, serial: int | None, number: int | None
+        self, subject: SubjectName, wanted: SubjectSchema, config: SubjectConfig, schema_id: int | None, number: int | None
     ) -> Version:
-        key, importing = subject.key, serial is not None
+        key, importing = subject.key, schema_id is not None
         references = self._references(subject, wanted)
         wanted = self._as_source(wanted, references)
         schema = self._schema(key)
@@ -184,7 +184,7 @@ class Subjects:
                 compatibility=None,
                 definition=wanted.text,
                 references=references,
-                serial=serial,
+                schema_id=schema_id,
                 number=number,
                 contract=contract,
             )
@@ -202,7 +202,7 @@ class Subjects:
                 references=references,
                 rules=config.rules,
                 keep_refused=False,
-                serial=serial,
+                schema_id=schema_id,
                 number=number,
                 checked=not importing,
                 contract=wanted.contract,
@@ -220,7 +220,7 @@ class Subjects:
             references = self._references(subject, wanted, deleted=True)
             found = self._find(key, wanted, references, deleted=deleted, terms=NO_TERMS)
             if found is None:
-                terms = self.policies.prevailing(subject)[1].terms
+                terms = self.configs.prevailing(subject)[1].terms
                 found = self._find(key, wanted, references, deleted=deleted, terms=terms) if terms.set_metadata else None
         if found is None or found.status != AVAILABLE:
             if not self._service.versions.heads(key, deleted=deleted):
@@ -246,7 +246,7 @@ class Subjects:
         Raises :class:`SubjectNotFound`, :class:`SubjectSoftDeleted`, :class:`SubjectNotSoftDeleted`,
         :class:`ReferenceExists`, :class:`NotPermitted`.
         """
-        self.policies.check_writable(subject)
+        self.configs.check_writable(subject)
         step = self._service.deletion.purge_all if permanent else self._service.deletion.soft_all
         try:
             numbers = step(subject.key)
@@ -259,7 +259,7 @@ class Subjects:
         except VersionReferenced as error:
             raise ReferenceExists(subject, None, str(error)) from error
         if permanent:
-            self.policies.forget(subject)
+            self.configs.forget(subject)
         return numbers
 
     def delete_version(self, subject: SubjectName, number: int | None, *, permanent: bool) -> int:
@@ -268,7 +268,7 @@ class Subjects:
         Raises :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`, :class:`VersionSoftDeleted`,
         :class:`VersionNotSoftDeleted`, :class:`ReferenceExists`, :class:`NotPermitted`.
         """
-        self.policies.check_writable(subject)
+        self.configs.check_writable(subject)
         chosen = self.version(subject, number, deleted=permanent or number is not None).number
         try:
             if not permanent:
@@ -277,7 +277,7 @@ class Subjects:
             self._service.deletion.purge(subject.key, chosen)
             if not self._service.versions.heads(subject.key, deleted=True):
                 # With its last version a subject loses what was set for it, as where it is deleted as a whole.
-                self.policies.forget(subject)
+                self.configs.forget(subject)
         except (SchemaNotFound, VersionNotFound):
             raise SubjectVersionNotFound(subject, chosen) from None
         except SoftDeleted:
@@ -291,7 +291,7 @@ class Subjects:
     def referenced_by(self, subject: SubjectName, number: int | None, listing: Listing) -> Sequence[int]:
         """Ids of the schemas that build on a version, ascending."""
         version = self.version(subject, number, deleted=True)
-        found = {head.serial for head in self._service.versions.referencing(version) if listing.shows(head)}
+        found = {head.schema_id for head in self._service.versions.referencing(version) if listing.shows(head)}
         return sorted(found)[listing.window]
 
     def test(self, subject: SubjectName, wanted: SubjectSchema, against: int | str | None = None) -> CompatibilityVerdict:
@@ -305,7 +305,7 @@ class Subjects:
         key = subject.key
         references = self._references(subject, wanted)
         schema = self._schema(key)
-        _, config = self.policies.prevailing(subject)
+        _, config = self.configs.prevailing(subject)
         if schema is None or schema.latest is None:
             if isinstance(against, int):
                 raise SubjectVersionNotFound(subject, against)
@@ -355,27 +355,29 @@ class Subjects:
                 return
             after = keys[-1]
 
-    def _check_mode(self, subject: SubjectName, mode: str, serial: int | None) -> None:
+    def _check_mode(self, subject: SubjectName, mode: str, schema_id: int | None) -> None:
         """:class:`NotPermitted` unless the mode takes a schema with, or without, an id."""
-        self.policies.check_writable(subject, mode)
+        self.configs.check_writable(subject, mode)
         what = f"Subject {subject} in context :{subject.context}: is not in"
-        if serial is not None and mode != IMPORT:
+        if schema_id is not None and mode != IMPORT:
             raise NotPermitted(f"{what} import mode", remedy="PUT /mode/SUBJECT with IMPORT first, or give no id.")
-        if serial is None and mode == IMPORT:
+        if schema_id is None and mode == IMPORT:
             raise NotPermitted(
                 f"{what} read-write mode",
                 remedy="It is in import mode: give the schema's id, or PUT /mode/SUBJECT with READWRITE.",
             )
-        if serial is not None and not 1 <= serial <= MAX_SERIAL:
-            raise NotPermitted(f"The id {serial} is not from 1 to {MAX_SERIAL}.")
+        if schema_id is not None and not 1 <= schema_id <= MAX_SCHEMA_ID:
+            raise NotPermitted(f"The id {schema_id} is not from 1 to {MAX_SCHEMA_ID}.")
 
-    def _known(self, subject: SubjectName, wanted: SubjectSchema, serial: int | None, number: int | None) -> Version | None:
+    def _known(
+        self, subject: SubjectName, wanted: SubjectSchema, schema_id: int | None, number: int | None
+    ) -> Version | None:
         """The version there is of a schema, which producers that register at each start go on with in every mode."""
         try:
             found = self.lookup(subject, wanted)
         except (SubjectNotFound, SchemaTextNotFound):
             return None
-        return found if serial in (None, found.serial) and number is None else None
+        return found if schema_id in (None, found.schema_id) and number is None else None
 
     def _find(
         self, key: SchemaKey, wanted: SubjectSchema, references: Sequence[Reference], *, deleted: bool, terms: Terms
@@ -424,7 +426,7 @@ class Subjects:
         parsed = self._service.versions.parse(wanted.data_format, wanted.text, references)
         conflicts = config.terms.conflicts(parsed, contract, None)
         if conflicts:
-            level = self.policies.config(subject, inherited=True).level or CompatibilityMode.NONE.value
+            level = self.configs.config(subject, inherited=True).level or CompatibilityMode.NONE.value
             verdict = CompatibilityVerdict(mode=CompatibilityMode.NONE, conflicts=conflicts)
             raise Incompatible(subject, verdict, level=level)
 
@@ -496,6 +498,6 @@ def version_number(text: str) -> int | None:
     """A version as callers write it, None for ``latest`` and -1; :class:`BadVersion`."""
     if text in {LATEST, "-1"}:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 10) or not 1 <= int(text) <= MAX_SERIAL:
+    if not (text.isascii() and text.isdigit() and len(text) <= 10) or not 1 <= int(text) <= MAX_SCHEMA_ID:
         raise BadVersion(text)
     return int(text)

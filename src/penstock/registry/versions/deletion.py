@@ -1,6 +1,6 @@
 """Deletion in two steps, as Confluent's clients know it: softly first, which can be taken back, then for good.
 
-What is deleted softly is left out of compatibility checks and listings, and stays readable by its ids. Registering the same
+What is soft-deleted is left out of compatibility checks and listings, and stays readable by its ids. Registering the same
 definition again brings it back.
 """
 
@@ -33,7 +33,7 @@ class Deletions:
         self._now = now
 
     def soft(self, key: SchemaKey, number: int) -> Version:
-        """Delete a version softly; :class:`SoftDeleted` where it is already."""
+        """Soft-delete a version; :class:`SoftDeleted` where it is already."""
 
         def attempt(schema: Schema) -> Version | None:
             version = self._version(key, number)
@@ -45,7 +45,7 @@ class Deletions:
         return self._repeat(key, attempt)
 
     def soft_all(self, key: SchemaKey) -> Sequence[int]:
-        """Delete all versions softly: their numbers; :class:`SoftDeleted` where they are already."""
+        """Soft-delete all versions: their numbers; :class:`SoftDeleted` where they are already."""
 
         def attempt(schema: Schema) -> Sequence[int] | None:
             heads = self._versions.heads(key, deleted=True)

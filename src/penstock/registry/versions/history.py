@@ -1,4 +1,4 @@
-"""A definition held against a history: one version at a time, the latest first, and within the time of one request.
+"""A definition compared with a history: one version at a time, the latest first, and within the time of one request.
 
 An ordinary version takes a few milliseconds of the processor to be read and compared, and up to two microseconds a
 character more where it is a long JSON Schema, so that thousands of them are no attack and have to be let through. Versions
@@ -9,14 +9,14 @@ is done, and an end to all patience.
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.registry.model import Version
-from penstock.schema import effort
-from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, check, relevant
+from penstock.schema import compatibility, effort
+from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, relevant
 from penstock.schema.errors import TooComplex
 from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CompatibilityRules
 
-__all__ = ["MAX_CONFLICTS", "hold"]
+__all__ = ["MAX_CONFLICTS", "check"]
 
 MAX_CONFLICTS = 100
 _SECONDS = 0.5  # of the processor, the compiler's included
@@ -25,7 +25,7 @@ _SECONDS_PER_CHARACTER = 0.000_003
 _MOST_SECONDS = 45.0
 
 
-def hold(
+def check(
     mode: CompatibilityMode,
     new: ParsedSchema,
     numbers: Sequence[int],
@@ -52,7 +52,7 @@ def hold(
             with effort.budget(left):
                 one = [(version.number, read(version))]
                 effort.check()
-                conflicts.extend(check(format_of(new.data_format), mode, new, one, rules).conflicts)
+                conflicts.extend(compatibility.check(format_of(new.data_format), mode, new, one, rules).conflicts)
         except effort.Spent:
             raise _too_long(version.number, done, len(numbers), effort.spent() - started) from None
         if len(conflicts) >= MAX_CONFLICTS:

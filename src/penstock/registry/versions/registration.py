@@ -1,4 +1,4 @@
-"""Schema versions: register under the schema's policy, find, compare, delete."""
+"""Schema versions: register under the schema's compatibility, find, compare, delete."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ from penstock.registry.errors import (
     NumberTaken,
     ProtectedVersion,
     RegistryFull,
+    SchemaIdDiffers,
     SchemaNotFound,
-    SerialDiffers,
     TooMuchContention,
     VersioningDisabled,
     VersionNotFound,
@@ -26,12 +26,12 @@ from penstock.registry.identity import fingerprint_with, new_version_id
 from penstock.registry.model import (
     AVAILABLE,
     FAILURE,
+    EffectiveSchema,
     NewVersion,
     Reference,
     RegistryLimits,
     Schema,
     SchemaKey,
-    Standing,
     Version,
     VersionHead,
 )
@@ -39,7 +39,7 @@ from penstock.registry.policies.scopes import compatibility_of, refuse_unwritabl
 from penstock.registry.store import RegistryStore
 from penstock.registry.subjects.terms import NO_TERMS, Terms
 from penstock.registry.versions.definitions import Definitions
-from penstock.registry.versions.history import hold
+from penstock.registry.versions.history import check
 from penstock.registry.versions.references import declared_references
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, relevant
 from penstock.schema.errors import InvalidSchema
@@ -86,7 +86,7 @@ class _Wanted(NamedTuple):
     references: Sequence[Reference] | None = None
     rules: CompatibilityRules = GLUE_RULES
     keep_refused: bool = True
-    serial: int | None = None
+    schema_id: int | None = None
     number: int | None = None
     checked: bool = True
     bound: bool = False
@@ -141,7 +141,7 @@ class Versions:
         references: Sequence[Reference] | None = None,
         rules: CompatibilityRules = GLUE_RULES,
         keep_refused: bool = True,
-        serial: int | None = None,
+        schema_id: int | None = None,
         number: int | None = None,
         checked: bool = True,
         bound: bool = False,
@@ -151,17 +151,17 @@ class Versions:
         """The version of ``definition``, new or the one it has already.
 
         ``references`` None are those that the schema's tags declare. An incompatible definition becomes a version with
-        status FAILURE, which keeps the verdict; registered again after the policy changed so that it fits, it gets a new id
+        status FAILURE, which keeps the verdict; registered again after that changed so that it fits, it gets a new id
         and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A version
-        that was deleted softly comes back with its ids and a new number. Imports give ``serial`` and ``number``, and leave
+        that was soft-deleted comes back with its ids and a new number. Imports give ``schema_id`` and ``number``, and leave
         out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports, to
         which the ``terms`` of a configuration do not apply. With ``bound`` the modes READONLY and IMPORT take nothing new.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
-        :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SerialTaken`, :class:`NumberTaken`,
+        :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SchemaIdTaken`, :class:`NumberTaken`,
         :class:`~penstock.registry.errors.NotWritable`.
         """
-        wanted = _Wanted(definition, references, rules, keep_refused, serial, number, checked, bound, contract, terms)
+        wanted = _Wanted(definition, references, rules, keep_refused, schema_id, number, checked, bound, contract, terms)
         with self._locks[hash(key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
                 with self._store.session():
@@ -207,10 +207,10 @@ class Versions:
 
     def _decide(self, key: SchemaKey, wanted: _Wanted) -> "Version | _Decision":
         """The version that is there already, or the one to be written."""
-        standing = self._standing(key)
-        schema = standing.schema
-        references = _declared(standing) if wanted.references is None else tuple(wanted.references)
-        legacy = wanted.serial is not None
+        effective = self._effective(key)
+        schema = effective.schema
+        references = _declared(effective) if wanted.references is None else tuple(wanted.references)
+        legacy = wanted.schema_id is not None
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references, legacy=legacy)
         known, contract = self._known(
             schema, parsed, wanted.contract, inherits=wanted.checked, terms=wanted.terms if wanted.checked else NO_TERMS
@@ -218,17 +218,17 @@ class Versions:
         if known is not None and known.status == AVAILABLE and known.deleted is None:
             return _as_imported(known, wanted)
         if wanted.bound:
-            refuse_unwritable(key, standing.mode, with_id=False)
+            refuse_unwritable(key, effective.mode, with_id=False)
         number = self._number(schema, known, wanted.number)
         verdict = None
         if wanted.checked:
-            mode = compatibility_of(standing)
+            mode = compatibility_of(effective)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
             verdict = self._judge(schema, mode, _Candidate(parsed, contract, wanted.rules, wanted.terms))
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
-            # A refused text cannot take the place of one that was deleted softly: that one stays readable by its ids.
+            # A refused text cannot take the place of one that was soft-deleted: that one stays readable by its ids.
             if not wanted.keep_refused or (known is not None and known.status == AVAILABLE):
                 raise IncompatibleSchema(verdict)
             if known is not None:
@@ -240,7 +240,7 @@ class Versions:
             status=FAILURE if refused else AVAILABLE,
             data_format=schema.data_format,
             created=self._now(),
-            serial=wanted.serial or 0,
+            schema_id=wanted.schema_id or 0,
             definition=wanted.definition,
             fingerprint=fingerprint_with(parsed.fingerprint, contract),
             verdict=verdict if refused else None,
@@ -303,15 +303,15 @@ class Versions:
         ``mode`` None is the schema's. ``against`` holds it against these version numbers instead of those that the mode
         picks; :class:`VersionNotFound` for one that is not there. Otherwise raises what :meth:`register` does.
         """
-        standing = self._standing(key)
-        references = _declared(standing) if references is None else references
-        parsed = self._definitions.parse(standing.schema.data_format, definition, references)
-        mode = compatibility_of(standing) if mode is None else mode
+        effective = self._effective(key)
+        references = _declared(effective) if references is None else references
+        parsed = self._definitions.parse(effective.schema.data_format, definition, references)
+        mode = compatibility_of(effective) if mode is None else mode
         if terms != NO_TERMS:
-            _, contract = self._known(standing.schema, parsed, contract, terms=terms)
+            _, contract = self._known(effective.schema, parsed, contract, terms=terms)
         candidate = _Candidate(parsed, contract, rules, terms)
         if against is None:
-            return self._judge(standing.schema, mode, candidate)
+            return self._judge(effective.schema, mode, candidate)
         versions = [self.get_numbered(key, number) for number in sorted(against, reverse=True)]
         reserved = terms.conflicts(parsed, contract, versions[0] if versions else None)
         versions = [version for version in versions if terms.alike(contract, version.contract)]
@@ -344,7 +344,7 @@ class Versions:
     def _hold(
         self, mode: CompatibilityMode, new: "_Candidate", numbers: Sequence[int], earlier: Iterable[Version]
     ) -> CompatibilityVerdict:
-        return hold(mode, new.parsed, numbers, earlier, read=self._definitions.of, rules=new.rules)
+        return check(mode, new.parsed, numbers, earlier, read=self._definitions.of, rules=new.rules)
 
     def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:
         """The versions ``numbers`` (ascending), the last first, a few at a time; none that is deleted meanwhile."""
@@ -362,7 +362,7 @@ class Versions:
         return self._definitions.of(version)
 
     def check(self, data_format: str, definition: str) -> str | None:
-        """What makes ``definition`` invalid, or None; no schema's policy is asked."""
+        """What makes ``definition`` invalid, or None; no schema's compatibility is asked."""
         rules = format_of(data_format)
         try:
             self._definitions.parse(rules.name, definition)
@@ -378,7 +378,7 @@ class Versions:
         return version
 
     def get_numbered(self, key: SchemaKey, number: int | None, *, deleted: bool = False) -> Version:
-        """By number, None being the latest; ``deleted`` gives one that was deleted softly, too.
+        """By number, None being the latest; ``deleted`` gives one that was soft-deleted, too.
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
@@ -409,29 +409,29 @@ class Versions:
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
-        standing = self._standing(key)
-        references = _declared(standing) if references is None else references
-        data_format = standing.schema.data_format
+        effective = self._effective(key)
+        references = _declared(effective) if references is None else references
+        data_format = effective.schema.data_format
         parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=legacy)
-        version, _ = self._known(standing.schema, parsed, contract)
+        version, _ = self._known(effective.schema, parsed, contract)
         if version is None and terms.set_metadata:
-            version, _ = self._known(standing.schema, parsed, contract, terms=terms)
+            version, _ = self._known(effective.schema, parsed, contract, terms=terms)
         if version is None and deleted:
             version = self._store.find_version(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}")
         return version
 
-    def with_serial(self, registry: str, serial: int) -> Version:
-        """An AVAILABLE version with this serial, rather one that is not deleted softly; :class:`VersionNotFound`."""
-        version = self._store.get_version_with_serial(registry, serial)
+    def with_schema_id(self, registry: str, schema_id: int) -> Version:
+        """An AVAILABLE version with this schema id, rather one that is not soft-deleted; :class:`VersionNotFound`."""
+        version = self._store.get_version_with_schema_id(registry, schema_id)
         if version is None:
-            raise VersionNotFound(f"RegistryName: {registry}, id: {serial}")
+            raise VersionNotFound(f"RegistryName: {registry}, id: {schema_id}")
         return version
 
-    def bearing(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
-        """All AVAILABLE versions with this serial in one registry or in all, those deleted softly included, by schema."""
-        heads = self._store.list_versions_with_serial(registry, serial)
+    def versions_with_id(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
+        """All AVAILABLE versions with this schema id in one registry or in all, those soft-deleted included, by schema."""
+        heads = self._store.list_versions_with_schema_id(registry, schema_id)
         return [head for head in heads if head.status == AVAILABLE]
 
     def heads(self, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
@@ -497,11 +497,11 @@ class Versions:
         heads = self._store.list_versions(key, numbers.start - 1, len(numbers))
         return [head.number for head in heads if head.number in numbers]
 
-    def _standing(self, key: SchemaKey) -> Standing:
-        standing = self._store.get_standing(key)
-        if standing is None:
+    def _effective(self, key: SchemaKey) -> EffectiveSchema:
+        effective = self._store.get_effective_schema(key)
+        if effective is None:
             raise SchemaNotFound(*key)
-        return standing
+        return effective
 
     def _schema(self, key: SchemaKey) -> Schema:
         schema = self._store.get_schema(key)
@@ -510,8 +510,8 @@ class Versions:
         return schema
 
 
-def _declared(standing: Standing) -> tuple[Reference, ...]:
-    return declared_references(standing.tags, standing.schema.key.registry) if standing.tags else ()
+def _declared(effective: EffectiveSchema) -> tuple[Reference, ...]:
+    return declared_references(effective.tags, effective.schema.key.registry) if effective.tags else ()
 
 
 def _outcome(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Exception:
@@ -530,8 +530,8 @@ def _tell_refused(version: Version) -> None:
 
 def _as_imported(known: Version, wanted: _Wanted) -> Version:
     """``known``, unless an import asks for other ids than it has."""
-    if wanted.serial not in (None, known.serial):
-        raise SerialDiffers(known.key.registry, wanted.serial, known.serial)
+    if wanted.schema_id not in (None, known.schema_id):
+        raise SchemaIdDiffers(known.key.registry, wanted.schema_id, known.schema_id)
     if wanted.number not in (None, known.number):
         raise NumberTaken(known.key, wanted.number, known.number)
     return known

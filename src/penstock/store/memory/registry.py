@@ -17,22 +17,22 @@ from penstock.registry.errors import (
     RegistryFull,
     RegistryNotFound,
     SchemaExists,
-    SerialDiffers,
-    SerialTaken,
+    SchemaIdDiffers,
+    SchemaIdTaken,
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.identity import policy_scopes, registry_resource, schema_resource
+from penstock.registry.identity import config_scopes, registry_resource, schema_resource
 from penstock.registry.model import (
     AVAILABLE,
+    EffectiveSchema,
     Metadata,
     NewVersion,
-    Policy,
     Registry,
     ResourcePolicy,
     Schema,
     SchemaKey,
-    Standing,
+    ScopeConfig,
     Version,
     VersionHead,
 )
@@ -57,10 +57,10 @@ class MemoryRegistryStore:
         self._fingerprints: dict[tuple[SchemaKey, str], Version] = {}
         self._metadata: dict[str, list[Metadata]] = {}
         self._tags: dict[str, dict[str, str]] = {}
-        self._policies: dict[str, Policy] = {}
+        self._policies: dict[str, ScopeConfig] = {}
         self._resource_policies: dict[str, ResourcePolicy] = {}
-        self._serials: dict[str, dict[tuple[str, str], int]] = {}
-        self._last_serial = 0
+        self._schema_ids: dict[str, dict[tuple[str, str], int]] = {}
+        self._last_schema_id = 0
         self._audit: deque[AuditEntry] = deque(maxlen=MAX_AUDIT_ENTRIES)
 
     def session(self) -> AbstractContextManager[None]:
@@ -103,7 +103,7 @@ class MemoryRegistryStore:
             for scope in (registry_resource(name), *gone):
                 self._policies.pop(scope, None)
             self._resource_policies.pop(registry_resource(name), None)
-            self._serials.pop(name, None)
+            self._schema_ids.pop(name, None)
             if self._registries.pop(name, None) is None:
                 return False
             self._record("DeleteRegistry", registry_resource(name), "deleted with all it held")
@@ -129,13 +129,13 @@ class MemoryRegistryStore:
     def get_schema(self, key: SchemaKey) -> Schema | None:
         return self._schemas.get(key)
 
-    def get_standing(self, key: SchemaKey) -> Standing | None:
+    def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
         with self._lock:
             schema, resource = self._schemas.get(key), schema_resource(key)
             if schema is None:
                 return None
-            said = [self._policies[scope] for scope in policy_scopes(key) if scope in self._policies]
-            return Standing(
+            said = [self._policies[scope] for scope in config_scopes(key) if scope in self._policies]
+            return EffectiveSchema(
                 schema=schema,
                 mode=prevailing_mode(said),
                 inherited=next((policy.compatibility for policy in said if policy.compatibility), None),
@@ -222,19 +222,19 @@ class MemoryRegistryStore:
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
         return self._fingerprints.get((key, fingerprint))
 
-    def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
+    def get_version_with_schema_id(self, registry: str, schema_id: int) -> Version | None:
         with self._lock:
-            usable = [version for version in self._bearing(registry, serial) if version.status == AVAILABLE]
+            usable = [version for version in self._versions_with_id(registry, schema_id) if version.status == AVAILABLE]
         return min(usable, key=lambda version: (version.deleted is not None, version.key, version.number), default=None)
 
-    def highest_serial(self, registry: str) -> int:
+    def highest_schema_id(self, registry: str) -> int:
         with self._lock:
-            return max(self._serials.get(registry, {}).values(), default=0)
+            return max(self._schema_ids.get(registry, {}).values(), default=0)
 
-    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
+    def list_versions_with_schema_id(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
         with self._lock:
             registries = self._registries if registry is None else [registry]
-            found = [version for name in registries for version in self._bearing(name, serial)]
+            found = [version for name in registries for version in self._versions_with_id(name, schema_id)]
             return [_head(version) for version in sorted(found, key=_place)]
 
     def list_versions(
@@ -296,18 +296,18 @@ class MemoryRegistryStore:
             self._step_back(schema, now, "SoftDeleteVersions", marked)
             return marked
 
-    def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
+    def get_configs(self, scopes: Sequence[str]) -> Mapping[str, ScopeConfig]:
         with self._lock:
             return {scope: self._policies[scope] for scope in scopes if scope in self._policies}
 
-    def list_policies(self, prefix: str) -> Sequence[Policy]:
+    def list_configs(self, prefix: str) -> Sequence[ScopeConfig]:
         with self._lock:
             return [self._policies[scope] for scope in sorted(self._policies) if scope.startswith(prefix)]
 
-    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
+    def change_config(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
         with self._lock:
             before = self._policies.get(scope)
-            nothing = Policy(scope=scope)
+            nothing = ScopeConfig(scope=scope)
             after = change(before or nothing)
             if after == (before or nothing):
                 return before
@@ -397,7 +397,7 @@ class MemoryRegistryStore:
             self._tags[resource] = dict(tags)
 
     def _record_version(self, version: Version) -> None:
-        outcome = f"version {version.number} {version.status}, id {version.id}, serial {version.serial}"
+        outcome = f"version {version.number} {version.status}, id {version.id}, schema id {version.schema_id}"
         self._record("RegisterVersion", schema_resource(version.key), outcome)
 
     def _record(self, operation: str, resource: str, outcome: str) -> None:
@@ -430,28 +430,30 @@ class MemoryRegistryStore:
         self._schemas[schema.key] = replace(schema, latest=latest, revision=schema.revision + 1, updated=now)
 
     def _numbered(self, version: Version) -> Version:
-        """``version`` with the serial of its definition in its registry."""
+        """``version`` with the schema id of its definition in its registry."""
         registry, content = version.key.registry, (version.data_format, version.fingerprint)
         for reference in version.references:
             if reference.number not in self._versions.get(reference.key, {}):
                 raise MissingReference(reference.name, reference.key, reference.number)
-        serials = self._serials.setdefault(registry, {})
-        known = serials.get(content)
-        if version.serial:
-            if known not in (None, version.serial) and self._bearing(registry, known):
-                raise SerialDiffers(registry, version.serial, known)
-            holder = next((other for other, serial in serials.items() if serial == version.serial), content)
+        schema_ids = self._schema_ids.setdefault(registry, {})
+        known = schema_ids.get(content)
+        if version.schema_id:
+            if known not in (None, version.schema_id) and self._versions_with_id(registry, known):
+                raise SchemaIdDiffers(registry, version.schema_id, known)
+            holder = next((other for other, schema_id in schema_ids.items() if schema_id == version.schema_id), content)
             if holder != content:
-                if self._bearing(registry, version.serial):
-                    raise SerialTaken(registry, version.serial)
-                del serials[holder]
-        serial = version.serial or known or self._last_serial + 1
-        serials[content] = serial
-        self._last_serial = max(self._last_serial, serial)
-        return replace(version, serial=serial)
+                if self._versions_with_id(registry, version.schema_id):
+                    raise SchemaIdTaken(registry, version.schema_id)
+                del schema_ids[holder]
+        schema_id = version.schema_id or known or self._last_schema_id + 1
+        schema_ids[content] = schema_id
+        self._last_schema_id = max(self._last_schema_id, schema_id)
+        return replace(version, schema_id=schema_id)
 
-    def _bearing(self, registry: str, serial: int) -> list[Version]:
-        return [version for version in self._ids.values() if (version.key.registry, version.serial) == (registry, serial)]
+    def _versions_with_id(self, registry: str, schema_id: int) -> list[Version]:
+        return [
+            version for version in self._ids.values() if (version.key.registry, version.schema_id) == (registry, schema_id)
+        ]
 
     def _referrers(self, targets: Sequence[Version]) -> list[Version]:
         places = {(target.key, target.number) for target in targets}

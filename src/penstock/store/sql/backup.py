@@ -19,7 +19,7 @@ from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, Inva
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
 from penstock.store.sql.registry.base import record
-from penstock.store.sql.registry.tables import registry_epoch, serial_counter
+from penstock.store.sql.registry.tables import registry_epoch, schema_id_counter
 from penstock.store.sql.tables import metadata
 
 __all__ = ["back_up", "restore"]
@@ -186,7 +186,7 @@ def _replace_all(
                 remedy="Restore into an empty store, or say --replace: all that the store holds is then gone.",
             )
     deletions = target.execute(select(func.max(registry_epoch.c.number))).scalar() or 0
-    given = target.execute(select(func.max(serial_counter.c.number))).scalar() or 0
+    given = target.execute(select(func.max(schema_id_counter.c.number))).scalar() or 0
     for table in reversed(tables):
         target.execute(delete(table))
     rows = {table.name: _copy_table(source, target, table.name) for table in tables}
@@ -197,7 +197,7 @@ def _replace_all(
     target.execute(update(registry_epoch).where(registry_epoch.c.id == 1).values(number=moved))
     # Records out there carry the ids that were given since the backup: nothing else gets them.
     highest = max(given, ids_above)
-    target.execute(update(serial_counter).where(serial_counter.c.number < highest).values(number=highest))
+    target.execute(update(schema_id_counter).where(schema_id_counter.c.number < highest).values(number=highest))
     record(target, "Restore", "store", f"{sum(rows.values())} rows")
     return rows
 

@@ -87,7 +87,7 @@ class Database:
         self.engine: Engine = create_engine(self.url, **options)
         self.unwritable: str | None = None
         """Why the last write that failed for want of room did; set back by who finds that one succeeds."""
-        self._kept = local()
+        self._pin = local()
         # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
         self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
@@ -118,32 +118,32 @@ class Database:
             yield connection
 
     @property
-    def kept(self) -> PoolProxiedConnection | None:
-        """The connection of the driver's that this thread keeps (:meth:`keeping`), if it does."""
-        return getattr(self._kept, "connection", None)
+    def pinned(self) -> PoolProxiedConnection | None:
+        """The connection of the driver's that this thread has pinned (:meth:`pin_connection`), if any."""
+        return getattr(self._pin, "connection", None)
 
     @contextmanager
-    def keeping(self) -> Iterator[None]:
-        """Until the end, :attr:`kept` is one connection of the pool: asking for it costs more than a short read.
+    def pin_connection(self) -> Iterator[None]:
+        """Until the end, :attr:`pinned` is one connection of the pool: asking for it costs more than a short read.
 
         What goes over it are transactions of their own all the same. On SQLite alone: PostgreSQL's connections are few, and
         threads that each keep one while they wait for a second one would wait for each other.
         """
-        if not self.is_sqlite or self.kept is not None:
+        if not self.is_sqlite or self.pinned is not None:
             yield
             return
-        connection = self._kept.connection = self.engine.raw_connection()
+        connection = self._pin.connection = self.engine.raw_connection()
         try:
             yield
         finally:
-            self._kept.connection = None
+            self._pin.connection = None
             connection.close()
 
     def writing(self) -> AbstractContextManager[Any]:
         """The queue of this process's writers, for one that brings its own connection."""
         return self._writers
 
-    def again(self, error: Exception) -> bool:
+    def is_retryable(self, error: Exception) -> bool:
         """Whether the transaction that ended with ``error`` may be run again as it was."""
         return not self.is_sqlite and _state(error) in _AGAIN
 
@@ -230,7 +230,7 @@ def retried(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
             try:
                 return method(self, *args, **kwargs)
             except Exception as error:
-                if not self._database.again(error):
+                if not self._database.is_retryable(error):
                     raise
                 time.sleep(0.005 * attempt)
         return method(self, *args, **kwargs)

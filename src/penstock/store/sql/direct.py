@@ -96,7 +96,7 @@ class Direct:
 
 
 class _Session:
-    """A cursor: on the connection that this thread keeps, or on one of the pool for as long as this lasts.
+    """A cursor: on the connection that this thread has pinned, or on one of the pool for as long as this lasts.
 
     No generator, because it is around every statement.
     """
@@ -112,9 +112,9 @@ class _Session:
         self._alone = reading and not database.is_sqlite
 
     def __enter__(self) -> Self:
-        kept = self._database.kept
-        self._own = kept is None
-        self.connection = self._database.engine.raw_connection() if kept is None else kept
+        pinned = self._database.pinned
+        self._own = pinned is None
+        self.connection = self._database.engine.raw_connection() if pinned is None else pinned
         try:
             self._set_alone(alone=True)
             self.cursor = self.connection.cursor()

@@ -78,7 +78,7 @@ class _Registries:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         name = registry_of(self._service.identity, request["RegistryId"])
-        self._service.policies.check_deletable(name)
+        self._service.configs.check_deletable(name)
         self._registries.delete(name)
         return {**self._named(name), "Status": _DELETING}
 
@@ -109,7 +109,7 @@ class _Schemas:
         # Named or not: the serde names it, and nobody creates it beforehand.
         registry = None if named == DEFAULT_REGISTRY else named
         key = SchemaKey(registry or DEFAULT_REGISTRY, request["SchemaName"])
-        self._service.policies.check_writable(key, with_id="SchemaDefinition" not in request)
+        self._service.configs.check_writable(key, with_id="SchemaDefinition" not in request)
         schema, version = self._schemas.create(
             NewSchema(
                 name=request["SchemaName"],
@@ -147,7 +147,7 @@ class _Schemas:
         key = schema_of(self._service.identity, request["SchemaId"])
         wanted, mode = request.get("SchemaVersionNumber"), request.get("Compatibility")
         number = number_of(wanted) if wanted else None
-        self._service.policies.check_writable(key)
+        self._service.configs.check_writable(key)
         self._schemas.update(
             key,
             compatibility=CompatibilityMode(mode) if mode else None,
@@ -159,7 +159,7 @@ class _Schemas:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
-        self._service.policies.check_writable(key)
+        self._service.configs.check_writable(key)
         self._schemas.delete(key)
         return {"SchemaArn": self._service.identity.schema_arn(key), "SchemaName": key.name, "Status": _DELETING}
 

@@ -84,7 +84,7 @@ class _Versions:
 
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
-        self._service.policies.check_writable(key)
+        self._service.configs.check_writable(key)
         done = self._versions.delete(key, _range(request["Versions"]))
         errors = [
             {

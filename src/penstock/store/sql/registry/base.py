@@ -1,4 +1,4 @@
-"""What the parts of the registry's SQL store share: connections, statements, the version cache, the record of changes."""
+"""What the parts of the registry's SQL store share: connections, statements, the version cache, the audit log."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _PRUNE_EVERY = 1_000  # records
 
 
 class Change(NamedTuple):
-    """What the record of changes says of one."""
+    """What the audit log says of one."""
 
     actor: Actor
     operation: str
@@ -41,7 +41,7 @@ class RegistryPart:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        with self._database.keeping(), self._cache.holding():
+        with self._database.pin_connection(), self._cache.snapshot():
             yield
 
     def _one(self, cache_key: Hashable, query: Prepared, named: Row) -> Version | None:

@@ -57,8 +57,8 @@ class VersionCache:
                 self._versions.put(key, version, len(version.definition) + _OVERHEAD)
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Until the end or :meth:`renew`, this thread goes by the deletions that there were when it first asked."""
+    def snapshot(self) -> Iterator[None]:
+        """Until the end or :meth:`refresh`, this thread goes by the deletions that there were when it first asked."""
         if getattr(self._held, "stamp", None) is not None:
             yield
             return
@@ -68,7 +68,7 @@ class VersionCache:
         finally:
             self._held.stamp = None
 
-    def renew(self) -> None:
+    def refresh(self) -> None:
         """Let this thread ask anew, because it read what versions there are."""
         if getattr(self._held, "stamp", None) is not None:
             self._held.stamp = _NOT_ASKED

@@ -7,17 +7,17 @@ from typing import Any
 
 from sqlalchemy.engine import RowMapping
 
-from penstock.registry.model import Policy, Reference, Registry, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.model import Reference, Registry, Schema, SchemaKey, ScopeConfig, Version, VersionHead
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.store.sql.direct import Row
 
 __all__ = [
+    "config_row",
     "micros",
-    "policy_row",
     "schema_row",
     "time_of",
+    "to_config",
     "to_head",
-    "to_policy",
     "to_registry",
     "to_schema",
     "to_version",
@@ -66,27 +66,27 @@ def version_row(version: Version) -> dict[str, Any]:
         "definition": version.definition,
         "verdict": None if version.verdict is None else _verdict_text(version.verdict),
         "created": micros(version.created),
-        "serial": version.serial,
+        "serial": version.schema_id,
         "refers_to": _references_text(version.references) if version.references else None,
         "deleted": None if version.deleted is None else micros(version.deleted),
         "contract": version.contract,
     }
 
 
-def policy_row(policy: Policy) -> dict[str, Any]:
-    """Every column of a policy."""
-    mode = None if policy.compatibility is None else policy.compatibility.value
+def config_row(config: ScopeConfig) -> dict[str, Any]:
+    """Every column of a scope config."""
+    mode = None if config.compatibility is None else config.compatibility.value
     return {
-        "scope": policy.scope,
+        "scope": config.scope,
         "compatibility": mode,
-        "mode": policy.mode,
-        "normalize": _bit(policy.normalize),
-        "alias": policy.alias,
-        "validate_fields": _bit(policy.validate_fields),
-        "compatibility_policy": policy.compatibility_policy,
-        "compatibility_group": policy.compatibility_group,
-        "default_metadata": policy.default_metadata,
-        "override_metadata": policy.override_metadata,
+        "mode": config.mode,
+        "normalize": _bit(config.normalize),
+        "alias": config.alias,
+        "validate_fields": _bit(config.validate_fields),
+        "compatibility_policy": config.compatibility_policy,
+        "compatibility_group": config.compatibility_group,
+        "default_metadata": config.default_metadata,
+        "override_metadata": config.override_metadata,
     }
 
 
@@ -133,10 +133,10 @@ def to_version(row: Row | RowMapping) -> Version:
     )
 
 
-def to_policy(row: Row | RowMapping) -> Policy:
-    """A policy."""
+def to_config(row: Row | RowMapping) -> ScopeConfig:
+    """A scope config."""
     mode = row["compatibility"]
-    return Policy(
+    return ScopeConfig(
         scope=row["scope"],
         compatibility=None if mode is None else CompatibilityMode(mode),
         mode=row["mode"],
@@ -166,7 +166,7 @@ def _head(row: Row | RowMapping) -> dict[str, Any]:
         "status": row["status"],
         "data_format": row["data_format"],
         "created": time_of(row["created"]),
-        "serial": row["serial"],
+        "schema_id": row["serial"],
         "deleted": None if row["deleted"] is None else time_of(row["deleted"]),
     }
 

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, and_, delete, exists, func, insert, or_, sele
 
 from penstock.registry.audit import current_actor
 from penstock.registry.errors import RegistryExists, RegistryFull, RegistryNotFound, SchemaExists
-from penstock.registry.identity import policy_scopes, registry_resource, schema_resource
-from penstock.registry.model import AVAILABLE, Registry, Schema, SchemaKey, Standing, Version
+from penstock.registry.identity import config_scopes, registry_resource, schema_resource
+from penstock.registry.model import AVAILABLE, EffectiveSchema, Registry, Schema, SchemaKey, Version
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import retried
 from penstock.store.sql.registry.base import Change, count_deletion, insert_tags, record
@@ -16,12 +16,12 @@ from penstock.store.sql.registry.deletion import refuse_referenced
 from penstock.store.sql.registry.rows import micros, schema_row, to_registry, to_schema
 from penstock.store.sql.registry.statements import REGISTRY, SCOPES, beginning_with, is_schema, naming
 from penstock.store.sql.registry.tables import (
-    policies,
     registries,
     registry_tags,
     resource_policies,
     schema_versions,
     schemas,
+    scope_configs,
 )
 from penstock.store.sql.registry.versions import VersionRows
 
@@ -83,7 +83,7 @@ class SchemaRows(VersionRows):
             if connection.execute(delete(registries).where(registries.c.name == name)).rowcount == 0:
                 return False
             resource, below = registry_resource(name), f"schema/{name}/"
-            for column in (registry_tags.c.resource, policies.c.scope, resource_policies.c.resource):
+            for column in (registry_tags.c.resource, scope_configs.c.scope, resource_policies.c.resource):
                 connection.execute(delete(column.table).where(or_(column == resource, beginning_with(column, below))))
             count_deletion(connection)
             record(connection, "DeleteRegistry", resource, "deleted with all it held")
@@ -99,7 +99,7 @@ class SchemaRows(VersionRows):
             try:
                 added = transaction.run(statements.add_schema, schema_row(schema))
             except self._direct.Conflict as error:
-                if self._database.again(error):
+                if self._database.is_retryable(error):
                     raise
                 raise SchemaExists(*schema.key) from None
             outcome = f"{schema.data_format} {schema.compatibility or ''}".strip()
@@ -114,15 +114,15 @@ class SchemaRows(VersionRows):
         row = self._direct.first(self._statements.schema, naming(key))
         return None if row is None else to_schema(row)
 
-    def get_standing(self, key: SchemaKey) -> Standing | None:
-        scopes = dict(zip(SCOPES, policy_scopes(key), strict=True))
-        row = self._direct.first(self._statements.standing, {**naming(key), **scopes})
+    def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
+        scopes = dict(zip(SCOPES, config_scopes(key), strict=True))
+        row = self._direct.first(self._statements.effective, {**naming(key), **scopes})
         # What is decided on this revision is held against versions that were there with it, or later.
-        self._cache.renew()
+        self._cache.refresh()
         if row is None:
             return None
         inherited = row["inherited"]
-        return Standing(
+        return EffectiveSchema(
             schema=to_schema(row),
             mode=row["mode"],
             inherited=None if inherited is None else CompatibilityMode(inherited),
@@ -187,7 +187,7 @@ class SchemaRows(VersionRows):
             refuse_referenced(connection, f"A version of schema {key.name}", inside)
             if connection.execute(delete(schemas).where(and_(mine))).rowcount == 0:
                 return False
-            for column in (registry_tags.c.resource, policies.c.scope, resource_policies.c.resource):
+            for column in (registry_tags.c.resource, scope_configs.c.scope, resource_policies.c.resource):
                 connection.execute(delete(column.table).where(column == resource))
             count_deletion(connection)
             record(connection, "DeleteSchema", resource, "deleted with all versions")

@@ -10,15 +10,15 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.direct import Prepared
 from penstock.store.sql.registry.tables import (
     audit,
-    policies,
     registries,
     registry_epoch,
     registry_tags,
+    schema_id_counter,
+    schema_ids,
     schema_references,
-    schema_serials,
     schema_versions,
     schemas,
-    serial_counter,
+    scope_configs,
 )
 
 __all__ = [
@@ -58,9 +58,9 @@ JOINED = schema_versions.join(schemas, schema_versions.c.schema_id == schemas.c.
 # Parameters are named r_ where a column has the same name.
 _ONE_SCHEMA = and_(schemas.c.registry == bindparam("r_registry"), schemas.c.name == bindparam("r_name"))
 _VERSION = select(*BODY).select_from(JOINED)
-_BY_SERIAL = (
+_BY_SCHEMA_ID = (
     _VERSION.where(
-        schema_versions.c.serial == bindparam("r_serial"),
+        schema_versions.c.serial == bindparam("r_schema_id"),
         schemas.c.registry == bindparam("r_registry"),
         schema_versions.c.status == AVAILABLE,
     )
@@ -69,23 +69,23 @@ _BY_SERIAL = (
 )
 REGISTRY = select(registries).where(registries.c.name == bindparam("r_name"))
 
-_NEAREST = [policies.alias(name) for name in ("own", "registrys", "stores")]
-# Whose policies they are, as policy_scopes of the registry has them: the nearest first.
+_NEAREST = [scope_configs.alias(name) for name in ("own", "registrys", "stores")]
+# In the order of config_scopes of the registry: the nearest first.
 SCOPES = ("r_resource", "r_above", "r_top")
-_WITH_POLICIES: FromClause = schemas
-for _policy, _scope in zip(_NEAREST, SCOPES, strict=True):
-    _WITH_POLICIES = _WITH_POLICIES.outerjoin(_policy, _policy.c.scope == bindparam(_scope))
-_STANDING = (
+_WITH_CONFIGS: FromClause = schemas
+for _config, _scope in zip(_NEAREST, SCOPES, strict=True):
+    _WITH_CONFIGS = _WITH_CONFIGS.outerjoin(_config, _config.c.scope == bindparam(_scope))
+_EFFECTIVE = (
     select(
         schemas,
         case(
             (_NEAREST[-1].c.mode == READONLY_OVERRIDE, READONLY_OVERRIDE),
-            else_=func.coalesce(*(policy.c.mode for policy in _NEAREST)),
+            else_=func.coalesce(*(config.c.mode for config in _NEAREST)),
         ).label("mode"),
-        func.coalesce(*(policy.c.compatibility for policy in _NEAREST)).label("inherited"),
+        func.coalesce(*(config.c.compatibility for config in _NEAREST)).label("inherited"),
         exists().where(registry_tags.c.resource == bindparam("r_resource")).label("tagged"),
     )
-    .select_from(_WITH_POLICIES)
+    .select_from(_WITH_CONFIGS)
     .where(_ONE_SCHEMA)
 )
 
@@ -104,11 +104,11 @@ _NEXT_VERSION = (
 )
 COUNT_DELETION = update(registry_epoch).where(registry_epoch.c.id == 1).values(number=registry_epoch.c.number + 1)
 _SAME_CONTENT = and_(
-    schema_serials.c.registry == bindparam("r_registry"),
-    schema_serials.c.data_format == bindparam("r_format"),
-    schema_serials.c.fingerprint == bindparam("r_fingerprint"),
+    schema_ids.c.registry == bindparam("r_registry"),
+    schema_ids.c.data_format == bindparam("r_format"),
+    schema_ids.c.fingerprint == bindparam("r_fingerprint"),
 )
-_SAME_SERIAL = and_(schema_serials.c.registry == bindparam("r_registry"), schema_serials.c.serial == bindparam("r_serial"))
+_SAME_ID = and_(schema_ids.c.registry == bindparam("r_registry"), schema_ids.c.serial == bindparam("r_schema_id"))
 
 
 class Statements:
@@ -120,18 +120,18 @@ class Statements:
 
         self.registry = ready(REGISTRY)
         self.schema = ready(select(schemas).where(_ONE_SCHEMA))
-        self.standing = ready(_STANDING)
+        self.effective = ready(_EFFECTIVE)
         self.by_id = ready(_VERSION.where(schema_versions.c.id == bindparam("r_id")))
         self.by_number = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.number == bindparam("r_number")))
         self.by_fingerprint = ready(_VERSION.where(_ONE_SCHEMA, schema_versions.c.fingerprint == bindparam("r_fingerprint")))
-        self.by_serial = ready(_BY_SERIAL)
+        self.by_schema_id = ready(_BY_SCHEMA_ID)
         self.tags = ready(
             select(registry_tags.c.key, registry_tags.c.value)
             .where(registry_tags.c.resource == bindparam("r_resource"))
             .order_by(registry_tags.c.key)
         )
-        self.policies = ready(
-            select(policies).where(policies.c.scope.in_([bindparam("r_1"), bindparam("r_2"), bindparam("r_3")]))
+        self.configs = ready(
+            select(scope_configs).where(scope_configs.c.scope.in_([bindparam("r_1"), bindparam("r_2"), bindparam("r_3")]))
         )
         self.next_version = ready(_NEXT_VERSION)
         self.remove_version = ready(delete(schema_versions).where(schema_versions.c.id == bindparam("r_id")))
@@ -150,28 +150,28 @@ class Statements:
         self.add_schema = ready(_insert_all(schemas, but="id").returning(schemas.c.id))
         self.add_version = ready(_insert_all(schema_versions))
         self.add_tag = ready(_insert_all(registry_tags))
-        self.serial_of = ready(select(schema_serials.c.serial).where(_SAME_CONTENT))
-        self.holder_of = ready(select(schema_serials.c.data_format, schema_serials.c.fingerprint).where(_SAME_SERIAL))
+        self.schema_id_of = ready(select(schema_ids.c.serial).where(_SAME_CONTENT))
+        self.holder_of = ready(select(schema_ids.c.data_format, schema_ids.c.fingerprint).where(_SAME_ID))
         self.carrier_of = ready(
             select(schema_versions.c.id)
             .select_from(JOINED)
-            .where(schema_versions.c.serial == bindparam("r_serial"), schemas.c.registry == bindparam("r_registry"))
+            .where(schema_versions.c.serial == bindparam("r_schema_id"), schemas.c.registry == bindparam("r_registry"))
             .limit(1)
         )
-        self.next_serials = ready(
-            update(serial_counter)
-            .where(serial_counter.c.id == 1)
-            .values(number=serial_counter.c.number + bindparam("r_count"))
-            .returning(serial_counter.c.number)
+        self.next_schema_ids = ready(
+            update(schema_id_counter)
+            .where(schema_id_counter.c.id == 1)
+            .values(number=schema_id_counter.c.number + bindparam("r_count"))
+            .returning(schema_id_counter.c.number)
         )
-        self.raise_serials = ready(
-            update(serial_counter)
-            .where(serial_counter.c.id == 1, serial_counter.c.number < bindparam("r_serial"))
-            .values(number=bindparam("r_serial"))
+        self.raise_schema_ids = ready(
+            update(schema_id_counter)
+            .where(schema_id_counter.c.id == 1, schema_id_counter.c.number < bindparam("r_schema_id"))
+            .values(number=bindparam("r_schema_id"))
         )
-        self.add_serial = ready(_insert_all(schema_serials))
-        self.drop_serial = ready(delete(schema_serials).where(_SAME_SERIAL))
-        self.forget_content = ready(delete(schema_serials).where(_SAME_CONTENT))
+        self.add_schema_id = ready(_insert_all(schema_ids))
+        self.drop_schema_id = ready(delete(schema_ids).where(_SAME_ID))
+        self.forget_content = ready(delete(schema_ids).where(_SAME_CONTENT))
         self.target = ready(
             select(schema_versions.c.id)
             .select_from(JOINED)

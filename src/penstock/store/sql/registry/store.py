@@ -8,20 +8,20 @@ from sqlalchemy.engine import RowMapping
 
 from penstock.registry.audit import AuditEntry
 from penstock.registry.errors import MetadataExists, RegistryFull, VersionNotFound
-from penstock.registry.model import Metadata, Policy, ResourcePolicy
+from penstock.registry.model import Metadata, ResourcePolicy, ScopeConfig
 from penstock.store.sql.database import retried
 from penstock.store.sql.registry.base import insert_tags, record
-from penstock.store.sql.registry.rows import micros, policy_row, time_of, to_policy
+from penstock.store.sql.registry.rows import config_row, micros, time_of, to_config
 from penstock.store.sql.registry.schemas import SchemaRows
 from penstock.store.sql.registry.statements import beginning_with
 from penstock.store.sql.registry.tables import (
     audit,
-    policies,
     registry_tags,
     resource_policies,
+    schema_ids,
     schema_metadata,
-    schema_serials,
     schema_versions,
+    scope_configs,
 )
 
 __all__ = ["SqlRegistryStore"]
@@ -83,36 +83,36 @@ class SqlRegistryStore(SchemaRows):
             connection.execute(delete(registry_tags).where(wanted))
             record(connection, "UntagResource", resource, ", ".join(sorted(keys)))
 
-    def get_policies(self, scopes: Sequence[str]) -> Mapping[str, Policy]:
-        found: dict[str, Policy] = {}
+    def get_configs(self, scopes: Sequence[str]) -> Mapping[str, ScopeConfig]:
+        found: dict[str, ScopeConfig] = {}
         for start in range(0, len(scopes), 3):
             chosen = scopes[start : start + 3]
             named = {f"r_{place + 1}": chosen[min(place, len(chosen) - 1)] for place in range(3)}
-            found |= {row["scope"]: to_policy(row) for row in self._direct.all(self._statements.policies, named)}
+            found |= {row["scope"]: to_config(row) for row in self._direct.all(self._statements.configs, named)}
         return found
 
-    def list_policies(self, prefix: str) -> Sequence[Policy]:
-        query = select(policies).where(beginning_with(policies.c.scope, prefix)).order_by(policies.c.scope)
+    def list_configs(self, prefix: str) -> Sequence[ScopeConfig]:
+        query = select(scope_configs).where(beginning_with(scope_configs.c.scope, prefix)).order_by(scope_configs.c.scope)
         with self._database.read() as connection:
-            return [to_policy(row) for row in connection.execute(query).mappings()]
+            return [to_config(row) for row in connection.execute(query).mappings()]
 
     @retried
-    def change_policy(self, scope: str, change: Callable[[Policy], Policy]) -> Policy | None:
-        mine = policies.c.scope == scope
+    def change_config(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
+        mine = scope_configs.c.scope == scope
         with self._database.write() as connection:
-            row = connection.execute(select(policies).where(mine)).mappings().first()
-            nothing = Policy(scope=scope)
-            before = nothing if row is None else to_policy(row)
+            row = connection.execute(select(scope_configs).where(mine)).mappings().first()
+            nothing = ScopeConfig(scope=scope)
+            before = nothing if row is None else to_config(row)
             after = change(before)
             if after != before:
-                connection.execute(delete(policies).where(mine))
+                connection.execute(delete(scope_configs).where(mine))
                 if after != nothing:
-                    connection.execute(insert(policies).values(**policy_row(after)))
+                    connection.execute(insert(scope_configs).values(**config_row(after)))
                 record(connection, "DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
         return None if row is None else before
 
-    def highest_serial(self, registry: str) -> int:
-        query = select(func.max(schema_serials.c.serial)).where(schema_serials.c.registry == registry)
+    def highest_schema_id(self, registry: str) -> int:
+        query = select(func.max(schema_ids.c.serial)).where(schema_ids.c.registry == registry)
         with self._database.read() as connection:
             return connection.execute(query).scalar() or 0
 

@@ -20,17 +20,17 @@ from penstock.store.sql.database import metadata
 
 __all__ = [
     "audit",
-    "policies",
     "registries",
     "registry_epoch",
     "registry_tags",
     "resource_policies",
+    "schema_id_counter",
+    "schema_ids",
     "schema_metadata",
     "schema_references",
-    "schema_serials",
     "schema_versions",
     "schemas",
-    "serial_counter",
+    "scope_configs",
 ]
 
 _ROW_ID = BigInteger().with_variant(Integer, "sqlite")
@@ -84,8 +84,9 @@ schema_versions = Table(
     Index("ix_schema_versions_serial", "serial"),
 )
 
-# Every definition of a registry has one serial, also when all versions with it are gone.
-schema_serials = Table(
+# Every definition of a registry has one schema id, also when all versions with it are gone. Columns named serial hold schema
+# ids; schema_versions.schema_id is the row of its schema.
+schema_ids = Table(
     "schema_serials",
     metadata,
     Column("registry", String(255), primary_key=True),
@@ -96,8 +97,8 @@ schema_serials = Table(
     UniqueConstraint("registry", "data_format", "fingerprint"),
 )
 
-# One row: the highest serial given in any registry.
-serial_counter = Table(
+# One row: the highest schema id given in any registry.
+schema_id_counter = Table(
     "serial_counter",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
@@ -130,7 +131,7 @@ registry_tags = Table(
     Column("value", String(256), nullable=False),
 )
 
-policies = Table(
+scope_configs = Table(
     "policies",
     metadata,
     Column("scope", String(600), primary_key=True),
@@ -183,5 +184,5 @@ def _insert_first(table: Table, connection: Connection, **_: object) -> None:
 
 
 # The rows that writers count with are there from the start: two first writers would both insert them.
-for _counter in (serial_counter, registry_epoch):
+for _counter in (schema_id_counter, registry_epoch):
     event.listen(_counter, "after_create", _insert_first)

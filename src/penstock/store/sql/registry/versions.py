@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, not_, select, tuple_
 
 from penstock.registry.audit import Actor, current_actor
-from penstock.registry.errors import MissingReference, SerialDiffers, SerialTaken
+from penstock.registry.errors import MissingReference, SchemaIdDiffers, SchemaIdTaken
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, NewVersion, SchemaKey, Version, VersionHead
 from penstock.registry.store import add_alone
@@ -33,7 +33,7 @@ class VersionRows(DeletionRows):
 
     def add_versions(self, wanted: Sequence[NewVersion]) -> Sequence[Version | None]:
         # One that brings an id of its own, or builds on others, takes steps that only it takes.
-        plain = [place for place, step in enumerate(wanted) if not step.version.serial and not step.version.references]
+        plain = [place for place, step in enumerate(wanted) if not step.version.schema_id and not step.version.references]
         # PostgreSQL's writers lock the rows that they change: two that change several in another order would wait for each
         # other.
         plain.sort(key=lambda place: wanted[place].version.key)
@@ -48,7 +48,7 @@ class VersionRows(DeletionRows):
             with self._direct.write() as transaction:
                 added = self._write_together(transaction, steps)
         except Exception as error:
-            if isinstance(error, self._direct.Conflict) or self._database.again(error):
+            if isinstance(error, self._direct.Conflict) or self._database.is_retryable(error):
                 return [None] * len(steps)
             raise
         for version in added:
@@ -60,12 +60,12 @@ class VersionRows(DeletionRows):
     def _write_together(self, transaction: DirectTransaction, steps: Sequence[NewVersion]) -> Sequence[Version | None]:
         moved = [self._move(transaction, step.version, step.revision) for step in steps]
         going = [(place, step, moved[place]) for place, step in enumerate(steps) if moved[place] is not None]
-        serials = self._serials(transaction, [step.version for _, step, _ in going])
+        schema_ids = self._schema_ids(transaction, [step.version for _, step, _ in going])
         added: list[Version | None] = [None] * len(steps)
         rows, changes = [], []
-        for (place, step, schema_id), serial in zip(going, serials, strict=True):
-            stored = added[place] = replace(step.version, serial=serial)
-            rows.append({"schema_id": schema_id, **version_row(stored)})
+        for (place, step, row_id), schema_id in zip(going, schema_ids, strict=True):
+            stored = added[place] = replace(step.version, schema_id=schema_id)
+            rows.append({"schema_id": row_id, **version_row(stored)})
             changes.append(_registered(stored, step.actor))
         if rows:
             transaction.run_all(self._statements.add_version, rows)
@@ -78,7 +78,7 @@ class VersionRows(DeletionRows):
             with self._direct.write() as transaction:
                 return self._write(transaction, version, revision, replaces)
         except self._direct.Conflict as error:
-            if self._database.again(error):
+            if self._database.is_retryable(error):
                 raise
             return None
 
@@ -86,14 +86,14 @@ class VersionRows(DeletionRows):
         self, transaction: DirectTransaction, version: Version, revision: int, replaces: str | None
     ) -> Version | None:
         statements = self._statements
-        schema_id = self._move(transaction, version, revision)
-        if schema_id is None:
+        row_id = self._move(transaction, version, revision)
+        if row_id is None:
             return None
         if replaces is not None:
             if replaces != version.id:
                 transaction.run(statements.remove_version, {"r_id": replaces})
             transaction.run(statements.count_deletion, {})
-        return self._insert_version(transaction, version, schema_id, restored=replaces == version.id)
+        return self._insert_version(transaction, version, row_id, restored=replaces == version.id)
 
     def _move(self, transaction: DirectTransaction, version: Version, revision: int) -> int | None:
         """Move the schema to its next revision: its row's id, or None where the revision is another."""
@@ -108,11 +108,11 @@ class VersionRows(DeletionRows):
         return None if moved is None else moved["id"]
 
     def _insert_version(
-        self, transaction: DirectTransaction, version: Version, schema_id: int, *, restored: bool = False
+        self, transaction: DirectTransaction, version: Version, row_id: int, *, restored: bool = False
     ) -> Version:
         statements = self._statements
-        taken_over = self._taken_over(transaction, version) if version.serial else None
-        stored = replace(version, serial=taken_over or self._serials(transaction, [version])[0])
+        taken_over = self._taken_over(transaction, version) if version.schema_id else None
+        stored = replace(version, schema_id=taken_over or self._schema_ids(transaction, [version])[0])
         row = version_row(stored)
         if restored:
             transaction.run(
@@ -120,7 +120,7 @@ class VersionRows(DeletionRows):
             )
             transaction.run(statements.drop_references, {"r_id": version.id})
         else:
-            transaction.run(statements.add_version, {"schema_id": schema_id, **row})
+            transaction.run(statements.add_version, {"schema_id": row_id, **row})
         targets: dict[str, None] = {}
         for reference in version.references:
             target = transaction.run(statements.target, {**naming(reference.key), "r_number": reference.number})
@@ -132,51 +132,51 @@ class VersionRows(DeletionRows):
         self._record(transaction, _registered(stored, current_actor()))
         return stored
 
-    def _serials(self, transaction: DirectTransaction, versions: Sequence[Version]) -> Sequence[int]:
-        """The serials of the versions' definitions in their registries, given now where they have none."""
+    def _schema_ids(self, transaction: DirectTransaction, versions: Sequence[Version]) -> Sequence[int]:
+        """The schema ids of the versions' definitions in their registries, given now where they have none."""
         contents = [_Content(version.key.registry, version.data_format, version.fingerprint) for version in versions]
-        known = {content: self._serial_of(transaction, content) for content in dict.fromkeys(contents)}
-        new = [content for content, serial in known.items() if serial is None]
+        known = {content: self._schema_id_of(transaction, content) for content in dict.fromkeys(contents)}
+        new = [content for content, schema_id in known.items() if schema_id is None]
         if new:
-            row = transaction.run(self._statements.next_serials, {"r_count": len(new)})
+            row = transaction.run(self._statements.next_schema_ids, {"r_count": len(new)})
             first = 0 if row is None else row["number"] - len(new) + 1
             known.update(zip(new, range(first, first + len(new)), strict=True))
             if not self._database.is_sqlite:
                 # Others waited for that row, or this one for them: who comes second finds what the first one stored.
-                stored = {content: self._serial_of(transaction, content) for content in new}
-                known |= {content: serial for content, serial in stored.items() if serial is not None}
-                new = [content for content, serial in stored.items() if serial is None]
-            self._keep_serials(transaction, {content: known[content] or 0 for content in new})
+                stored = {content: self._schema_id_of(transaction, content) for content in new}
+                known |= {content: schema_id for content, schema_id in stored.items() if schema_id is not None}
+                new = [content for content, schema_id in stored.items() if schema_id is None]
+            self._keep_schema_ids(transaction, {content: known[content] or 0 for content in new})
         return [known[content] or 0 for content in contents]
 
-    def _serial_of(self, transaction: DirectTransaction, content: "_Content") -> int | None:
-        found = transaction.run(self._statements.serial_of, content.named())
+    def _schema_id_of(self, transaction: DirectTransaction, content: "_Content") -> int | None:
+        found = transaction.run(self._statements.schema_id_of, content.named())
         return None if found is None else found["serial"]
 
     def _taken_over(self, transaction: DirectTransaction, version: Version) -> int:
-        """The serial that an import asks for; :class:`SerialTaken` where a stored version stands against it."""
-        statements, registry, serial = self._statements, version.key.registry, version.serial
+        """The schema id that an import asks for; :class:`SchemaIdTaken` where a stored version stands against it."""
+        statements, registry, schema_id = self._statements, version.key.registry, version.schema_id
         content = _Content(registry, version.data_format, version.fingerprint)
-        known = self._serial_of(transaction, content)
-        named = {"r_registry": registry, "r_serial": serial}
-        if known == serial:
-            return serial
-        # Imports queue here for each other and for all that need a new serial.
-        transaction.run(statements.raise_serials, {"r_serial": serial})
+        known = self._schema_id_of(transaction, content)
+        named = {"r_registry": registry, "r_schema_id": schema_id}
+        if known == schema_id:
+            return schema_id
+        # Imports queue here for each other and for all that need a new schema id.
+        transaction.run(statements.raise_schema_ids, {"r_schema_id": schema_id})
         if known is not None:
-            if transaction.run(statements.carrier_of, {"r_registry": registry, "r_serial": known}) is not None:
-                raise SerialDiffers(registry, serial, known)
+            if transaction.run(statements.carrier_of, {"r_registry": registry, "r_schema_id": known}) is not None:
+                raise SchemaIdDiffers(registry, schema_id, known)
             transaction.run(statements.forget_content, content.named())
         if transaction.run(statements.holder_of, named) is not None:
             if transaction.run(statements.carrier_of, named) is not None:
-                raise SerialTaken(registry, serial)
-            transaction.run(statements.drop_serial, named)
-        self._keep_serials(transaction, {content: serial})
-        return serial
+                raise SchemaIdTaken(registry, schema_id)
+            transaction.run(statements.drop_schema_id, named)
+        self._keep_schema_ids(transaction, {content: schema_id})
+        return schema_id
 
-    def _keep_serials(self, transaction: DirectTransaction, given: "Mapping[_Content, int]") -> None:
-        rows = [{**content._asdict(), "serial": serial} for content, serial in given.items()]
-        transaction.run_all(self._statements.add_serial, rows)
+    def _keep_schema_ids(self, transaction: DirectTransaction, given: "Mapping[_Content, int]") -> None:
+        rows = [{**content._asdict(), "serial": schema_id} for content, schema_id in given.items()]
+        transaction.run_all(self._statements.add_schema_id, rows)
 
     def get_version(self, version_id: str) -> Version | None:
         return self._one(version_id, self._statements.by_id, {"r_id": version_id})
@@ -187,12 +187,12 @@ class VersionRows(DeletionRows):
     def find_version(self, key: SchemaKey, fingerprint: str) -> Version | None:
         return self._one((*key, fingerprint), self._statements.by_fingerprint, {**naming(key), "r_fingerprint": fingerprint})
 
-    def get_version_with_serial(self, registry: str, serial: int) -> Version | None:
-        named = {"r_registry": registry, "r_serial": serial}
-        return self._one(("serial", registry, serial, ""), self._statements.by_serial, named)
+    def get_version_with_schema_id(self, registry: str, schema_id: int) -> Version | None:
+        named = {"r_registry": registry, "r_schema_id": schema_id}
+        return self._one(("schema id", registry, schema_id, ""), self._statements.by_schema_id, named)
 
-    def list_versions_with_serial(self, registry: str | None, serial: int) -> Sequence[VersionHead]:
-        query = select(*HEAD).select_from(JOINED).where(schema_versions.c.serial == serial)
+    def list_versions_with_schema_id(self, registry: str | None, schema_id: int) -> Sequence[VersionHead]:
+        query = select(*HEAD).select_from(JOINED).where(schema_versions.c.serial == schema_id)
         if registry is not None:
             query = query.where(schemas.c.registry == registry)
         query = query.order_by(schemas.c.registry, schemas.c.name, schema_versions.c.number)
@@ -243,7 +243,7 @@ class VersionRows(DeletionRows):
 
 
 class _Content(NamedTuple):
-    """What has one serial: a definition in a registry."""
+    """What has one schema id: a definition in a registry."""
 
     registry: str
     data_format: str
@@ -255,5 +255,5 @@ class _Content(NamedTuple):
 
 
 def _registered(version: Version, actor: Actor) -> Change:
-    outcome = f"version {version.number} {version.status}, id {version.id}, serial {version.serial}"
+    outcome = f"version {version.number} {version.status}, id {version.id}, schema id {version.schema_id}"
     return Change(actor, "RegisterVersion", schema_resource(version.key), outcome)
