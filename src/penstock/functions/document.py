@@ -334,8 +334,8 @@ def _kinesis(section: Section, arn: Arn) -> KinesisSource:
         raise section.fault(
             f"{arn} is no stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
         )
-    lanes = section.integer("ParallelizationFactor", minimum=1, maximum=10)
-    return KinesisSource(arn=str(arn), lanes=1 if lanes is None else lanes)
+    factor = section.integer("ParallelizationFactor", minimum=1, maximum=10)
+    return KinesisSource(arn=str(arn), parallelization_factor=1 if factor is None else factor)
 
 
 def _kafka(section: Section, arn: Arn | None) -> KafkaSource:

@@ -113,7 +113,7 @@ class ExecutionEnvironment:
             deadline=now + (max(_INIT_SECONDS, function.timeout) if initial else function.timeout),
             outgoing=memoryview(_LENGTHS.pack(len(header), len(event)) + header + event),
         )
-        self._say(f"START RequestId: {request_id} Version: $LATEST")
+        self._write_log(f"START RequestId: {request_id} Version: $LATEST")
         return request_id
 
     def poll(self, wait: float = 0.0) -> Result | None:
@@ -253,7 +253,7 @@ class ExecutionEnvironment:
             self._stop_process()
             stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
             text = f"{stamp} {call.request_id} Task timed out after {function.timeout:.2f} seconds"
-            self._say(text)
+            self._write_log(text)
             return self._failed(call, "Sandbox.Timedout", text)
         if now - call.memory_checked >= _MEMORY_CHECK:
             call.memory_checked = now
@@ -303,7 +303,7 @@ class ExecutionEnvironment:
         self._call = None
         seconds = time.monotonic() - call.began
         used = max(call.peak, self._memory())
-        self._say(f"END RequestId: {call.request_id}")
+        self._write_log(f"END RequestId: {call.request_id}")
         report = (
             f"REPORT RequestId: {call.request_id}\tDuration: {seconds * 1000:.2f} ms\t"
             f"Billed Duration: {-(-int(seconds * 1_000_000) // 1000)} ms\tMemory Size: {self._function.memory} MB\t"
@@ -311,12 +311,12 @@ class ExecutionEnvironment:
         )
         if call.init_seconds is not None:
             report += f"\tInit Duration: {call.init_seconds * 1000:.2f} ms"
-        self._say(report)
+        self._write_log(report)
         return Result(
             request_id=call.request_id, answer=None if error else answer, error=error or None, seconds=round(seconds, 4)
         )
 
-    def _say(self, line: str) -> None:
+    def _write_log(self, line: str) -> None:
         self._log.write(line.encode() + b"\n")
         self._log.flush()
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["Account"]
+__all__ = ["MappingMetrics"]
 
 _COUNTS = (
     "PolledEventCount",
@@ -27,7 +27,7 @@ _COUNTS = (
 )
 
 
-class Account:
+class MappingMetrics:
     """The counts of one mapping; safe for threads. ``path`` gets a JSON line a change, at most one a ``every`` seconds.
 
     Beyond Lambda's names: ``DeliveredEventCount`` records that the function did, ``ReleasedEventCount`` those read and given

@@ -103,10 +103,10 @@ class KafkaSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KinesisSource:
-    """A stream; each shard's records are worked on in ``lanes`` lanes, a partition key always in the same one."""
+    """A stream; ``parallelization_factor`` batches of a shard are handled at a time, those of one partition key in order."""
 
     arn: str
-    lanes: int = 1
+    parallelization_factor: int = 1
 
     @property
     def title(self) -> str:

@@ -4,37 +4,38 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from penstock.errors import InvalidInput
 from penstock.functions.decoding import Decoder
 from penstock.functions.delivery.destinations import open_destination
-from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.delivery.dispatcher import BatchDispatcher, DispatcherFactory
+from penstock.functions.delivery.failures import Origin
 from penstock.functions.document import Declaration
 from penstock.functions.environment import ExecutionEnvironment
-from penstock.functions.kafka.access import reach
+from penstock.functions.kafka.access import resolve_access
 from penstock.functions.kafka.mapping import KafkaMapping
 from penstock.functions.kafka.poller import KafkaPoller
 from penstock.functions.kinesis.event import KinesisOrigin
 from penstock.functions.kinesis.mapping import KinesisMapping
-from penstock.functions.mapping_metrics import Account
-from penstock.functions.model import Function, KafkaSource, KinesisSource, SourceMapping
+from penstock.functions.mapping_metrics import MappingMetrics
+from penstock.functions.model import Function, KinesisSource, SourceMapping
 from penstock.functions.records import Record
-from penstock.functions.thread_group import Crew
+from penstock.functions.thread_group import ThreadGroup
 
 __all__ = ["RunOptions", "run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How to run: ``log`` gets what functions print, ``state`` keeps a stream's checkpoints, ``say`` gets lines for people.
+    """How to run: ``log`` gets what functions print, ``report`` human-readable lines; ``state`` for streams' checkpoints.
 
     ``metrics`` is a file that gets a JSON line when counts change; ``once`` ends when what was there at the start is done.
     """
 
     log: IO[bytes]
     state: Path
-    say: Callable[[str], None]
+    report: Callable[[str], None]
     metrics: Path | None = None
     once: bool = False
     scale_seconds: float = 5.0
@@ -45,8 +46,8 @@ class _Running(Protocol):
     def run(self, stop: threading.Event) -> None: ...
 
 
-class _Member:
-    """A mapping as a crew's member."""
+class _MappingWorker:
+    """A mapping as a worker of a thread group."""
 
     def __init__(self, mapping: _Running) -> None:
         self._mapping = mapping
@@ -69,66 +70,67 @@ def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Ma
         raise InvalidInput(
             f"{declaration.origin} declares no enabled event source.", remedy="Add one to EventSourceMappings."
         )
-    accounts = [Account(mapping.uuid, options.metrics) for mapping in mappings]
-    crew: Crew[_Member] = Crew("mapping")
+    all_metrics = [MappingMetrics(mapping.uuid, options.metrics) for mapping in mappings]
+    threads: ThreadGroup[_MappingWorker] = ThreadGroup("mapping")
     running = [
-        _prepare(declaration.function, mapping, account, options)
-        for mapping, account in zip(mappings, accounts, strict=True)
+        _prepare(declaration.function, mapping, metrics, options)
+        for mapping, metrics in zip(mappings, all_metrics, strict=True)
     ]
     try:
         for each in running:
-            crew.start(_Member(each))
-        while len(crew) and not options.stop.wait(0.1):
-            crew.check()
+            threads.start(_MappingWorker(each))
+        while len(threads) and not options.stop.wait(0.1):
+            threads.check()
     finally:
-        crew.stop()
-        for account in accounts:
-            account.close()
-    crew.check()
-    return [(mapping.source.title, account.totals()) for mapping, account in zip(mappings, accounts, strict=True)]
+        threads.stop()
+        for metrics in all_metrics:
+            metrics.close()
+    threads.check()
+    return [(mapping.source.title, metrics.totals()) for mapping, metrics in zip(mappings, all_metrics, strict=True)]
 
 
-def _prepare(function: Function, mapping: SourceMapping, account: Account, options: RunOptions) -> _Running:
-    if isinstance(mapping.source, KafkaSource):
-        return _kafka(function, mapping, mapping.source, account, options)
-    return _kinesis(function, mapping, mapping.source, account, options)
-
-
-def _kafka(
-    function: Function, mapping: SourceMapping, source: KafkaSource, account: Account, options: RunOptions
-) -> KafkaMapping:
-    config, origin = reach(source)
+def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics, options: RunOptions) -> _Running:
+    source, report = mapping.source, options.report
+    if isinstance(source, KinesisSource):
+        stream = KinesisOrigin(arn=source.arn, role=function.identity)
+        make_dispatcher = _dispatchers(function, mapping, stream, metrics, options)
+        return KinesisMapping(
+            mapping, stream, make_dispatcher, metrics, state=options.state, report=report, once=options.once
+        )
+    config, cluster = resolve_access(source)
+    make_dispatcher = _dispatchers(function, mapping, cluster, metrics, options, kafka=config)
     decoder = Decoder(source.schema_registry) if source.schema_registry is not None else None
 
-    def lane(settled: Callable[[Sequence[Record]], None]) -> Lane:
-        destination = None
-        if mapping.destination is not None:
-            destination = open_destination(
-                mapping.destination, origin=origin, function_arn=function.arn, mapping_id=mapping.uuid, kafka=config
-            )
-        environment = ExecutionEnvironment(function, options.log)
-        return Lane(mapping, origin, environment, account, destination=destination, settled=settled, say=options.say)
-
     def poller() -> KafkaPoller:
-        return KafkaPoller(mapping, config, lane, account, timeout=function.timeout, decoder=decoder, say=options.say)
+        return KafkaPoller(
+            mapping, config, make_dispatcher, metrics, timeout=function.timeout, decoder=decoder, report=report
+        )
 
     return KafkaMapping(
-        mapping, config, poller, account, say=options.say, once=options.once, scale_seconds=options.scale_seconds
+        mapping, config, poller, metrics, report=report, once=options.once, scale_seconds=options.scale_seconds
     )
 
 
-def _kinesis(
-    function: Function, mapping: SourceMapping, source: KinesisSource, account: Account, options: RunOptions
-) -> KinesisMapping:
-    origin = KinesisOrigin(arn=source.arn, role=function.identity)
+def _dispatchers(
+    function: Function,
+    mapping: SourceMapping,
+    origin: Origin,
+    metrics: MappingMetrics,
+    options: RunOptions,
+    *,
+    kafka: Mapping[str, Any] | None = None,
+) -> DispatcherFactory:
+    """Makes a mapping's dispatchers, each with an environment and a destination of its own."""
 
-    def lane(settled: Callable[[Sequence[Record]], None]) -> Lane:
+    def make(on_done: Callable[[Sequence[Record]], None]) -> BatchDispatcher:
         destination = None
         if mapping.destination is not None:
             destination = open_destination(
-                mapping.destination, origin=origin, function_arn=function.arn, mapping_id=mapping.uuid
+                mapping.destination, origin=origin, function_arn=function.arn, mapping_id=mapping.uuid, kafka=kafka
             )
         environment = ExecutionEnvironment(function, options.log)
-        return Lane(mapping, origin, environment, account, destination=destination, settled=settled, say=options.say)
+        return BatchDispatcher(
+            mapping, origin, environment, metrics, destination=destination, on_done=on_done, report=options.report
+        )
 
-    return KinesisMapping(mapping, origin, lane, account, state=options.state, say=options.say, once=options.once)
+    return make

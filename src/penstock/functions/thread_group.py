@@ -1,16 +1,16 @@
-"""Threads that each run one worker object until told to stop, and the first thing that went wrong with one of them."""
+"""A group of threads that each run one worker until told to stop, and the first error that ended one of them."""
 
 import threading
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Crew", "Member"]
+__all__ = ["ThreadGroup", "Worker"]
 
 
-class Member(Protocol):
-    """What a thread of a crew runs."""
+class Worker(Protocol):
+    """What a thread of a group runs."""
 
     def run(self) -> None:
-        """Work until told to stop; raises what cannot be mended."""
+        """Work until told to stop; raises what cannot be recovered from."""
         ...
 
     def stop(self) -> None:
@@ -18,52 +18,52 @@ class Member(Protocol):
         ...
 
 
-_Kind = TypeVar("_Kind", bound=Member)
+_Kind = TypeVar("_Kind", bound=Worker)
 
 
-class Crew(Generic[_Kind]):
-    """Members at work, one thread each. For one thread."""
+class ThreadGroup(Generic[_Kind]):
+    """Workers at work, one thread each. For one thread."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._members: list[tuple[_Kind, threading.Thread]] = []
-        self._leaving: list[threading.Thread] = []
+        self._workers: list[tuple[_Kind, threading.Thread]] = []
+        self._stopping: list[threading.Thread] = []
         self._started = 0
-        self._problems: list[BaseException] = []
+        self._errors: list[BaseException] = []
 
     def __len__(self) -> int:
         """How many are at work."""
-        return len(self._members)
+        return len(self._workers)
 
-    def start(self, member: _Kind) -> None:
-        """Put a member to work."""
+    def start(self, worker: _Kind) -> None:
+        """Put a worker to work."""
         self._started += 1
-        thread = threading.Thread(target=self._run, args=(member,), name=f"{self._name}-{self._started}", daemon=True)
-        self._members.append((member, thread))
+        thread = threading.Thread(target=self._run, args=(worker,), name=f"{self._name}-{self._started}", daemon=True)
+        self._workers.append((worker, thread))
         thread.start()
 
-    def _run(self, member: _Kind) -> None:
+    def _run(self, worker: _Kind) -> None:
         try:
-            member.run()
-        except BaseException as error:  # noqa: BLE001 -- raised where the crew is looked at
-            self._problems.append(error)
+            worker.run()
+        except BaseException as error:  # noqa: BLE001 -- raised by check()
+            self._errors.append(error)
 
-    def end_one(self) -> None:
-        """Ask the member that came last to end, and do not wait."""
-        member, thread = self._members.pop()
-        member.stop()
-        self._leaving.append(thread)
+    def stop_newest(self) -> None:
+        """Ask the worker that was started last to end, and do not wait."""
+        worker, thread = self._workers.pop()
+        worker.stop()
+        self._stopping.append(thread)
 
     def check(self) -> None:
-        """Raise the first problem; forget members that have ended."""
-        if self._problems:
-            raise self._problems[0]
-        self._members = [each for each in self._members if each[1].is_alive()]
+        """Raise the first error; forget workers that have ended."""
+        if self._errors:
+            raise self._errors[0]
+        self._workers = [each for each in self._workers if each[1].is_alive()]
 
     def stop(self) -> None:
         """Ask all to end, and wait for them."""
-        for member, _ in self._members:
-            member.stop()
-        for thread in [*self._leaving, *(thread for _, thread in self._members)]:
+        for worker, _ in self._workers:
+            worker.stop()
+        for thread in [*self._stopping, *(thread for _, thread in self._workers)]:
             thread.join()
-        self._members, self._leaving = [], []
+        self._workers, self._stopping = [], []

@@ -1,4 +1,4 @@
-"""Kinesis mappings on a stand-in of the service: shards, lanes, checkpoints, resharding and failures."""
+"""Kinesis mappings on a stand-in of the service: shards, parallel batches, checkpoints, resharding and failures."""
 
 import json
 import signal

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from penstock.cli.streams import functions
 from penstock.errors import InvalidInput
 from penstock.functions import runner
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import Function, SourceMapping
 
 CODE = """\
@@ -56,14 +56,14 @@ def test_an_event_that_lambda_would_not_take(document: Path, event: str, words: 
 
 def test_two_mappings_of_one_topic_are_told_each(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Reads:
-        def __init__(self, account: Account, count: int) -> None:
-            self._account, self._count = account, count
+        def __init__(self, metrics: MappingMetrics, count: int) -> None:
+            self._metrics, self._count = metrics, count
 
         def run(self, stop: threading.Event) -> None:
-            self._account.add(PolledEventCount=self._count)
+            self._metrics.add(PolledEventCount=self._count)
 
-    def prepare(_function: Function, mapping: SourceMapping, account: Account, _options: Any) -> Reads:
-        return Reads(account, mapping.batch_size)
+    def prepare(_function: Function, mapping: SourceMapping, metrics: MappingMetrics, _options: Any) -> Reads:
+        return Reads(metrics, mapping.batch_size)
 
     monkeypatch.setattr(runner, "_prepare", prepare)
     mappings = [

@@ -1,4 +1,4 @@
-"""What becomes of a batch, as pure functions: each record is settled or discarded once, in order, whatever fails."""
+"""What becomes of a batch, as pure functions: each record is marked as done or discarded once, in order, whatever fails."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,11 +14,11 @@ from penstock.functions.delivery.settings import (
     Discard,
     Failed,
     Invoke,
+    MarkDone,
     Outcome,
     Partly,
     Pause,
     Policy,
-    Settle,
     Step,
     Succeeded,
     deliver,
@@ -55,7 +55,7 @@ def places(found: Any) -> list[tuple[str, int]]:
 
 
 def shown(steps: list[Step]) -> list[Any]:
-    names = {Invoke: "invoke", Settle: "settle", Discard: "discard"}
+    names = {Invoke: "invoke", MarkDone: "done", Discard: "discard"}
     return [
         ("pause", step.seconds) if isinstance(step, Pause) else (names[type(step)], [r.position for r in step.records])
         for step in steps
@@ -64,7 +64,7 @@ def shown(steps: list[Step]) -> list[Any]:
 
 def test_a_success_settles_the_batch() -> None:
     steps = run(records(("t-0", 1), ("t-0", 2)), Policy(), lambda _r, _a: Succeeded())
-    assert shown(steps) == [("invoke", [1, 2]), ("settle", [1, 2])]
+    assert shown(steps) == [("invoke", [1, 2]), ("done", [1, 2])]
 
 
 def test_retries_wait_longer_and_then_the_batch_is_discarded() -> None:
@@ -81,7 +81,7 @@ def test_without_a_limit_a_batch_is_retried_until_it_succeeds() -> None:
     pauses = [step.seconds for step in steps if isinstance(step, Pause)]
     assert len(pauses) == 49
     assert max(pauses) == 60.0
-    assert shown(steps)[-1] == ("settle", [1])
+    assert shown(steps)[-1] == ("done", [1])
 
 
 def test_splitting_uses_up_no_retry_and_finds_the_culprit() -> None:
@@ -92,7 +92,7 @@ def test_splitting_uses_up_no_retry_and_finds_the_culprit() -> None:
         lambda given, _a: Failed() if any(each.position == 5 for each in given) else Succeeded(),
     )
     assert [part for what, part in shown(steps) if what == "discard"] == [[5]]
-    assert [part for what, part in shown(steps) if what == "settle"] == [[0, 1, 2, 3], [4], [6, 7]]
+    assert [part for what, part in shown(steps) if what == "done"] == [[0, 1, 2, 3], [4], [6, 7]]
     assert [part for what, part in shown(steps) if what == "invoke"].count([5]) == 2
 
 
@@ -105,7 +105,7 @@ def test_a_report_moves_the_checkpoint_of_each_partition() -> None:
     steps = run(batch, Policy(retries=0), function)
     # No retry is allowed, but the record at the head has had its first call only.
     assert places(steps[1].records) == [("t-0", 1), ("t-1", 7), ("t-1", 8)]  # type: ignore[union-attr]
-    assert [type(step) for step in steps] == [Invoke, Settle, Discard]
+    assert [type(step) for step in steps] == [Invoke, MarkDone, Discard]
 
 
 def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None:
@@ -116,17 +116,17 @@ def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None
         return Partly(lowest={"t-0": 1}) if bad else Succeeded()
 
     steps = run(batch, Policy(retries=1, bisect=True), function)
-    assert [each for each in shown(steps) if each[0] in {"settle", "discard"}] == [
-        ("settle", [0]),
+    assert [each for each in shown(steps) if each[0] in {"done", "discard"}] == [
+        ("done", [0]),
         ("discard", [1]),
-        ("settle", [2, 3]),
+        ("done", [2, 3]),
     ]
 
 
 def test_old_records_are_discarded_before_the_function_sees_them() -> None:
     batch = [*records(("t-0", 1), age=100), *records(("t-0", 2), age=10)]
     steps = run(batch, Policy(age=60), lambda _r, _a: Succeeded())
-    assert shown(steps) == [("discard", [1]), ("invoke", [2]), ("settle", [2])]
+    assert shown(steps) == [("discard", [1]), ("invoke", [2]), ("done", [2])]
     assert isinstance(steps[0], Discard)
     assert (steps[0].condition, steps[0].invokes) == (AGE, 0)
 
@@ -162,14 +162,14 @@ def test_every_record_is_settled_or_discarded_once_and_in_order(
         return Partly(lowest=lowest)
 
     steps = run(batch, Policy(retries=retries, bisect=bisect), function)
-    ended = [record for step in steps if isinstance(step, Settle | Discard) for record in step.records]
+    ended = [record for step in steps if isinstance(step, MarkDone | Discard) for record in step.records]
     assert sorted(places(ended)) == sorted(places(batch))
     for number, size in enumerate(sizes):
         assert [o for p, o in places(ended) if p == f"t-{number}"] == list(range(size))
-    settled = {place for step in steps if isinstance(step, Settle) for place in places(step.records)}
-    assert not settled & bad
+    done = {place for step in steps if isinstance(step, MarkDone) for place in places(step.records)}
+    assert not done & bad
     if bisect and crashes <= retries:
-        assert settled == set(places(batch)) - bad, "only poison is discarded"
+        assert done == set(places(batch)) - bad, "only poison is discarded"
 
 
 @given(order=st.permutations(list(range(12))), start=st.integers(0, 100))

@@ -86,7 +86,7 @@ def test_a_kafka_mapping_means_what_it_says(tmp_path: Path) -> None:
 def test_a_stream_is_retried_without_limit_and_waits_for_nothing() -> None:
     (mapping,) = parse(json.dumps(KINESIS)).mappings
     assert isinstance(mapping.source, KinesisSource)
-    assert (mapping.source.lanes, mapping.window, mapping.policy.retries) == (10, 0.0, -1)
+    assert (mapping.source.parallelization_factor, mapping.window, mapping.policy.retries) == (10, 0.0, -1)
 
 
 @pytest.mark.parametrize(

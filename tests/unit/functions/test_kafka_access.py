@@ -40,7 +40,7 @@ def _services(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(access: KafkaAccess, **source: Any) -> dict[str, Any]:
-    config, _ = kafka_access.reach(KafkaSource(topic="t", access=access, **{"brokers": "b.example:9092", **source}))
+    config, _ = kafka_access.resolve_access(KafkaSource(topic="t", access=access, **{"brokers": "b.example:9092", **source}))
     return {name: value for name, value in config.items() if name.startswith(("sasl", "ssl", "security", "bootstrap"))}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.functions.kafka.poller import KafkaPoller
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
 
 
@@ -29,8 +29,8 @@ def test_a_refused_commit_is_said_once_and_made_later() -> None:
     said: list[str] = []
     mapping = SourceMapping(source=KafkaSource(topic="t", brokers="127.0.0.1:1"), function_name="f")
     config = {"bootstrap.servers": "127.0.0.1:1"}
-    lane: Any = lambda _settled: None  # noqa: E731 -- not used here
-    poller = KafkaPoller(mapping, config, lane, Account("m"), timeout=3, decoder=None, say=said.append)
+    dispatcher: Any = lambda _on_done: None  # noqa: E731 -- not used here
+    poller = KafkaPoller(mapping, config, dispatcher, MappingMetrics("m"), timeout=3, decoder=None, report=said.append)
     poller._consumer.close()
     consumer = Consumer()
     poller._consumer = consumer  # type: ignore[assignment]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import OFFSET_INVALID, TopicPartition
 
-from penstock.functions.kafka.starts import starting_points
+from penstock.functions.kafka.starts import starting_offsets
 
 TOPIC = "readings"
 
@@ -35,7 +35,7 @@ class Broker:
 
 def begin(broker, number, start, said=None):
     mapping = SimpleNamespace(start=start, start_at=1_000)
-    (point,) = starting_points(
+    (point,) = starting_offsets(
         broker, TOPIC, [TopicPartition(TOPIC, number)], mapping, ([] if said is None else said).append
     )
     return point.offset

@@ -17,7 +17,7 @@ from penstock.functions.kinesis import mapping as kinesis_mapping
 from penstock.functions.kinesis.checkpoints import Checkpoints
 from penstock.functions.kinesis.event import KinesisOrigin
 from penstock.functions.kinesis.mapping import KinesisMapping, ShardReader
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KinesisSource, SourceMapping
 from penstock.functions.records import Record
 
@@ -56,15 +56,15 @@ class Closed:
 
 
 class FiltersAll:
-    """A lane whose filters let nothing through: each record is done with as it is offered."""
+    """A dispatcher whose filters let nothing through: each record is done with as it is offered."""
 
     full, busy, finished, idle_for = False, False, True, None
 
-    def __init__(self, settled: Callable[[Sequence[Record]], None]) -> None:
-        self._settled = settled
+    def __init__(self, on_done: Callable[[Sequence[Record]], None]) -> None:
+        self._on_done = on_done
 
     def offer(self, record: Record) -> None:
-        self._settled([record])
+        self._on_done([record])
 
     def advance(self) -> None: ...
 
@@ -80,15 +80,15 @@ def checkpoints(tmp_path: Path) -> Iterator[Checkpoints]:
     kept.close()
 
 
-def reader(client: Closed, checkpoints: Checkpoints, say: Callable[[str], None] = print) -> ShardReader:
+def reader(client: Closed, checkpoints: Checkpoints, report: Callable[[str], None] = print) -> ShardReader:
     return ShardReader(
         SHARD,
         client=client,
         mapping=SourceMapping(source=KinesisSource(arn=ARN), function_name="f"),
         origin=KinesisOrigin(arn=ARN, role="r"),
         checkpoints=checkpoints,
-        make_lane=FiltersAll,  # type: ignore[arg-type]
-        say=say,
+        make_dispatcher=FiltersAll,  # type: ignore[arg-type]
+        report=report,
     )
 
 
@@ -148,7 +148,7 @@ def test_a_stream_that_is_not_there_ends_the_run(tmp_path: Path, monkeypatch: py
     )
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f")
     origin = KinesisOrigin(arn=ARN, role="r")
-    mapping = KinesisMapping(source, origin, FiltersAll, Account("m"), state=tmp_path, say=print)  # type: ignore[arg-type]
+    mapping = KinesisMapping(source, origin, FiltersAll, MappingMetrics("m"), state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(EnvironmentProblem, match="Create the stream, or correct EventSourceArn"):
         mapping.run(threading.Event())
 
@@ -173,7 +173,7 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
     origin = KinesisOrigin(arn=ARN, role="r")
-    mapping = KinesisMapping(source, origin, FiltersAll, Account("m"), state=tmp_path, say=print)  # type: ignore[arg-type]
+    mapping = KinesisMapping(source, origin, FiltersAll, MappingMetrics("m"), state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         mapping.run(threading.Event())
     assert len(written) == 1

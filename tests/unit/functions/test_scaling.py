@@ -1,11 +1,11 @@
-"""How many pollers a lag asks for, which shards may be read, and which lane a key goes to."""
+"""How many pollers a lag asks for, which shards may be read, and which dispatcher a key goes to."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.functions.kafka.mapping import wanted_pollers
-from penstock.functions.kinesis.mapping import lane_of, ready_shards
+from penstock.functions.kinesis.mapping import dispatcher_of, ready_shards
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_children_wait_for_their_parents() -> None:
     assert ready_shards(shards, {"a": {"ended": True}, "b": {"ended": True}, "e": {"after": "5"}}) == ["c", "d", "e"]
 
 
-@given(key=st.binary(max_size=20), lanes=st.integers(1, 10))
-def test_a_key_has_one_lane(key: bytes, lanes: int) -> None:
-    assert 0 <= lane_of(key, lanes) < lanes
-    assert lane_of(key, lanes) == lane_of(bytes(key), lanes)
+@given(key=st.binary(max_size=20), dispatchers=st.integers(1, 10))
+def test_a_key_has_one_dispatcher(key: bytes, dispatchers: int) -> None:
+    assert 0 <= dispatcher_of(key, dispatchers) < dispatchers
+    assert dispatcher_of(key, dispatchers) == dispatcher_of(bytes(key), dispatchers)
 
 
 def test_keys_spread_over_the_lanes() -> None:
-    assert {lane_of(str(number).encode(), 10) for number in range(200)} == set(range(10))
+    assert {dispatcher_of(str(number).encode(), 10) for number in range(200)} == set(range(10))

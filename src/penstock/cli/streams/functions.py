@@ -58,7 +58,9 @@ def run_command(
     with _opened(log) as stream:
         counts = run(
             declaration,
-            RunOptions(log=stream, state=state or where.root / "functions", say=_say, metrics=metrics, once=once, stop=stop),
+            RunOptions(
+                log=stream, state=state or where.root / "functions", report=_report, metrics=metrics, once=once, stop=stop
+            ),
         )
     for title, count in counts:
         click.echo(
@@ -186,7 +188,7 @@ def _described(mapping: SourceMapping) -> str:
     workers = (
         f"{source.pollers[0]} to {source.pollers[1]} pollers"
         if isinstance(source, KafkaSource)
-        else f"{source.lanes} lanes a shard"
+        else f"{source.parallelization_factor} batches a shard at a time"
     )
     parts = [
         f"{source.title} from {mapping.start}",
@@ -218,5 +220,5 @@ class _opened:  # noqa: N801 -- used as a function
             self._file.close()
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     click.echo(f"penstock: {line}", err=True)

@@ -43,22 +43,22 @@ def open_destination(
     text: str, *, origin: Origin, function_arn: str, mapping_id: str, kafka: Mapping[str, Any] | None = None
 ) -> Destination:
     """The destination that a mapping names; ``kafka`` are librdkafka's settings to reach the source's cluster."""
-    about = _About(origin, function_arn, mapping_id)
+    documents = _Documents(origin, function_arn, mapping_id)
     if text.startswith("kafka://"):
-        return _KafkaTopic(text.removeprefix("kafka://"), about, kafka or {})
+        return _KafkaTopic(text.removeprefix("kafka://"), documents, kafka or {})
     if text.startswith("file://"):
-        return _Folder(Path(text.removeprefix("file://")), about)
+        return _Folder(Path(text.removeprefix("file://")), documents)
     if text.startswith("s3://"):
         bucket, _, prefix = text.removeprefix("s3://").partition("/")
-        return _Bucket(bucket, prefix, about)
+        return _Bucket(bucket, prefix, documents)
     arn = parse_arn(text)
     if arn.service == "s3":
         bucket, _, prefix = arn.resource.partition("/")
-        return _Bucket(bucket, prefix, about)
-    return _Queue(text, about) if arn.service == "sqs" else _Topic(text, about)
+        return _Bucket(bucket, prefix, documents)
+    return _Queue(text, documents) if arn.service == "sqs" else _Topic(text, documents)
 
 
-class _About:
+class _Documents:
     """Writes the documents."""
 
     def __init__(self, origin: Origin, function_arn: str, mapping_id: str) -> None:
@@ -70,7 +70,7 @@ class _About:
         """The document of queues and notifications: where the records are, and not what is in them."""
         return json.dumps(failure_record(discard, self.origin, self.function_arn))
 
-    def whole(self, discard: Discard) -> str:
+    def with_event(self, discard: Discard) -> str:
         """The document with the whole event as text in ``payload``, as Lambda writes it to S3."""
         record = failure_record(discard, self.origin, self.function_arn)
         return json.dumps({**record, "payload": event_of(self.origin, discard.records).decode()})
@@ -85,9 +85,9 @@ class _About:
 class _KafkaTopic:
     """One message a record, under the record's key, with the record in its ``payload``."""
 
-    def __init__(self, topic: str, about: _About, config: Mapping[str, Any]) -> None:
+    def __init__(self, topic: str, documents: _Documents, config: Mapping[str, Any]) -> None:
         self._topic = topic
-        self._about = about
+        self._documents = documents
         self._producer = Producer(
             {**config, "enable.idempotence": True, "acks": "all", "message.timeout.ms": int(_SECONDS * 1000), "log_level": 0}
         )
@@ -107,8 +107,8 @@ class _KafkaTopic:
                 one = Discard(
                     records=[record], condition=discard.condition, invokes=discard.invokes, failure=discard.failure
                 )
-                about = failure_record(one, self._about.origin, self._about.function_arn, single=True)
-                payload = json.loads(event_of(self._about.origin, [record]))
+                about = failure_record(one, self._documents.origin, self._documents.function_arn, single=True)
+                payload = json.loads(event_of(self._documents.origin, [record]))
                 self._producer.produce(
                     self._topic, json.dumps({**about, "payload": payload}), record.key, on_delivery=report
                 )
@@ -129,16 +129,16 @@ class _KafkaTopic:
 class _Folder:
     """A file a discard."""
 
-    def __init__(self, folder: Path, about: _About) -> None:
+    def __init__(self, folder: Path, documents: _Documents) -> None:
         self._folder = folder
-        self._about = about
+        self._documents = documents
 
     def put(self, discard: Discard) -> None:
-        path = self._folder / f"{self._about.key(discard)}.json"
+        path = self._folder / f"{self._documents.key(discard)}.json"
         try:
             durable.make_folder(path.parent)
             with durable.writing(path) as file:
-                file.write(self._about.whole(discard).encode() + b"\n")
+                file.write(self._documents.with_event(discard).encode() + b"\n")
         except OSError as error:
             raise DestinationUnavailable(
                 f"{path} cannot be written: {error.strerror}.", remedy="Check the folder and the disk's space."
@@ -151,9 +151,9 @@ class _Folder:
 class _Service:
     """One request to an AWS service a discard."""
 
-    def __init__(self, service: str, region: str | None, about: _About) -> None:
+    def __init__(self, service: str, region: str | None, documents: _Documents) -> None:
         self._client = open_client(service, region=region or None)
-        self._about = about
+        self._documents = documents
 
     def put(self, discard: Discard) -> None:
         try:
@@ -176,8 +176,8 @@ class _Service:
 
 
 class _Bucket(_Service):
-    def __init__(self, bucket: str, prefix: str, about: _About) -> None:
-        super().__init__("s3", None, about)
+    def __init__(self, bucket: str, prefix: str, documents: _Documents) -> None:
+        super().__init__("s3", None, documents)
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
 
@@ -188,16 +188,16 @@ class _Bucket(_Service):
     def send(self, discard: Discard) -> None:
         self._client.put_object(
             Bucket=self._bucket,
-            Key=self._prefix + self._about.key(discard),
-            Body=self._about.whole(discard).encode(),
+            Key=self._prefix + self._documents.key(discard),
+            Body=self._documents.with_event(discard).encode(),
             ContentType="application/json",
         )
 
 
 class _Queue(_Service):
-    def __init__(self, arn: str, about: _About) -> None:
+    def __init__(self, arn: str, documents: _Documents) -> None:
         parsed = parse_arn(arn)
-        super().__init__("sqs", parsed.region, about)
+        super().__init__("sqs", parsed.region, documents)
         self._name, self._owner = parsed.resource, parsed.account
         self._url: str | None = None
 
@@ -208,12 +208,12 @@ class _Queue(_Service):
     def send(self, discard: Discard) -> None:
         if self._url is None:
             self._url = self._client.get_queue_url(QueueName=self._name, QueueOwnerAWSAccountId=self._owner)["QueueUrl"]
-        self._client.send_message(QueueUrl=self._url, MessageBody=self._about.metadata(discard))
+        self._client.send_message(QueueUrl=self._url, MessageBody=self._documents.metadata(discard))
 
 
 class _Topic(_Service):
-    def __init__(self, arn: str, about: _About) -> None:
-        super().__init__("sns", parse_arn(arn).region, about)
+    def __init__(self, arn: str, documents: _Documents) -> None:
+        super().__init__("sns", parse_arn(arn).region, documents)
         self._arn = arn
 
     @property
@@ -221,4 +221,4 @@ class _Topic(_Service):
         return f"Topic {self._arn}"
 
     def send(self, discard: Discard) -> None:
-        self._client.publish(TopicArn=self._arn, Message=self._about.metadata(discard))
+        self._client.publish(TopicArn=self._arn, Message=self._documents.metadata(discard))

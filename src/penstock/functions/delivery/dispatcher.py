@@ -1,6 +1,6 @@
-"""A lane: records filtered, batched and delivered to one execution environment, one batch at a time, in order.
+"""A batch dispatcher: it filters and batches records and delivers them to one execution environment, a batch at a time.
 
-Nothing here waits unless asked to: the thread that reads the source calls :meth:`Lane.advance` between its reads.
+Nothing here waits unless asked to: the thread that reads the source calls :meth:`BatchDispatcher.advance` between its reads.
 """
 
 import time
@@ -16,28 +16,28 @@ from penstock.functions.delivery.settings import (
     Discard,
     Failed,
     Invoke,
+    MarkDone,
     Outcome,
     Pause,
-    Settle,
     Step,
     deliver,
 )
 from penstock.functions.environment import ExecutionEnvironment, Result
 from penstock.functions.errors import DestinationUnavailable
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import SourceMapping
 from penstock.functions.records import Record
 
-__all__ = ["Lane"]
+__all__ = ["BatchDispatcher", "DispatcherFactory"]
 
 _TICK = 0.05  # seconds that a wait for a function lasts at most
 _Steps = Generator[Step, Outcome | None, None]
 
 
-class Lane:
-    """Delivers records of ``mapping``. ``settled`` is told records that are done with: delivered, filtered or discarded.
+class BatchDispatcher:
+    """Delivers records of ``mapping``. ``on_done`` gets those that are done with: delivered, filtered out or discarded.
 
-    ``say`` gets one line for people about each failure. ``clock`` gives seconds since 1970.
+    ``report`` gets a human-readable line about each failure. ``clock`` gives seconds since 1970.
     """
 
     def __init__(
@@ -45,27 +45,27 @@ class Lane:
         mapping: SourceMapping,
         origin: Origin,
         environment: ExecutionEnvironment,
-        account: Account,
+        metrics: MappingMetrics,
         *,
         destination: Destination | None,
-        settled: Callable[[Sequence[Record]], None],
-        say: Callable[[str], None],
+        on_done: Callable[[Sequence[Record]], None],
+        report: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._mapping = mapping
         self._origin = origin
         self._environment = environment
-        self._account = account
+        self._metrics = metrics
         self._destination = destination
-        self._settled = settled
-        self._say = say
+        self._on_done = on_done
+        self._report = report
         self._clock = clock
         self._matches = any_of(mapping.patterns)
         self._batcher = Batcher(size=mapping.batch_size, window=mapping.window, envelope=len(event_of(origin, [])))
         self._rejects: deque[Discard] = deque()
         self._steps: _Steps | None = None
         self._step: Step | None = None
-        self._hand: dict[int, Record] = {}
+        self._in_flight: dict[int, Record] = {}
         self._result: Result | None = None
         self._wake = 0.0
         self._storing = 0
@@ -92,19 +92,19 @@ class Lane:
 
     @property
     def finished(self) -> bool:
-        """Whether a lane that was told to stop has nothing in hand."""
+        """Whether a dispatcher that was told to stop has nothing in hand."""
         return self._stopping and self._steps is None
 
     def offer(self, record: Record, problem: tuple[str, str] | None = None) -> None:
         """Take a record that was read; ``problem`` (condition, message) is why it can be no part of an event."""
-        self._account.add(PolledEventCount=1)
+        self._metrics.add(PolledEventCount=1)
         if problem is not None:
             condition, message = problem
             error = Failed(error={"errorType": condition, "errorMessage": message})
             self._rejects.append(Discard(records=[record], condition=condition, failure=error))
         elif not self._matches(record.view):
-            self._account.add(FilteredOutEventCount=1)
-            self._settled([record])
+            self._metrics.add(FilteredOutEventCount=1)
+            self._on_done([record])
         elif not self._batcher.fits(record):
             self._rejects.append(Discard(records=[record], condition=TOO_LARGE))
         else:
@@ -133,22 +133,22 @@ class Lane:
 
     def release(self, partitions: frozenset[str]) -> None:
         """Let go of records of ``partitions``: what is in the function's hands ends first, the rest is not done here."""
-        while self._in_function and any(each.partition in partitions for each in self._hand.values()):
+        while self._in_function and any(each.partition in partitions for each in self._in_flight.values()):
             if self._result is None:
                 self.wait(1.0)
                 continue
             # The answer counts; a failure is for the partition's next owner to retry.
             self._take_answer()
-            while isinstance(self._step, Settle):
+            while isinstance(self._step, MarkDone):
                 self._take_step()
         released = self._batcher.drop(partitions)
         kept = deque(each for each in self._rejects if each.records[0].partition not in partitions)
         released += len(self._rejects) - len(kept)
         self._rejects = kept
-        gone = [each for each in self._hand.values() if each.partition in partitions]
+        gone = [each for each in self._in_flight.values() if each.partition in partitions]
         if gone:
-            self._restart([each for each in self._hand.values() if each.partition not in partitions])
-        self._account.add(ReleasedEventCount=released + len(gone))
+            self._restart([each for each in self._in_flight.values() if each.partition not in partitions])
+        self._metrics.add(ReleasedEventCount=released + len(gone))
 
     def close(self) -> None:
         """End the environment; what is unfinished stays uncommitted."""
@@ -168,7 +168,7 @@ class Lane:
             return True
         if self._batcher.due(time.monotonic()):
             batch = self._batcher.take()
-            self._hand = {id(each): each for each in batch}
+            self._in_flight = {id(each): each for each in batch}
             self._begin(deliver(batch, self._mapping.policy, self._clock))
             return True
         return False
@@ -177,7 +177,7 @@ class Lane:
         self._steps = steps
         self._next(None)
         if isinstance(self._step, Discard):
-            self._hand |= {id(each): each for each in self._step.records}
+            self._in_flight |= {id(each): each for each in self._step.records}
 
     def _next(self, outcome: Outcome | None) -> None:
         assert self._steps is not None
@@ -185,7 +185,7 @@ class Lane:
             self._step = self._steps.send(outcome)
         except StopIteration:
             self._steps = self._step = None
-            self._hand = {}
+            self._in_flight = {}
         if isinstance(self._step, Pause):
             self._wake = time.monotonic() + self._step.seconds
 
@@ -201,8 +201,8 @@ class Lane:
             if self._result is None:
                 self._result = self._environment.poll()
             return self._result is not None and self._take_answer()
-        if isinstance(step, Settle):
-            self._account.add(DeliveredEventCount=len(step.records))
+        if isinstance(step, MarkDone):
+            self._metrics.add(DeliveredEventCount=len(step.records))
             self._done(step.records)
             self._next(None)
             return True
@@ -217,7 +217,7 @@ class Lane:
 
     def _invoke(self, step: Invoke) -> None:
         self._environment.begin(event_of(self._origin, step.records))
-        self._account.add(Invocations=1, InvokedEventCount=len(step.records))
+        self._metrics.add(Invocations=1, InvokedEventCount=len(step.records))
 
     def _take_answer(self) -> bool:
         step, result = self._step, self._result
@@ -226,8 +226,8 @@ class Lane:
         assert result is not None
         outcome = outcome_of(result, step.records, reports=self._mapping.report_failures)
         if isinstance(outcome, Failed):
-            self._account.add(Errors=1, FailedInvokeEventCount=len(step.records))
-            self._say(
+            self._metrics.add(Errors=1, FailedInvokeEventCount=len(step.records))
+            self._report(
                 f"Function {self._mapping.function_name} failed for {len(step.records)} records of "
                 f"{self._mapping.source.title} ({_span(step.records)}), attempt {step.attempt}: "
                 f"{outcome.error.get('errorType')}: {str(outcome.error.get('errorMessage', ''))[:300]}"
@@ -244,15 +244,15 @@ class Lane:
             except DestinationUnavailable as error:
                 self._storing += 1
                 self._wake = time.monotonic() + min(60.0, 0.5 * 2.0 ** min(self._storing, 10))
-                self._say(f"{error} They stay uncommitted and are stored again.")
+                self._report(f"{error} They stay uncommitted and are stored again.")
                 if self._stopping:
                     self._abandon()
                 return False
             self._storing = 0
-            self._account.add(OnFailureDestinationDeliveredEventCount=count)
-        self._account.add(DroppedEventCount=count)
+            self._metrics.add(OnFailureDestinationDeliveredEventCount=count)
+        self._metrics.add(DroppedEventCount=count)
         where = f"to {self._mapping.destination}" if self._destination is not None else "nowhere: no destination is declared"
-        self._say(
+        self._report(
             f"Discarded {count} records of {self._mapping.source.title} ({_span(step.records)}), {step.condition}, {where}."
         )
         self._done(step.records)
@@ -260,28 +260,32 @@ class Lane:
 
     def _done(self, records: Sequence[Record]) -> None:
         for record in records:
-            self._hand.pop(id(record), None)
-        self._settled(records)
+            self._in_flight.pop(id(record), None)
+        self._on_done(records)
 
     def _restart(self, records: list[Record]) -> None:
         """Deliver ``records`` anew in place of the batch at hand."""
         if self._steps is not None:
             self._steps.close()
-        self._steps, self._hand = None, {}
+        self._steps, self._in_flight = None, {}
         if records:
-            self._hand = {id(each): each for each in records}
+            self._in_flight = {id(each): each for each in records}
             self._begin(deliver(records, self._mapping.policy, self._clock))
 
     def _abandon(self) -> None:
         if self._steps is not None:
             self._steps.close()
-        released = len(self._hand) + len(self._batcher) + len(self._rejects)
+        released = len(self._in_flight) + len(self._batcher) + len(self._rejects)
         self._steps = self._step = None
-        self._hand = {}
+        self._in_flight = {}
         self._batcher.drop()
         self._rejects.clear()
         if released:
-            self._account.add(ReleasedEventCount=released)
+            self._metrics.add(ReleasedEventCount=released)
+
+
+DispatcherFactory = Callable[[Callable[[Sequence[Record]], None]], BatchDispatcher]
+"""Makes a dispatcher that calls the function it is given with the records that are done with."""
 
 
 def _only(discard: Discard) -> _Steps:

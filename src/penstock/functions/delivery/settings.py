@@ -1,4 +1,4 @@
-"""What to do with one batch, as a generator without I/O: invoke, retry, split, discard, settle.
+"""What to do with one batch, as a generator without I/O: invoke, retry, split, discard, mark as done.
 
 The rules are those of Lambda's stream sources (https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-errors.html and
 kafka-retry-configurations.html beside it):
@@ -9,7 +9,7 @@ kafka-retry-configurations.html beside it):
 * a function that reports its batch item failures has done everything before the lowest one of each partition. Where the
   batch may be split and the retries are used up, only the record reported first is discarded, and those behind it go on.
 
-Each record is settled or discarded exactly once, and within a partition in order.
+Each record is marked as done or discarded exactly once, and within a partition in order.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -25,11 +25,11 @@ __all__ = [
     "Discard",
     "Failed",
     "Invoke",
+    "MarkDone",
     "Outcome",
     "Partly",
     "Pause",
     "Policy",
-    "Settle",
     "Step",
     "Succeeded",
     "deliver",
@@ -101,17 +101,17 @@ class Discard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
+class MarkDone:
     """The function has done ``records``."""
 
     records: Sequence[Record]
 
 
-Step = Invoke | Pause | Discard | Settle
+Step = Invoke | Pause | Discard | MarkDone
 
 
 @dataclass(slots=True)
-class _Work:
+class _SubBatch:
     """Records that go to the function together. ``first`` is the record that the count of attempts belongs to."""
 
     records: list[Record]
@@ -124,54 +124,54 @@ def deliver(records: Sequence[Record], policy: Policy, clock: Callable[[], float
 
     Send the outcome of an :class:`Invoke`; every other step is answered with None once it is done.
     """
-    stack = [_Work(list(records))]
+    stack = [_SubBatch(list(records))]
     while stack:
-        work = stack.pop()
-        fresh, old = _by_age(work.records, policy, clock())
+        batch = stack.pop()
+        fresh, old = _by_age(batch.records, policy, clock())
         if old:
-            yield Discard(records=old, condition=AGE, invokes=work.attempts, failure=work.failure)
-            work.records = fresh
+            yield Discard(records=old, condition=AGE, invokes=batch.attempts, failure=batch.failure)
+            batch.records = fresh
         if not fresh:
             continue
-        work.attempts += 1
-        outcome = yield Invoke(records=fresh, attempt=work.attempts)
+        batch.attempts += 1
+        outcome = yield Invoke(records=fresh, attempt=batch.attempts)
         assert outcome is not None
         if isinstance(outcome, Succeeded):
-            yield Settle(records=fresh)
+            yield MarkDone(records=fresh)
             continue
-        work.failure = outcome
+        batch.failure = outcome
         if isinstance(outcome, Partly):
             done, rest = _progress(fresh, outcome.lowest)
             if done:
-                yield Settle(records=done)
+                yield MarkDone(records=done)
             if not rest:
                 continue
             if done:
                 # Another record is at the head now: the retries used so far were not its own.
-                work.attempts = 1
-            work.records = rest
-        yield from _after_failure(work, stack, policy, reported=isinstance(outcome, Partly))
+                batch.attempts = 1
+            batch.records = rest
+        yield from _after_failure(batch, stack, policy, reported=isinstance(outcome, Partly))
 
 
 def _after_failure(
-    work: _Work, stack: list[_Work], policy: Policy, *, reported: bool
+    batch: _SubBatch, stack: list[_SubBatch], policy: Policy, *, reported: bool
 ) -> Generator[Step, Outcome | None, None]:
-    if policy.bisect and not reported and len(work.records) > 1:
-        middle = len(work.records) // 2
-        stack.append(_Work(work.records[middle:]))
-        stack.append(_Work(work.records[:middle]))
+    if policy.bisect and not reported and len(batch.records) > 1:
+        middle = len(batch.records) // 2
+        stack.append(_SubBatch(batch.records[middle:]))
+        stack.append(_SubBatch(batch.records[:middle]))
         return
-    if 0 <= policy.retries < work.attempts:
-        culprits = _heads(work) if policy.bisect and reported else work.records
-        yield Discard(records=culprits, condition=RETRIES, invokes=work.attempts, failure=work.failure)
+    if 0 <= policy.retries < batch.attempts:
+        culprits = _heads(batch) if policy.bisect and reported else batch.records
+        yield Discard(records=culprits, condition=RETRIES, invokes=batch.attempts, failure=batch.failure)
         gone = {id(each) for each in culprits}
-        left = [each for each in work.records if id(each) not in gone]
+        left = [each for each in batch.records if id(each) not in gone]
         if left:
-            stack.append(_Work(left))
+            stack.append(_SubBatch(left))
         return
-    stack.append(work)
+    stack.append(batch)
     first, longest = policy.pauses
-    yield Pause(seconds=min(longest, first * 2.0 ** min(work.attempts - 1, 30)))
+    yield Pause(seconds=min(longest, first * 2.0 ** min(batch.attempts - 1, 30)))
 
 
 def _by_age(records: list[Record], policy: Policy, now: float) -> tuple[list[Record], list[Record]]:
@@ -194,9 +194,9 @@ def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[lis
     return done, rest
 
 
-def _heads(work: _Work) -> list[Record]:
+def _heads(batch: _SubBatch) -> list[Record]:
     """The first record of each partition, which is the one that was reported."""
     heads: dict[str, Record] = {}
-    for record in work.records:
+    for record in batch.records:
         heads.setdefault(record.partition, record)
     return list(heads.values())

@@ -15,13 +15,13 @@ from penstock.functions.kafka.event import KafkaOrigin
 from penstock.functions.model import KafkaAccess, KafkaSource
 from penstock.names import parse_arn
 
-__all__ = ["reach"]
+__all__ = ["resolve_access"]
 
 _TLS = "BootstrapBrokerStringTls"
 
 
-def reach(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
-    """librdkafka's settings for the source's cluster, and what events say of it.
+def resolve_access(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
+    """librdkafka's settings for the source's cluster, and what events tell of it.
 
     Raises what the client of Secrets Manager raises, and :class:`InvalidInput` for a secret that holds something else.
     """

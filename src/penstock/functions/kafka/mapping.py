@@ -13,11 +13,11 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import EnvironmentProblem
 from penstock.functions.kafka.poller import KafkaPoller
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
-from penstock.functions.thread_group import Crew
+from penstock.functions.thread_group import ThreadGroup
 
-__all__ = ["GroupWatch", "KafkaMapping", "wanted_pollers"]
+__all__ = ["GroupOffsets", "KafkaMapping", "wanted_pollers"]
 
 _CALL = 10.0  # seconds for a call of the broker
 _BATCHES = 10  # that a poller may be behind before another one helps
@@ -38,7 +38,7 @@ def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, in
     return max(least, now - 1) if calm >= _CALM or now > most else now
 
 
-class GroupWatch:
+class GroupOffsets:
     """Reads a group's offsets without being in it; each call raises what :func:`broker_problem` makes of its error."""
 
     def __init__(self, config: Mapping[str, Any], group: str, topic: str) -> None:
@@ -119,9 +119,9 @@ class KafkaMapping:
         mapping: SourceMapping,
         config: Mapping[str, Any],
         make_poller: Callable[[], KafkaPoller],
-        account: Account,
+        metrics: MappingMetrics,
         *,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         once: bool = False,
         scale_seconds: float = 5.0,
     ) -> None:
@@ -130,67 +130,69 @@ class KafkaMapping:
         self._source = mapping.source
         self._config = config
         self._make_poller = make_poller
-        self._account = account
-        self._say = say
+        self._metrics = metrics
+        self._report = report
         self._once = once
         self._scale_seconds = scale_seconds
         self._calm = 0  # looks in a row at a lag that one poller less would do
 
     def run(self, stop: threading.Event) -> None:
         """Poll until ``stop`` is set, then end in good order. Raises the problem of a poller that ended by itself."""
-        watch = GroupWatch(self._config, self._mapping.group, self._source.topic)
-        crew: Crew[KafkaPoller] = Crew("poller")
+        offsets = GroupOffsets(self._config, self._mapping.group, self._source.topic)
+        threads: ThreadGroup[KafkaPoller] = ThreadGroup("poller")
         try:
-            # Asked before anything is started, so that a broker or login that is wrong is said at once.
-            ends = watch.ends()
+            # Asked before anything is started, so that a broker or login that is wrong is reported at once.
+            ends = offsets.ends()
             if self._once and not ends:
                 raise EnvironmentProblem(
                     f"Topic {self._source.topic} does not exist at {self._config['bootstrap.servers']}.",
                     remedy="Create it, or run without --once to wait for it.",
                 )
             for _ in range(self._source.pollers[0]):
-                crew.start(self._make_poller())
-            self._supervise(watch, crew, ends, stop)
+                threads.start(self._make_poller())
+            self._supervise(offsets, threads, ends, stop)
         finally:
-            crew.stop()
-            watch.close()
-        crew.check()
+            threads.stop()
+            offsets.close()
+        threads.check()
 
-    def _supervise(self, watch: GroupWatch, crew: Crew[KafkaPoller], ends: dict[int, int], stop: threading.Event) -> None:
+    def _supervise(
+        self, offsets: GroupOffsets, threads: ThreadGroup[KafkaPoller], ends: dict[int, int], stop: threading.Event
+    ) -> None:
         looked, silent = time.monotonic(), False
         while not stop.wait(_TICK):
-            crew.check()
+            threads.check()
             try:
-                if self._once and _reached(watch.committed(ends), ends):
+                if self._once and _reached(offsets.committed(ends), ends):
                     return
                 if time.monotonic() - looked >= self._scale_seconds:
                     looked = time.monotonic()
-                    self._scale(watch, crew)
+                    self._scale(offsets, threads)
                 silent = False
             except EnvironmentProblem as error:
                 # The pollers' client connects anew by itself.
                 if not silent:
-                    self._say(f"{error} The pollers wait for it.")
+                    self._report(f"{error} The pollers wait for it.")
                 silent = True
 
-    def _scale(self, watch: GroupWatch, crew: Crew[KafkaPoller]) -> None:
+    def _scale(self, offsets: GroupOffsets, threads: ThreadGroup[KafkaPoller]) -> None:
         """Look at the lag once, and start or end pollers by it."""
-        highs = watch.ends()
-        committed = watch.committed(highs)
+        highs = offsets.ends()
+        committed = offsets.committed(highs)
         lag = sum(max(0, high - committed.get(number, high)) for number, high in highs.items())
-        self._account.lag(lag)
-        size, now = self._mapping.batch_size, len(crew)
+        self._metrics.lag(lag)
+        size, now = self._mapping.batch_size, len(threads)
         self._calm = self._calm + 1 if lag <= size * _BATCHES * (now - 1) else 0
         wanted = wanted_pollers(
             lag, batch_size=size, now=now, bounds=self._source.pollers, partitions=len(highs), calm=self._calm
         )
         if wanted != now:
-            self._say(f"{self._source.title}: {lag:,} records behind, {now} pollers become {wanted}.")
+            self._report(f"{self._source.title}: {lag:,} records behind, {now} pollers become {wanted}.")
             self._calm = 0
-        while len(crew) < wanted:
-            crew.start(self._make_poller())
-        while len(crew) > wanted:
-            crew.end_one()
+        while len(threads) < wanted:
+            threads.start(self._make_poller())
+        while len(threads) > wanted:
+            threads.stop_newest()
 
 
 def _reached(committed: Mapping[int, int], ends: Mapping[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""One poller of a Kafka mapping: a consumer of the mapping's group and the lane behind it, in one thread.
+"""One poller of a Kafka mapping: a consumer of the mapping's group and the batch dispatcher behind it, in one thread.
 
 Offsets are committed after their records are done with, never before; a poller that dies leaves its records to the group.
 Partitions move between pollers without stopping the others (cooperative-sticky): what is in the function's hands when a
@@ -16,10 +16,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, LimitExceeded
 from penstock.functions.decoding import Decoder, Undecodable
-from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.delivery.dispatcher import DispatcherFactory
 from penstock.functions.kafka.event import TIMESTAMP_TYPES, kafka_record, partition_name
-from penstock.functions.kafka.starts import starting_points
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.kafka.starts import starting_offsets
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
 from penstock.functions.records import Progress, Record
 
@@ -27,15 +27,12 @@ __all__ = ["KafkaPoller"]
 
 _DOING = "read"
 _IDLE = 0.2  # seconds a read waits where nothing is due
-_HOLD = 3.0  # seconds a full lane keeps the consumer waiting before its partitions are paused
+_HOLD = 3.0  # seconds a full dispatcher keeps the consumer waiting before its partitions are paused
 _REGISTRY_PAUSES = (0.5, 30.0)  # seconds, first and longest, while the schema registry does not answer
-
-LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
-"""Makes the poller's lane, which reports what is settled to the function it is given."""
 
 
 class KafkaPoller:
-    """Reads the topic of ``mapping`` into a lane until told to stop. ``say`` gets lines for people.
+    """Reads the topic of ``mapping`` into a batch dispatcher until told to stop. ``report`` gets human-readable lines.
 
     ``config`` are librdkafka's settings to reach the cluster, ``timeout`` is the function's, in seconds.
     """
@@ -44,27 +41,27 @@ class KafkaPoller:
         self,
         mapping: SourceMapping,
         config: Mapping[str, Any],
-        make_lane: LaneMaker,
-        account: Account,
+        make_dispatcher: DispatcherFactory,
+        metrics: MappingMetrics,
         *,
         timeout: int,
         decoder: Decoder | None,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         assert isinstance(mapping.source, KafkaSource)
         self._mapping = mapping
         self._topic = mapping.source.topic
-        self._account = account
+        self._metrics = metrics
         self._decoder = decoder
-        self._say = say
+        self._report = report
         self._brokers = str(config["bootstrap.servers"])
-        self._lane = make_lane(self._settled)
+        self._dispatcher = make_dispatcher(self._on_done)
         self._progress: dict[str, Progress] = {}
         self._partitions: dict[str, int] = {}
         self._commits: dict[int, int] = {}
-        self._inbox: deque[Message] = deque()
-        self._inbox_wake = 0.0
-        self._inbox_tries = 0
+        self._fetched: deque[Message] = deque()
+        self._fetched_wake = 0.0
+        self._fetched_tries = 0
         self._full_since: float | None = None
         self._paused = False
         self._fatal: KafkaError | None = None
@@ -105,59 +102,59 @@ class KafkaPoller:
             self._consumer.subscribe(
                 [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
             )
-            while not (self._stop.is_set() and self._lane.finished):
-                self._turn()
+            while not (self._stop.is_set() and self._dispatcher.finished):
+                self._poll_once()
         except KafkaException as error:
             raise broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING) from error
         finally:
             self._end()
 
     def _end(self) -> None:
-        self._lane.close()
+        self._dispatcher.close()
         try:
             self._commit()
             self._consumer.close()
         except (KafkaException, RuntimeError) as error:
-            self._say(f"The consumer of topic {self._topic} did not leave its group in good order: {error}")
+            self._report(f"The consumer of topic {self._topic} did not leave its group in good order: {error}")
 
-    def _turn(self) -> None:
+    def _poll_once(self) -> None:
         if self._stop.is_set():
-            self._lane.stop()
-            self._inbox.clear()
-        self._lane.advance()
-        self._take_inbox()
-        if self._lane.busy:
-            self._lane.wait()
+            self._dispatcher.stop()
+            self._fetched.clear()
+        self._dispatcher.advance()
+        self._offer_fetched()
+        if self._dispatcher.busy:
+            self._dispatcher.wait()
         self._read()
         self._commit()
         if self._fatal is not None:
             raise broker_problem(self._fatal, self._brokers, self._topic, doing=_DOING)
 
     def _read(self) -> None:
-        """Read what the lane has room for; where it has none for long, only keep the consumer's place in the group."""
+        """Read what the dispatcher has room for; where it has none for long, only keep the consumer's place in the group."""
         now = time.monotonic()
-        if self._lane.full or self._inbox or self._stop.is_set():
+        if self._dispatcher.full or self._fetched or self._stop.is_set():
             self._full_since = self._full_since or now
             if not self._paused and now - self._full_since > _HOLD:
                 self._pause(True)
             if self._paused:
-                self._take(self._consumer.poll(0.0 if self._lane.busy else _IDLE))
-            elif not self._lane.busy:
-                # A lane that is full and free takes its batch in the next turn; one that waits for the registry does not.
+                self._take(self._consumer.poll(0.0 if self._dispatcher.busy else _IDLE))
+            elif not self._dispatcher.busy:
+                # A dispatcher that is full and free takes its batch next; one that waits for the registry does not.
                 time.sleep(min(_IDLE, 0.02))
             return
         self._full_since = None
         if self._paused:
             self._pause(False)
-        due = self._lane.idle_for
-        wait = 0.0 if self._lane.busy else _IDLE if due is None else min(_IDLE, due)
+        due = self._dispatcher.idle_for
+        wait = 0.0 if self._dispatcher.busy else _IDLE if due is None else min(_IDLE, due)
         first = self._consumer.poll(wait)
         if first is None:
             return
         self._take(first)
         for message in self._consumer.consume(min(self._mapping.batch_size, 1000), 0):
             self._take(message)
-        self._take_inbox()
+        self._offer_fetched()
 
     def _pause(self, pause: bool) -> None:
         partitions = self._consumer.assignment()
@@ -170,44 +167,44 @@ class KafkaPoller:
         error = message.error()
         if error is None:
             self._said_missing = False
-            self._inbox.append(message)
+            self._fetched.append(message)
         elif error.code() in NO_TOPIC:
             if not self._said_missing:
                 self._said_missing = True
-                self._say(f"Topic {self._topic} does not exist at {self._brokers} yet; waiting for it.")
+                self._report(f"Topic {self._topic} does not exist at {self._brokers} yet; waiting for it.")
         elif error.code() in FINAL:
             raise broker_problem(error, self._brokers, self._topic, doing=_DOING)
         elif error.code() == KafkaError._PARTITION_EOF:
-            self._inbox.append(message)
+            self._fetched.append(message)
         else:
-            self._say(f"Topic {self._topic}: {error.str()}")
+            self._report(f"Topic {self._topic}: {error.str()}")
 
-    def _take_inbox(self) -> None:
-        """Offer what was read to the lane, decoded; wait where the schema registry does not answer."""
-        while self._inbox and time.monotonic() >= self._inbox_wake:
-            message = self._inbox[0]
+    def _offer_fetched(self) -> None:
+        """Offer what was read to the dispatcher, decoded; wait where the schema registry does not answer."""
+        while self._fetched and time.monotonic() >= self._fetched_wake:
+            message = self._fetched[0]
             name = partition_name(self._topic, message.partition() or 0)
             progress = self._progress.get(name)
             if progress is None:
                 # Of a partition that has left meanwhile.
-                self._inbox.popleft()
+                self._fetched.popleft()
                 continue
             if message.error() is not None:
-                self._inbox.popleft()
+                self._fetched.popleft()
                 self._reach_end(name, progress, (message.offset() or 0) - 1)
                 continue
             try:
                 record, problem = self._record(message)
             except (EnvironmentProblem, AccessDenied, LimitExceeded) as error:
-                self._inbox_tries += 1
+                self._fetched_tries += 1
                 first, longest = _REGISTRY_PAUSES
-                self._inbox_wake = time.monotonic() + min(longest, first * 2.0 ** min(self._inbox_tries - 1, 10))
-                self._say(f"{error} Records of topic {self._topic} wait for it.")
+                self._fetched_wake = time.monotonic() + min(longest, first * 2.0 ** min(self._fetched_tries - 1, 10))
+                self._report(f"{error} Records of topic {self._topic} wait for it.")
                 return
-            self._inbox_tries = 0
-            self._inbox.popleft()
+            self._fetched_tries = 0
+            self._fetched.popleft()
             progress.begin(record.position)
-            self._lane.offer(record, problem)
+            self._dispatcher.offer(record, problem)
 
     def _reach_end(self, name: str, progress: Progress, position: int) -> None:
         """Note that a partition holds nothing up to ``position``: behind its last record there may be ends of transactions.
@@ -247,7 +244,7 @@ class KafkaPoller:
             return kafka_record(**parts), (error.condition, str(error))
         return kafka_record(**shown), None
 
-    def _settled(self, records: Sequence[Record]) -> None:
+    def _on_done(self, records: Sequence[Record]) -> None:
         by_partition: dict[str, list[int]] = {}
         for record in records:
             by_partition.setdefault(record.partition, []).append(record.position)
@@ -258,7 +255,7 @@ class KafkaPoller:
                 self._commits[self._partitions[name]] = reached + 1
 
     def _commit(self) -> None:
-        """Commit what is settled; where that fails the offsets are committed later, or read again by the next owner."""
+        """Commit what is done with; where that fails the offsets are committed later, or read again by the next owner."""
         if not self._commits:
             return
         offsets = [TopicPartition(self._topic, number, offset) for number, offset in self._commits.items()]
@@ -267,7 +264,7 @@ class KafkaPoller:
         except KafkaException as error:
             if not self._said_uncommitted:
                 self._said_uncommitted = True
-                self._say(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
+                self._report(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
             return
         self._said_uncommitted = False
         for result in results or []:
@@ -288,31 +285,31 @@ class KafkaPoller:
         """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
         while True:
             try:
-                return starting_points(consumer, self._topic, partitions, self._mapping, self._say)
+                return starting_offsets(consumer, self._topic, partitions, self._mapping, self._report)
             except KafkaException as error:
                 if self._stop.wait(1.0):
                     return []
                 problem = broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
                 if error.args[0].code() in FINAL:
                     raise problem from error
-                self._say(f"{problem} It is asked again for the offsets.")
+                self._report(f"{problem} It is asked again for the offsets.")
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._let_go(partitions)
+        self._release(partitions)
         self._commit()
         self._forget(partitions)
         consumer.incremental_unassign(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # Somebody else has them already: what this poller did since is done twice.
-        self._let_go(partitions)
+        self._release(partitions)
         self._forget(partitions)
         consumer.incremental_unassign(partitions)
 
-    def _let_go(self, partitions: list[TopicPartition]) -> None:
+    def _release(self, partitions: list[TopicPartition]) -> None:
         gone = {each.partition for each in partitions}
-        self._inbox = deque(message for message in self._inbox if message.partition() not in gone)
-        self._lane.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
+        self._fetched = deque(message for message in self._fetched if message.partition() not in gone)
+        self._dispatcher.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
 
     def _forget(self, partitions: list[TopicPartition]) -> None:
         for each in partitions:

@@ -6,17 +6,17 @@ from confluent_kafka import Consumer, TopicPartition
 
 from penstock.functions.model import SourceMapping
 
-__all__ = ["starting_points"]
+__all__ = ["starting_offsets"]
 
 _CALL = 10.0  # seconds for a call of the broker
 
 
-def starting_points(
+def starting_offsets(
     consumer: Consumer,
     topic: str,
     partitions: Sequence[TopicPartition],
     mapping: SourceMapping,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> list[TopicPartition]:
     """The partitions with the offsets to begin at; raises ``KafkaException`` where the broker does not answer.
 
@@ -31,7 +31,7 @@ def starting_points(
 
     def first(number: int, *, known: bool) -> int:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
-        fresh[number] = _said(consumer, TopicPartition(topic, number), (low, high), mapping, known=known)
+        fresh[number] = _configured(consumer, TopicPartition(topic, number), (low, high), mapping, known=known)
         return fresh[number]
 
     if not committed and mapping.start != "TRIM_HORIZON":
@@ -43,7 +43,7 @@ def starting_points(
         if offset is None:
             offset = fresh[each.partition] if each.partition in fresh else first(each.partition, known=bool(committed))
         else:
-            offset = _kept(consumer, topic, each.partition, offset, say)
+            offset = _retained(consumer, topic, each.partition, offset, report)
         starts.append(TopicPartition(topic, each.partition, offset))
     if fresh:
         consumer.commit(
@@ -52,19 +52,21 @@ def starting_points(
     return starts
 
 
-def _kept(consumer: Consumer, topic: str, number: int, offset: int, say: Callable[[str], None]) -> int:
+def _retained(consumer: Consumer, topic: str, number: int, offset: int, report: Callable[[str], None]) -> int:
     """``offset``, or where the log begins that no longer has it."""
     low, _ = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
     if offset >= low:
         return offset
-    say(
+    report(
         f"Topic {topic}, partition {number}: the offsets {offset:,} to {low - 1:,} were removed by the topic's retention "
         "before they were read."
     )
     return low
 
 
-def _said(consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: SourceMapping, *, known: bool) -> int:
+def _configured(
+    consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: SourceMapping, *, known: bool
+) -> int:
     low, high = bounds
     if known or mapping.start == "TRIM_HORIZON":
         return low

@@ -1,4 +1,4 @@
-"""A Kinesis mapping at work: a reader for each shard, children after their parents, records in lanes by partition key.
+"""A Kinesis mapping at work: a reader for each shard, children after their parents, records dispatched by partition key.
 
 https://docs.aws.amazon.com/streams/latest/dev/kinesis-record-processor-scaling.html for resharding; Lambda polls each shard
 once a second (https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html).
@@ -17,17 +17,17 @@ from botocore.exceptions import ClientError
 
 from penstock.client.connection import calls, open_client
 from penstock.errors import EnvironmentProblem, LimitExceeded, NotFound, PenstockError
-from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.delivery.dispatcher import DispatcherFactory
 from penstock.functions.kinesis.checkpoints import Checkpoint, Checkpoints
 from penstock.functions.kinesis.event import KinesisOrigin, kinesis_record
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KinesisSource, SourceMapping
 from penstock.functions.records import Progress, Record
-from penstock.functions.thread_group import Crew
+from penstock.functions.thread_group import ThreadGroup
 
-__all__ = ["KinesisMapping", "ShardReader", "lane_of", "ready_shards"]
+__all__ = ["KinesisMapping", "ShardReader", "dispatcher_of", "ready_shards"]
 
-_TICK = 0.02  # seconds between two looks at several lanes
+_TICK = 0.02  # seconds between two looks at several dispatchers
 _POLL_SECONDS = 1.0  # between two reads of a shard that has nothing
 _LIST_SECONDS = 10.0  # between two looks at the stream's shards
 _LIMIT = 1000  # records a read
@@ -36,12 +36,10 @@ _PAUSES = (1.0, 30.0)  # seconds, first and longest, between two tries at a shar
 _PASSING = frozenset({"ProvisionedThroughputExceededException", "LimitExceededException", "KMSThrottlingException"})
 _EXPIRED = "ExpiredIteratorException"
 
-LaneMaker = Callable[[Callable[[Sequence[Record]], None]], Lane]
 
-
-def lane_of(key: bytes, lanes: int) -> int:
-    """The lane of a partition key; the same one in every run."""
-    return int.from_bytes(hashlib.md5(key, usedforsecurity=False).digest()[:4]) % lanes
+def dispatcher_of(key: bytes, dispatchers: int) -> int:
+    """The number of the dispatcher for a partition key; the same one in every run."""
+    return int.from_bytes(hashlib.md5(key, usedforsecurity=False).digest()[:4]) % dispatchers
 
 
 def ready_shards(shards: Sequence[Mapping[str, Any]], known: Mapping[str, Checkpoint]) -> list[str]:
@@ -62,7 +60,7 @@ def _ended(known: Mapping[str, Checkpoint], shard: str) -> bool:
 
 
 class ShardReader:
-    """Reads one shard into its lanes and keeps the checkpoint behind what is done. A member of a crew."""
+    """Reads one shard into its dispatchers and keeps the checkpoint behind what is done. A worker of a thread group."""
 
     def __init__(
         self,
@@ -72,8 +70,8 @@ class ShardReader:
         mapping: SourceMapping,
         origin: KinesisOrigin,
         checkpoints: Checkpoints,
-        make_lane: LaneMaker,
-        say: Callable[[str], None],
+        make_dispatcher: DispatcherFactory,
+        report: Callable[[str], None],
     ) -> None:
         assert isinstance(mapping.source, KinesisSource)
         self._client = client
@@ -81,8 +79,8 @@ class ShardReader:
         self._origin = origin
         self._shard = shard
         self._checkpoints = checkpoints
-        self._say = say
-        self._lanes = [make_lane(self._settled) for _ in range(mapping.source.lanes)]
+        self._report = report
+        self._dispatchers = [make_dispatcher(self._on_done) for _ in range(mapping.source.parallelization_factor)]
         self._progress = Progress()
         self._reached: int | None = None
         self._iterator: str | None = None  # None: one has to be asked for, behind self._place
@@ -109,34 +107,34 @@ class ShardReader:
             self._place = self._checkpoints.known()[self._shard]
             while True:
                 if self._stop.is_set():
-                    for lane in self._lanes:
-                        lane.stop()
-                    if all(lane.finished for lane in self._lanes):
+                    for each in self._dispatchers:
+                        each.stop()
+                    if all(each.finished for each in self._dispatchers):
                         return
                 elif self._exhausted and len(self._progress) == 0:
                     # What was filtered out as it was read is noted, and would be kept in place of the end.
                     self._reached = None
                     self._checkpoints.set(self._shard, {"ended": True})
                     return
-                self._turn()
+                self._poll_once()
         finally:
-            for lane in self._lanes:
-                lane.close()
+            for each in self._dispatchers:
+                each.close()
             self._save()
 
-    def _turn(self) -> None:
-        for lane in self._lanes:
-            lane.advance()
+    def _poll_once(self) -> None:
+        for each in self._dispatchers:
+            each.advance()
         self._save()
         now = time.monotonic()
-        room = not any(lane.full for lane in self._lanes)
+        room = not any(each.full for each in self._dispatchers)
         if room and not self._exhausted and not self._stop.is_set() and now >= self._read_at + self._pause:
             self._read()
             return
-        busy = [lane for lane in self._lanes if lane.busy]
-        if len(busy) == len(self._lanes) == 1:
+        busy = [each for each in self._dispatchers if each.busy]
+        if len(busy) == len(self._dispatchers) == 1:
             busy[0].wait()
-        elif busy or self._stop.is_set() or any(lane.idle_for is not None for lane in self._lanes):
+        elif busy or self._stop.is_set() or any(each.idle_for is not None for each in self._dispatchers):
             time.sleep(_TICK)
         else:
             self._stop.wait(min(_POLL_SECONDS, max(_TICK, self._read_at + self._pause - now)))
@@ -160,7 +158,7 @@ class ShardReader:
             with calls(self._client, f"records of shard {self._shard} of {self._origin.stream}"):
                 answer = self._client.get_records(ShardIterator=self._iterator, Limit=_LIMIT)
         except PenstockError as error:
-            self._mend(error)
+            self._recover(error)
             return
         self._tries = 0
         for each in answer["Records"]:
@@ -173,7 +171,7 @@ class ShardReader:
             # There may be more: five reads a second are what a shard allows.
             self._pause = 0.2
 
-    def _mend(self, error: PenstockError) -> None:
+    def _recover(self, error: PenstockError) -> None:
         """Go on after an error that passes: too many calls, or an iterator that is older than five minutes."""
         cause = error.__cause__
         code = cause.response.get("Error", {}).get("Code", "") if isinstance(cause, ClientError) else ""
@@ -185,7 +183,7 @@ class ShardReader:
         spread = random.uniform(0.5, 1.0)  # noqa: S311 -- keeps readers apart, decides nothing
         self._pause = min(longest, first * 2.0 ** min(self._tries, 10)) * spread
         self._tries += 1
-        self._say(f"{error} Shard {self._shard} is read again.")
+        self._report(f"{error} Shard {self._shard} is read again.")
 
     def _offer(self, each: Mapping[str, Any]) -> None:
         record = kinesis_record(
@@ -199,9 +197,9 @@ class ShardReader:
         )
         self._place = {"after": each["SequenceNumber"]}
         self._progress.begin(record.position)
-        self._lanes[lane_of(record.key or b"", len(self._lanes))].offer(record)
+        self._dispatchers[dispatcher_of(record.key or b"", len(self._dispatchers))].offer(record)
 
-    def _settled(self, records: Sequence[Record]) -> None:
+    def _on_done(self, records: Sequence[Record]) -> None:
         reached = self._progress.finish(record.position for record in records)
         if reached is not None:
             self._reached = reached
@@ -219,21 +217,21 @@ class KinesisMapping:
         self,
         mapping: SourceMapping,
         origin: KinesisOrigin,
-        make_lane: LaneMaker,
-        account: Account,
+        make_dispatcher: DispatcherFactory,
+        metrics: MappingMetrics,
         *,
         state: Path,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         once: bool = False,
     ) -> None:
         self._mapping = mapping
         self._origin = origin
-        self._make_lane = make_lane
-        self._account = account
+        self._make_dispatcher = make_dispatcher
+        self._metrics = metrics
         self._state = state
-        self._say = say
+        self._report = report
         self._once = once
-        self._listed = False  # whether the stream has said its shards to this run
+        self._listed = False  # whether this run has listed the stream's shards
 
     def run(self, stop: threading.Event) -> None:
         """Read until ``stop`` is set. Raises what cannot be mended."""
@@ -245,29 +243,29 @@ class KinesisMapping:
     def _run(self, stop: threading.Event) -> None:
         checkpoints = Checkpoints(self._state, self._mapping.uuid)
         client = open_client("kinesis", region=self._origin.region)
-        crew: Crew[ShardReader] = Crew("shard")
+        threads: ThreadGroup[ShardReader] = ThreadGroup("shard")
         readers: dict[str, ShardReader] = {}
         looked = -_LIST_SECONDS
         try:
             if not checkpoints.known():
                 self._begin_stream(client, checkpoints)
             while True:
-                crew.check()
+                threads.check()
                 ended = [shard for shard in readers if _ended(checkpoints.known(), shard)]
                 for shard in ended:
                     del readers[shard]
                 if ended or time.monotonic() - looked >= _LIST_SECONDS:
                     looked = time.monotonic()
                     for reader in self._new_readers(client, checkpoints, readers):
-                        crew.start(reader)
+                        threads.start(reader)
                 if self._once and all(reader.caught_up for reader in readers.values()):
                     return
                 if stop.wait(0.1):
                     return
         finally:
-            crew.stop()
+            threads.stop()
             checkpoints.close()
-            crew.check()
+            threads.check()
 
     def _new_readers(self, client: Any, checkpoints: Checkpoints, readers: dict[str, ShardReader]) -> list[ShardReader]:
         """Readers for shards that may be read now and have none in ``readers``, which gets them."""
@@ -276,7 +274,7 @@ class KinesisMapping:
         except (EnvironmentProblem, LimitExceeded) as error:
             if not self._listed:
                 raise
-            self._say(f"{error} The stream's shards are asked for again.")
+            self._report(f"{error} The stream's shards are asked for again.")
             return []
         self._listed = True
         fresh = [shard for shard in ready if shard not in readers]
@@ -311,8 +309,8 @@ class KinesisMapping:
             mapping=self._mapping,
             origin=self._origin,
             checkpoints=checkpoints,
-            make_lane=self._make_lane,
-            say=self._say,
+            make_dispatcher=self._make_dispatcher,
+            report=self._report,
         )
 
     def _shards(self, client: Any) -> list[dict[str, Any]]:

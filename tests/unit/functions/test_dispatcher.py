@@ -1,4 +1,4 @@
-"""A lane with a function that the test answers for: what is settled, discarded, kept and given back, and when."""
+"""A batch dispatcher with a function that the test answers for: what is done, discarded, kept and given back, and when."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from penstock.functions.delivery.dispatcher import Lane
+from penstock.functions.delivery.dispatcher import BatchDispatcher
 from penstock.functions.delivery.patterns import compile_pattern
 from penstock.functions.delivery.settings import Discard, Policy
 from penstock.functions.environment import Result
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
-from penstock.functions.mapping_metrics import Account
+from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
 from penstock.functions.records import Record
 
@@ -61,33 +61,33 @@ class FakeDestination:
 
 
 class World:
-    """A lane and what surrounds it."""
+    """A dispatcher and what surrounds it."""
 
     def __init__(self, folder: Path, **mapping: Any) -> None:
         self.environment = FakeEnvironment()
         self.destination = FakeDestination()
-        self.metrics = folder / "metrics.jsonl"
-        self.account = Account("id", self.metrics)
-        self.settled: list[int] = []
-        self.said: list[str] = []
+        self.metrics_file = folder / "metrics.jsonl"
+        self.metrics = MappingMetrics("id", self.metrics_file)
+        self.done: list[int] = []
+        self.reported: list[str] = []
         source = KafkaSource(topic="t", brokers="b:9092")
         given = {"batch_size": 2, "window": 0.0, "policy": Policy(retries=0, pauses=(0.0, 0.0)), **mapping}
-        self.lane = Lane(
+        self.dispatcher = BatchDispatcher(
             SourceMapping(source=source, function_name="f", **given),
             KafkaOrigin(bootstrap_servers="b:9092"),
             self.environment,  # type: ignore[arg-type]
-            self.account,
+            self.metrics,
             destination=self.destination,
-            settled=self._settle,
-            say=self.said.append,
+            on_done=self._on_done,
+            report=self.reported.append,
         )
 
-    def _settle(self, records: Sequence[Record]) -> None:
-        self.settled += [record.position for record in records]
+    def _on_done(self, records: Sequence[Record]) -> None:
+        self.done += [record.position for record in records]
 
     def offer(self, *positions: int, partition: int = 0, value: bytes = b"v") -> None:
         for position in positions:
-            self.lane.offer(
+            self.dispatcher.offer(
                 kafka_record(
                     topic="t",
                     partition=partition,
@@ -101,7 +101,7 @@ class World:
 
     def answer(self, error: str | None = None) -> None:
         self.environment.answer(error)
-        self.lane.advance()
+        self.dispatcher.advance()
 
     @property
     def in_hand(self) -> list[int]:
@@ -110,7 +110,7 @@ class World:
 
     def holds(self) -> bool:
         """Whether the counts add up, once nothing is in hand."""
-        found = self.account.totals()
+        found = self.metrics.totals()
         ends = ("FilteredOutEventCount", "DeliveredEventCount", "DroppedEventCount", "ReleasedEventCount")
         return found["PolledEventCount"] == sum(found[name] for name in ends)
 
@@ -123,15 +123,15 @@ def world(tmp_path: Path) -> Callable[..., World]:
 def test_a_batch_is_settled_after_its_success_and_not_before(world: Any) -> None:
     here = world()
     here.offer(1, 2, 3)
-    here.lane.advance()
+    here.dispatcher.advance()
     assert here.in_hand == [1, 2]
-    assert here.settled == []
+    assert here.done == []
     here.answer()
-    assert here.settled == [1, 2]
+    assert here.done == [1, 2]
     assert here.in_hand == [3]
     here.answer()
-    assert here.settled == [1, 2, 3]
-    assert not here.lane.busy
+    assert here.done == [1, 2, 3]
+    assert not here.dispatcher.busy
     assert here.holds()
 
 
@@ -139,42 +139,42 @@ def test_discarded_records_are_settled_once_they_are_stored(world: Any, monkeypa
     here = world()
     here.destination.works = False
     here.offer(1, 2)
-    here.lane.advance()
+    here.dispatcher.advance()
     here.answer("ValueError")
-    assert here.settled == []
-    assert here.lane.busy
-    assert "stay uncommitted" in here.said[-1]
+    assert here.done == []
+    assert here.dispatcher.busy
+    assert "stay uncommitted" in here.reported[-1]
     here.destination.works = True
     monkeypatch.setattr("time.monotonic", lambda: 1e12)
-    here.lane.advance()
-    assert here.settled == [1, 2]
+    here.dispatcher.advance()
+    assert here.done == [1, 2]
     assert [record.position for record in here.destination.taken[0].records] == [1, 2]
-    assert here.account.totals()["OnFailureDestinationDeliveredEventCount"] == 2
+    assert here.metrics.totals()["OnFailureDestinationDeliveredEventCount"] == 2
     assert here.holds()
 
 
 def test_a_stop_lets_the_invocation_in_hand_count_and_begins_no_other(world: Any) -> None:
     here = world()
     here.offer(1, 2, 3, 4)
-    here.lane.advance()
-    here.lane.stop()
-    assert not here.lane.finished
+    here.dispatcher.advance()
+    here.dispatcher.stop()
+    assert not here.dispatcher.finished
     here.answer()
-    assert here.lane.finished
-    assert here.settled == [1, 2]
+    assert here.dispatcher.finished
+    assert here.done == [1, 2]
     assert len(here.environment.events) == 1
-    assert here.account.totals()["ReleasedEventCount"] == 2
+    assert here.metrics.totals()["ReleasedEventCount"] == 2
     assert here.holds()
 
 
 def test_a_failure_after_a_stop_is_left_to_the_next_run(world: Any) -> None:
     here = world(policy=Policy(bisect=True))
     here.offer(1, 2)
-    here.lane.advance()
-    here.lane.stop()
+    here.dispatcher.advance()
+    here.dispatcher.stop()
     here.answer("ValueError")
-    assert here.lane.finished
-    assert here.settled == []
+    assert here.dispatcher.finished
+    assert here.done == []
     assert here.holds()
 
 
@@ -182,16 +182,16 @@ def test_a_partition_that_leaves_takes_its_records_along_after_the_answer(world:
     here = world(batch_size=4)
     here.offer(1, 2)
     here.offer(7, 8, partition=1)
-    here.lane.advance()
+    here.dispatcher.advance()
     here.offer(3)
     here.offer(9, partition=1)
     here.environment.answer()
-    here.lane.release(frozenset({"t-0"}))
-    assert here.settled == [1, 2, 7, 8], "what the function did is done"
-    here.lane.advance()
+    here.dispatcher.release(frozenset({"t-0"}))
+    assert here.done == [1, 2, 7, 8], "what the function did is done"
+    here.dispatcher.advance()
     assert here.in_hand == [9]
     here.answer()
-    assert here.account.totals()["ReleasedEventCount"] == 1
+    assert here.metrics.totals()["ReleasedEventCount"] == 1
     assert here.holds()
 
 
@@ -199,14 +199,14 @@ def test_a_partition_that_leaves_after_a_failure_leaves_the_others_to_be_retried
     here = world(batch_size=4, policy=Policy(pauses=(0.0, 0.0)))
     here.offer(1, 2)
     here.offer(7, 8, partition=1)
-    here.lane.advance()
+    here.dispatcher.advance()
     here.environment.answer("ValueError")
-    here.lane.release(frozenset({"t-0"}))
-    assert here.settled == []
-    here.lane.advance()
+    here.dispatcher.release(frozenset({"t-0"}))
+    assert here.done == []
+    here.dispatcher.advance()
     assert here.in_hand == [7, 8]
     here.answer()
-    assert here.settled == [7, 8]
+    assert here.done == [7, 8]
     assert here.holds()
 
 
@@ -214,8 +214,8 @@ def test_filtered_records_are_settled_at_once(world: Any) -> None:
     here = world(patterns=(compile_pattern({"value": {"a": [1]}}),))
     here.offer(1, value=b'{"a": 2}')
     here.offer(2, value=b'{"a": 1}')
-    assert here.settled == [1]
-    here.lane.advance()
+    assert here.done == [1]
+    here.dispatcher.advance()
     assert here.in_hand == [2]
     here.answer()
     assert here.holds()
@@ -225,9 +225,9 @@ def test_a_record_that_is_too_large_for_any_event_is_discarded(world: Any) -> No
     here = world()
     here.offer(1, value=b"x" * 5_000_000)
     here.offer(2)
-    here.lane.advance()
+    here.dispatcher.advance()
     assert here.destination.taken[0].condition == "MaximumPayloadSizeExceeded"
-    assert here.settled == [1]
+    assert here.done == [1]
     assert here.in_hand == [2]
     here.answer()
     assert here.holds()
@@ -236,8 +236,8 @@ def test_a_record_that_is_too_large_for_any_event_is_discarded(world: Any) -> No
 def test_the_metrics_have_a_line_with_the_last_counts(world: Any) -> None:
     here = world()
     here.offer(1)
-    here.lane.advance()
+    here.dispatcher.advance()
     here.answer()
-    here.account.close()
-    last = json.loads(here.metrics.read_text().splitlines()[-1])
+    here.metrics.close()
+    last = json.loads(here.metrics_file.read_text().splitlines()[-1])
     assert (last["mapping"], last["PolledEventCount"], last["DeliveredEventCount"]) == ("id", 1, 1)
