@@ -16,6 +16,7 @@ from rich.table import Table
 
 from penstock.client.connection import open_client, stray
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+from penstock.retries import wait_until
 
 __all__ = ["command"]
 
@@ -103,23 +104,26 @@ def _run(athena: Any, request: dict[str, Any], timeout: float | None) -> dict[st
 
 
 def _wait(athena: Any, statement_id: str, timeout: float | None) -> dict[str, Any]:
-    started, pause = time.monotonic(), _FIRST_PAUSE
+    started = time.monotonic()
     console = Console(stderr=True)
     with console.status("") as progress:
         progress.stop()
-        while True:
+
+        def ended() -> dict[str, Any] | None:
             execution: dict[str, Any] = athena.get_query_execution(QueryExecutionId=statement_id)["QueryExecution"]
             state = execution["Status"]["State"]
             if state in _FINAL:
                 return execution
             elapsed = time.monotonic() - started
-            if timeout is not None and elapsed > timeout:
-                raise StatementFailed(f"The statement took longer than {timeout:g} seconds and was stopped.")
             if elapsed > _QUIET_SECONDS and console.is_terminal:
                 progress.update(f"{state.lower()} for {elapsed:.0f} s (Ctrl-C stops it)")
                 progress.start()
-            time.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            return None
+
+        execution = wait_until(ended, seconds=timeout, every=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
+    if execution is None:
+        raise StatementFailed(f"The statement took longer than {timeout:g} seconds and was stopped.")
+    return execution
 
 
 def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str], Iterator[Row]]:

@@ -9,6 +9,7 @@ import base64
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -19,6 +20,7 @@ from uuid import UUID
 from penstock import __version__
 from penstock.client.cache import OnceCache
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, NotFound, PenstockError
+from penstock.retries import CONFLUENT_CALL, call_with_retries
 from penstock.schema.format import ReferencedText
 from penstock.schema.version import SchemaText
 
@@ -27,7 +29,6 @@ __all__ = ["ConfluentClient"]
 _MAX_ANSWER = 8 * 1024 * 1024
 _MAX_REFERENCES = 1_000
 _MAX_DEPTH = 100
-_PAUSE_SECONDS = 0.2
 _WORTH_ANOTHER_TRY = frozenset({429, 500, 502, 503, 504})
 
 
@@ -61,7 +62,7 @@ class ConfluentClient:
             self._headers["Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
         self._scope = f"?subject={quote(f':.{context}:', safe='')}" if context else ""
         self._timeout = timeout_seconds
-        self._attempts = attempts
+        self._policy = replace(CONFLUENT_CALL, attempts=attempts)
         self._sleep = sleep
         self._opener = build_opener(_NoRedirects)
         self._texts: OnceCache[int | UUID, SchemaText] = OnceCache(cache_size)
@@ -122,23 +123,22 @@ class ConfluentClient:
         """The JSON value that any path of the interface answers; :class:`NotFound`, :class:`InvalidInput` and the like."""
         headers = self._headers if body is None else {**self._headers, "Content-Type": self._headers["Accept"]}
         request = Request(self.url + path, data=body, headers=headers, method=method)  # noqa: S310 - the scheme is checked
-        problem: PenstockError = EnvironmentProblem(f"{self.url} was not asked.")
-        for attempt in range(self._attempts):
-            if attempt:
-                self._sleep(_PAUSE_SECONDS * 2**attempt)
-            try:
-                with self._opener.open(request, timeout=self._timeout) as response:
-                    return _read(response.read(_MAX_ANSWER + 1), self.url)
-            except HTTPError as error:
-                problem = _refusal(error, f"{method} {self.url}{path}")
-                if error.code not in _WORTH_ANOTHER_TRY:
-                    break
-            except (URLError, HTTPException, OSError) as error:
-                reason = getattr(error, "reason", None) or error
-                problem = EnvironmentProblem(
-                    f"{self.url} gave no usable answer: {reason}.", remedy="Check that the registry runs and its URL."
-                )
-        raise problem
+
+        def ask() -> bytes:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                answer: bytes = response.read(_MAX_ANSWER + 1)
+                return answer
+
+        try:
+            raw = call_with_retries(ask, self._policy, when=_may_pass, on_retry=_close, sleep=self._sleep)
+        except HTTPError as error:
+            raise _refusal(error, f"{method} {self.url}{path}") from None
+        except (URLError, HTTPException, OSError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise EnvironmentProblem(
+                f"{self.url} gave no usable answer: {reason}.", remedy="Check that the registry runs and its URL."
+            ) from None
+        return _read(raw, self.url)
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -184,6 +184,17 @@ def _ids(answer: dict[str, Any]) -> tuple[int, UUID | None]:
         return _member(answer, "id", int), UUID(guid) if guid else None
     except (ValueError, AttributeError):
         raise EnvironmentProblem("The schema registry's answer has a 'guid' that is none.") from None
+
+
+def _may_pass(error: Exception) -> bool:
+    if isinstance(error, HTTPError):
+        return error.code in _WORTH_ANOTHER_TRY
+    return isinstance(error, URLError | HTTPException | OSError)
+
+
+def _close(error: Exception, *_: Any) -> None:
+    if isinstance(error, HTTPError):
+        error.close()
 
 
 def _refusal(error: HTTPError, what: str) -> PenstockError:

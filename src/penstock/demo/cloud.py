@@ -1,7 +1,6 @@
 """What the demo asks of the server, in boto3 as a user would write it: registry, catalog, crawler, SQL."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from uuid import UUID
 import boto3
 
 from penstock.demo.children import ChildFailed
+from penstock.retries import wait_until
 from penstock.schema.version import SchemaVersion
 from penstock.settings.home import PlatformConfig
 
@@ -24,6 +24,7 @@ DATABASE, REGISTRY, SCHEMA, TOPIC = "nyc", "nyc-flights", "flight", "flights"
 
 _CRAWL_SECONDS = 120
 _QUERY_SECONDS = 120
+_ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +150,14 @@ class Cloud:
             Name=name, Role="crawler", DatabaseName=DATABASE, Targets={"S3Targets": [{"Path": path} for path in paths]}
         )
         self.glue.start_crawler(Name=name)
-        deadline = time.monotonic() + _CRAWL_SECONDS
-        while (crawler := self.glue.get_crawler(Name=name)["Crawler"])["State"] != "READY":
-            if time.monotonic() > deadline:
-                raise ChildFailed(f"Crawler {name} did not end within {_CRAWL_SECONDS} s.")
-            time.sleep(0.1)
-        last = crawler["LastCrawl"]
+
+        def ended() -> dict[str, Any] | None:
+            crawler: Any = self.glue.get_crawler(Name=name)["Crawler"]
+            return crawler["LastCrawl"] if crawler["State"] == "READY" else None
+
+        last = wait_until(ended, seconds=_CRAWL_SECONDS, every=0.1)
+        if last is None:
+            raise ChildFailed(f"Crawler {name} did not end within {_CRAWL_SECONDS} s.")
         if last["Status"] != "SUCCEEDED":
             raise ChildFailed(f"Crawler {name} ended as {last['Status']}: {last.get('ErrorMessage', 'no message')}")
 
@@ -170,14 +173,14 @@ class Cloud:
             QueryExecutionContext={"Database": DATABASE},
             ResultConfiguration={"OutputLocation": f"s3://{self.bucket}/athena-results/"},
         )["QueryExecutionId"]
-        deadline = time.monotonic() + _QUERY_SECONDS
-        while True:
-            status = self.athena.get_query_execution(QueryExecutionId=identifier)["QueryExecution"]["Status"]
-            if status["State"] == "SUCCEEDED":
-                break
-            if status["State"] in {"FAILED", "CANCELLED"} or time.monotonic() > deadline:
-                raise ChildFailed(f"'{sql}' is {status['State']}: {status.get('StateChangeReason', 'no reason given')}")
-            time.sleep(0.05)
+
+        def status() -> Any:
+            return self.athena.get_query_execution(QueryExecutionId=identifier)["QueryExecution"]["Status"]
+
+        wait_until(lambda: status()["State"] in _ENDED, seconds=_QUERY_SECONDS)
+        last = status()
+        if last["State"] != "SUCCEEDED":
+            raise ChildFailed(f"'{sql}' is {last['State']}: {last.get('StateChangeReason', 'no reason given')}")
         pages = self.athena.get_paginator("get_query_results").paginate(QueryExecutionId=identifier)
         rows = [[cell.get("VarCharValue") for cell in row["Data"]] for page in pages for row in page["ResultSet"]["Rows"]]
         return rows[1:]

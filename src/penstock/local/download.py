@@ -10,15 +10,14 @@ import requests
 
 from penstock import durable
 from penstock.errors import EnvironmentProblem
+from penstock.retries import DOWNLOAD, RetryStopped, call_with_retries
 
 __all__ = ["Download", "DownloadStopped", "default_repository"]
 
-_ATTEMPTS = 5
-_FIRST_PAUSE = 0.5  # seconds; doubles with each attempt
 _CHUNK = 1 << 18
 _CONNECT_TIMEOUT = 15
 _READ_TIMEOUT = 60
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRIED = frozenset({None, 408, 425, 429, 500, 502, 503, 504})  # None: no answer
 
 
 def default_repository(environment: Mapping[str, str]) -> str:
@@ -67,14 +66,8 @@ class Download:
 
     def _run(self) -> None:
         started_over = False
-        attempt = 0
         while True:
-            try:
-                digest = self._transfer()
-            except requests.RequestException as error:
-                attempt += 1
-                self._give_up_or_pause(error, attempt)
-                continue
+            digest = self._transfer_with_retries()
             if digest == self.sha256:
                 durable.replace(self.partial, self.target)
                 return
@@ -88,6 +81,30 @@ class Download:
                     "or name another repository with PENSTOCK_MAVEN_REPOSITORY.",
                 )
             started_over = True
+
+    def _transfer_with_retries(self) -> str:
+        tries = 0
+
+        def transfer() -> str:
+            nonlocal tries
+            tries += 1
+            return self._transfer()
+
+        def note(error: Exception, _tries: int, pause: float) -> None:
+            self.note(f"{self.name}: {_status(error) or _reason(error)}; trying again in {pause:g} s.")
+
+        try:
+            return call_with_retries(transfer, DOWNLOAD, when=_may_pass, on_retry=note, stop=self.stop)
+        except RetryStopped:
+            raise DownloadStopped from None
+        except requests.RequestException as error:
+            status = _status(error)
+            why = f"the server answered {status}" if status is not None else _reason(error)
+            raise EnvironmentProblem(
+                f"{self.name} could not be fetched from {self.url}: {why} (attempt {tries} of {DOWNLOAD.attempts}).",
+                remedy="Check the network and proxy settings (HTTPS_PROXY), or name a reachable Maven repository with "
+                "PENSTOCK_MAVEN_REPOSITORY; then run 'penstock fetch' again: it resumes.",
+            ) from error
 
     def _transfer(self) -> str:
         """Append what is missing to the partial file; the SHA-256 of all of it."""
@@ -127,19 +144,15 @@ class Download:
             raise requests.ConnectionError(f"the connection ended after {received} of {self.size} bytes")
         return hasher.hexdigest()
 
-    def _give_up_or_pause(self, error: requests.RequestException, attempt: int) -> None:
-        status = error.response.status_code if error.response is not None else None
-        if attempt >= _ATTEMPTS or (status is not None and status not in _RETRIED):
-            why = f"the server answered {status}" if status is not None else _reason(error)
-            raise EnvironmentProblem(
-                f"{self.name} could not be fetched from {self.url}: {why} (attempt {attempt} of {_ATTEMPTS}).",
-                remedy="Check the network and proxy settings (HTTPS_PROXY), or name a reachable Maven repository with "
-                "PENSTOCK_MAVEN_REPOSITORY; then run 'penstock fetch' again: it resumes.",
-            ) from error
-        pause = _FIRST_PAUSE * 2 ** (attempt - 1)
-        self.note(f"{self.name}: {status or _reason(error)}; trying again in {pause:g} s.")
-        if self.stop.wait(pause):
-            raise DownloadStopped from error
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status that a failed transfer was answered with; None where there was no answer."""
+    response = error.response if isinstance(error, requests.RequestException) else None
+    return None if response is None else response.status_code
+
+
+def _may_pass(error: Exception) -> bool:
+    return isinstance(error, requests.RequestException) and _status(error) in _RETRIED
 
 
 def _reason(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
 from penstock.functions.records import Record
+from penstock.retries import RetryPolicy
 
 
 class FakeEnvironment:
@@ -71,7 +72,7 @@ class World:
         self.done: list[int] = []
         self.reported: list[str] = []
         source = KafkaSource(topic="t", brokers="b:9092")
-        given = {"batch_size": 2, "window": 0.0, "policy": Policy(retries=0, pauses=(0.0, 0.0)), **mapping}
+        given = {"batch_size": 2, "window": 0.0, "policy": Policy(retries=0, backoff=RetryPolicy(pauses=(0.0,))), **mapping}
         self.dispatcher = BatchDispatcher(
             SourceMapping(source=source, function_name="f", **given),
             KafkaOrigin(bootstrap_servers="b:9092"),
@@ -196,7 +197,7 @@ def test_a_partition_that_leaves_takes_its_records_along_after_the_answer(world:
 
 
 def test_a_partition_that_leaves_after_a_failure_leaves_the_others_to_be_retried(world: Any) -> None:
-    here = world(batch_size=4, policy=Policy(pauses=(0.0, 0.0)))
+    here = world(batch_size=4, policy=Policy(backoff=RetryPolicy(pauses=(0.0,))))
     here.offer(1, 2)
     here.offer(7, 8, partition=1)
     here.dispatcher.advance()

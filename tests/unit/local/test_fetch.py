@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -66,7 +66,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_port}/maven"
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(download, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(download, "DOWNLOAD", replace(download.DOWNLOAD, pauses=(0.01,)))
     monkeypatch.setattr(download, "_CHUNK", 1000)
     for each in artefacts():
         state.files[f"/maven/{each.path}"] = CONTENT[each.coordinate.split(":")[1]]

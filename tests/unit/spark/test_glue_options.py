@@ -8,6 +8,7 @@ from pyspark import StorageLevel
 from penstock.client.connections import GlueConnection
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
+from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.catalog_stream import stream_of
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import NotBuilt
@@ -15,7 +16,7 @@ from penstock.spark.glue.kafka import spark_options
 from penstock.spark.glue.kinesis.options import kinesis_options
 from penstock.spark.glue.kinesis.shards import Reading, Stream
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.streaming import back_off, batch_options
+from penstock.spark.glue.streaming import batch_options
 
 PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}
 ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
@@ -195,7 +196,7 @@ def test_batches_have_glues_defaults() -> None:
     assert found.storage == StorageLevel.MEMORY_AND_DISK
     assert batch_options({**BATCH, "persistDataFrame": "false"}).storage is None
     assert batch_options({**BATCH, "storageLevel": "disk_only"}).storage == StorageLevel.DISK_ONLY
-    assert [back_off(failed) for failed in (1, 2, 3, 4)] == [1, 2, 5, 5]
+    assert [MICRO_BATCH.pause(failed) for failed in (1, 2, 3, 4)] == [1, 2, 5, 5]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from penstock.cli.platform.homes import home_option
 from penstock.errors import EnvironmentProblem
 from penstock.local.instance import Instance, process_started
 from penstock.local.platform import home_at
+from penstock.retries import wait_until
 
 __all__ = ["command"]
 
@@ -33,13 +33,10 @@ def command(home: Path | None, timeout: float) -> None:
         raise EnvironmentProblem(f"The platform in {place.root} is just starting.", remedy="Try again in a moment.")
     with contextlib.suppress(ProcessLookupError):
         os.kill(state.pid, signal.SIGTERM)
-    deadline = time.monotonic() + timeout
-    while instance.is_held():
-        if time.monotonic() > deadline:
-            raise EnvironmentProblem(
-                f"The platform in {place.root} (process {state.pid}) has not ended after {timeout:.0f} s.",
-                remedy=f"See {place.logs}; 'kill -9 {state.pid}' ends it and all its parts.",
-            )
-        time.sleep(0.05)
+    if not wait_until(lambda: not instance.is_held(), seconds=timeout):
+        raise EnvironmentProblem(
+            f"The platform in {place.root} (process {state.pid}) has not ended after {timeout:.0f} s.",
+            remedy=f"See {place.logs}; 'kill -9 {state.pid}' ends it and all its parts.",
+        )
     instance.wait_for_leftovers()
     click.echo(f"The platform in {place.root} has stopped.")

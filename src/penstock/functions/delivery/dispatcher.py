@@ -27,6 +27,7 @@ from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import SourceMapping
 from penstock.functions.records import Record
+from penstock.retries import DESTINATION, Backoff
 
 __all__ = ["BatchDispatcher", "DispatcherFactory"]
 
@@ -68,7 +69,7 @@ class BatchDispatcher:
         self._in_flight: dict[int, Record] = {}
         self._result: Result | None = None
         self._wake = 0.0
-        self._storing = 0
+        self._storing = Backoff(DESTINATION)
         self._stopping = False
 
     @property
@@ -242,13 +243,12 @@ class BatchDispatcher:
             try:
                 self._destination.put(step)
             except DestinationUnavailable as error:
-                self._storing += 1
-                self._wake = time.monotonic() + min(60.0, 0.5 * 2.0 ** min(self._storing, 10))
+                self._wake = time.monotonic() + self._storing.failed()
                 self._report(f"{error} They stay uncommitted and are stored again.")
                 if self._stopping:
                     self._abandon()
                 return False
-            self._storing = 0
+            self._storing.succeeded()
             self._metrics.add(OnFailureDestinationDeliveredEventCount=count)
         self._metrics.add(DroppedEventCount=count)
         where = f"to {self._mapping.destination}" if self._destination is not None else "nowhere: no destination is declared"

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.functions.records import Record
+from penstock.retries import HANDLER, RetryPolicy
 
 __all__ = [
     "AGE",
@@ -43,12 +44,12 @@ TOO_LARGE = "MaximumPayloadSizeExceeded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How failures are treated. -1 means without limit; ``age`` is in seconds, ``pauses`` first and longest, in seconds."""
+    """How failures are treated. -1 means without limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
 
     retries: int = -1
     age: int = -1
     bisect: bool = False
-    pauses: tuple[float, float] = (0.5, 60.0)
+    backoff: RetryPolicy = HANDLER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +171,7 @@ def _after_failure(
             stack.append(_SubBatch(left))
         return
     stack.append(batch)
-    first, longest = policy.pauses
-    yield Pause(seconds=min(longest, first * 2.0 ** min(batch.attempts - 1, 30)))
+    yield Pause(seconds=policy.backoff.pause(batch.attempts))
 
 
 def _by_age(records: list[Record], policy: Policy, now: float) -> tuple[list[Record], list[Record]]:

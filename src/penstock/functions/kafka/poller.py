@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
-from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, LimitExceeded
+from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, LimitExceeded, PenstockError
 from penstock.functions.decoding import Decoder, Undecodable
 from penstock.functions.delivery.dispatcher import DispatcherFactory
 from penstock.functions.kafka.event import TIMESTAMP_TYPES, kafka_record, partition_name
@@ -22,13 +22,13 @@ from penstock.functions.kafka.starts import starting_offsets
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KafkaSource, SourceMapping
 from penstock.functions.records import Progress, Record
+from penstock.retries import BROKER_OFFSETS, SCHEMA_REGISTRY, Backoff, RetryStopped, call_with_retries
 
 __all__ = ["KafkaPoller"]
 
 _DOING = "read"
 _IDLE = 0.2  # seconds a read waits where nothing is due
 _HOLD = 3.0  # seconds a full dispatcher keeps the consumer waiting before its partitions are paused
-_REGISTRY_PAUSES = (0.5, 30.0)  # seconds, first and longest, while the schema registry does not answer
 
 
 class KafkaPoller:
@@ -60,8 +60,7 @@ class KafkaPoller:
         self._partitions: dict[str, int] = {}
         self._commits: dict[int, int] = {}
         self._fetched: deque[Message] = deque()
-        self._fetched_wake = 0.0
-        self._fetched_tries = 0
+        self._registry_backoff = Backoff(SCHEMA_REGISTRY)
         self._full_since: float | None = None
         self._paused = False
         self._fatal: KafkaError | None = None
@@ -181,7 +180,7 @@ class KafkaPoller:
 
     def _offer_fetched(self) -> None:
         """Offer what was read to the dispatcher, decoded; wait where the schema registry does not answer."""
-        while self._fetched and time.monotonic() >= self._fetched_wake:
+        while self._fetched and not self._registry_backoff.left:
             message = self._fetched[0]
             name = partition_name(self._topic, message.partition() or 0)
             progress = self._progress.get(name)
@@ -196,12 +195,10 @@ class KafkaPoller:
             try:
                 record, problem = self._record(message)
             except (EnvironmentProblem, AccessDenied, LimitExceeded) as error:
-                self._fetched_tries += 1
-                first, longest = _REGISTRY_PAUSES
-                self._fetched_wake = time.monotonic() + min(longest, first * 2.0 ** min(self._fetched_tries - 1, 10))
+                self._registry_backoff.failed()
                 self._report(f"{error} Records of topic {self._topic} wait for it.")
                 return
-            self._fetched_tries = 0
+            self._registry_backoff.succeeded()
             self._fetched.popleft()
             progress.begin(record.position)
             self._dispatcher.offer(record, problem)
@@ -283,16 +280,22 @@ class KafkaPoller:
 
     def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
-        while True:
-            try:
-                return starting_offsets(consumer, self._topic, partitions, self._mapping, self._report)
-            except KafkaException as error:
-                if self._stop.wait(1.0):
-                    return []
-                problem = broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
-                if error.args[0].code() in FINAL:
-                    raise problem from error
-                self._report(f"{problem} It is asked again for the offsets.")
+
+        def problem(error: Exception) -> PenstockError:
+            return broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
+
+        try:
+            return call_with_retries(
+                lambda: starting_offsets(consumer, self._topic, partitions, self._mapping, self._report),
+                BROKER_OFFSETS,
+                when=lambda error: isinstance(error, KafkaException) and error.args[0].code() not in FINAL,
+                on_retry=lambda error, *_: self._report(f"{problem(error)} It is asked again for the offsets."),
+                stop=self._stop,
+            )
+        except RetryStopped:
+            return []
+        except KafkaException as error:
+            raise problem(error) from error
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._release(partitions)

@@ -15,6 +15,7 @@ import psutil
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.local.processes import leash
+from penstock.retries import wait_until
 
 __all__ = ["LAST_LINES", "Child", "Service", "tail"]
 
@@ -22,7 +23,6 @@ LAST_LINES = " Its last lines:"
 """What ends the first line of an error that shows the end of a log."""
 
 _LOG_LIMIT = 10_000_000  # bytes, twice: the log and its predecessor
-_READY_PAUSE = 0.05
 _LEASH_MARGIN = 10  # seconds the leash has beyond the grace before it is killed itself
 
 
@@ -109,15 +109,16 @@ class Child:
         ``abandoned`` ends the wait early, as if it were ready.
         """
         assert self.started_at is not None
-        deadline = self.started_at + self.service.start_timeout
-        while not abandoned():
+
+        def ready() -> bool:
+            if abandoned():
+                return True
             if not self.running:
                 raise self.problem(f"ended with status {self.exit_status} before it was ready")
-            if self.service.is_ready():
-                break
-            if time.monotonic() > deadline:
-                raise self.problem(f"was not ready after {self.service.start_timeout:.0f} s")
-            time.sleep(_READY_PAUSE)
+            return self.service.is_ready()
+
+        if not wait_until(ready, seconds=self.started_at + self.service.start_timeout - time.monotonic()):
+            raise self.problem(f"was not ready after {self.service.start_timeout:.0f} s")
         return time.monotonic() - self.started_at
 
     def stop(self, *, wait: bool = True) -> None:

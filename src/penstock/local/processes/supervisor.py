@@ -13,6 +13,7 @@ from pathlib import Path
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.processes.child import LAST_LINES, Child, Service
+from penstock.retries import RetryPolicy, doubling
 
 __all__ = ["LivenessPolicy", "RestartPolicy", "ServiceState", "Supervisor"]
 
@@ -211,11 +212,12 @@ class Supervisor:
     def _restart(self, member: _Member) -> None:
         """Start a crashed service again, after a pause that grows, until it is ready."""
         what = f"ended with status {member.child.exit_status}"
+        pauses = RetryPolicy(pauses=doubling(self._policy.pause, self._policy.longest_pause))
         while not self._stopping.is_set():
             member.ready = False
             now = time.monotonic()
             recent = sum(now - moment < self._policy.window for moment in member.restarted_at)
-            pause = min(self._policy.pause * 2 ** min(recent, 16), self._policy.longest_pause)
+            pause = pauses.pause(recent + 1)
             if recent < self._policy.limit:
                 count = f"({recent + 1} of {self._policy.limit})"
                 self._say(f"{member.service.title} {what}; restarting it in {pause:g} s {count}")

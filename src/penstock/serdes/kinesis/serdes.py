@@ -7,7 +7,7 @@ same records. Aggregated records are read wherever they appear, and written wher
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 
 from penstock.client.connection import calls
 from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.retries import KINESIS_WRITE, call_with_retries
 from penstock.serdes.deserializer import FrameReader
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, is_aggregate, read_aggregate
@@ -28,7 +29,6 @@ __all__ = ["KinesisDeserializer", "KinesisSerializer", "KinesisValue", "aggregat
 _MAX_ENTRIES = 500  # PutRecords: records a request
 _LARGEST_RECORD = 10 * MAX_RECORD  # bytes, of a stream whose maximum was raised as far as it goes
 _MAX_REQUEST = 5 * 1_048_576  # PutRecords: bytes a request, data and partition keys
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _RETRIED = frozenset({"ProvisionedThroughputExceededException", "InternalFailure", "KMSThrottlingException"})
 
 
@@ -160,7 +160,7 @@ def put_all(
     stream: str,
     entries: Iterable[Mapping[str, Any]],
     *,
-    attempts: int = 8,
+    attempts: int = KINESIS_WRITE.attempts or 1,
     sleep: Callable[[float], None] = time.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> int:
@@ -171,21 +171,40 @@ def put_all(
     Raises :class:`EnvironmentProblem` with the stream, how many records and the last reason where that was not enough, and
     what :func:`penstock.client.connection.calls` makes of other refusals: :class:`NotFound` where there is no such stream.
     """
+    policy = replace(KINESIS_WRITE, attempts=attempts)
     total = 0
     for batch in _batches(entries):
         total += len(batch)
-        pending: list[Mapping[str, Any]] = batch
-        for attempt in range(1, attempts + 1):
-            pending, reason = _put(client, stream, pending)
-            if not pending:
-                break
-            if reason.partition(":")[0] not in _RETRIED or attempt == attempts:
-                raise EnvironmentProblem(
-                    f"Stream {stream} did not take {len(pending)} of {len(batch)} records in {attempt} tries: {reason}",
-                    remedy="Add shards, spread the partition keys, or send less.",
-                )
-            sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (attempt - 1)) * (0.5 + jitter() / 2))
+        request = _Request(client, stream, batch)
+        call_with_retries(request.send, policy, when=request.may_pass, sleep=sleep, chance=jitter)
     return total
+
+
+class _Request:
+    """The records of one request, sent until the stream has taken each of them."""
+
+    def __init__(self, client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]]) -> None:
+        self._client = client
+        self._stream = stream
+        self._size = len(batch)
+        self._pending = batch
+        self._reason = ""
+        self._tries = 0
+
+    def send(self) -> None:
+        """Send what is pending; raises :class:`EnvironmentProblem` where some still is."""
+        self._tries += 1
+        self._reason = ""
+        self._pending, self._reason = _put(self._client, self._stream, self._pending)
+        if self._pending:
+            raise EnvironmentProblem(
+                f"Stream {self._stream} did not take {len(self._pending)} of {self._size} records in {self._tries} tries: "
+                f"{self._reason}",
+                remedy="Add shards, spread the partition keys, or send less.",
+            )
+
+    def may_pass(self, _error: Exception) -> bool:
+        return self._reason.partition(":")[0] in _RETRIED
 
 
 def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:

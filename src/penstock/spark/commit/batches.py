@@ -1,11 +1,12 @@
 """A micro-batch from records to committed files: the steps in order, each safe to be killed in and run again."""
 
+import itertools
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.errors import AnalysisException, ParseException
@@ -15,6 +16,7 @@ from penstock.errors import DataProblem, InvalidInput, NotFound, PenstockError
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
+from penstock.retries import MICRO_BATCH, RetryStopped, call_with_retries
 from penstock.spark.checkpoints import batch_of, lost_offsets, record_count, sync_log
 from penstock.spark.commit import drift
 from penstock.spark.commit.catalog import CatalogTable
@@ -28,7 +30,6 @@ __all__ = ["BatchCommitter", "StreamStopped", "Tables"]
 
 _log = logging.getLogger(__name__)
 
-_BACK_OFF = (1.0, 2.0, 5.0)  # seconds before a retry, the last for all further ones, as Glue's
 _FINAL = (DataProblem, InvalidInput, NotFound, AnalysisException, ParseException)
 """Trying again cannot help."""
 
@@ -115,23 +116,24 @@ class BatchCommitter:
                 raise
 
     def _with_retries(self, records: DataFrame, number: int) -> None:
-        for attempt in range(self._pipeline.batch_max_retries + 1):
+        attempts = itertools.count(1)
+
+        def attempt() -> None:
             if self.stopping.is_set():
                 raise StreamStopped(f"Batch {number} was not begun: the stream is stopping.")
-            try:
-                self._attempt(records, number, attempt + 1)
-            except _FINAL:
-                raise
-            except Exception as error:
-                if is_of_the_data(error):
-                    raise
-                if attempt == self._pipeline.batch_max_retries or self.stopping.is_set():
-                    raise
-                pause = _BACK_OFF[min(attempt, len(_BACK_OFF) - 1)]
-                _log.warning("batch %d failed, attempt %d, next in %.0f s: %s", number, attempt + 1, pause, error)
-                self.stopping.wait(pause)
-            else:
-                return
+            self._attempt(records, number, next(attempts))
+
+        def may_pass(error: Exception) -> bool:
+            return not isinstance(error, _FINAL) and not is_of_the_data(error) and not self.stopping.is_set()
+
+        def note(error: Exception, failed: int, pause: float) -> None:
+            _log.warning("batch %d failed, attempt %d, next in %.0f s: %s", number, failed, pause, error)
+
+        policy = replace(MICRO_BATCH, attempts=self._pipeline.batch_max_retries + 1)
+        try:
+            call_with_retries(attempt, policy, when=may_pass, on_retry=note, stop=self.stopping)
+        except RetryStopped:
+            raise StreamStopped(f"Batch {number} was not begun: the stream is stopping.") from None
 
     def _attempt(self, records: DataFrame, number: int, attempt: int) -> None:
         ledger = self._ledger()

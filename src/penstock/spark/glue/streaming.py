@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import InvalidInput
+from penstock.retries import MICRO_BATCH, wait_until
 from penstock.spark.glue.jobs.stopping import heed_signals, stop_requested
 from penstock.spark.glue.options import Options
 from penstock.spark.problems import after_replay
 
-__all__ = ["ONCE", "BatchFunction", "BatchOptions", "back_off", "batch_options", "for_each_batch"]
+__all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
 
 BatchFunction = Callable[[DataFrame, int], object]
 
@@ -31,7 +32,6 @@ _log = logging.getLogger("awsglue")
 
 _POLL_SECONDS = 1
 _TICK_SECONDS = 0.05
-_BACK_OFF = (1.0, 2.0, 5.0)
 _MOST_RETRIES = 100
 
 
@@ -137,16 +137,11 @@ def for_each_batch(
                 if cause is error:
                     raise
                 raise cause from error
-            pause = back_off(failed)
+            pause = MICRO_BATCH.pause(failed)
             _log.warning(
                 "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)
             )
             wait(pause)
-
-
-def back_off(failed: int) -> float:
-    """Seconds to wait after a batch has failed ``failed`` times in a row."""
-    return _BACK_OFF[min(failed, len(_BACK_OFF)) - 1]
 
 
 def _first(error: Exception) -> str:
@@ -173,5 +168,4 @@ def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
 
 def _let_end(query: StreamingQuery) -> None:
     """Wait until the batch in hand is done and noted in the checkpoint; the next one is not begun."""
-    while query.isActive and query.status["isTriggerActive"]:
-        time.sleep(_TICK_SECONDS)
+    wait_until(lambda: not (query.isActive and query.status["isTriggerActive"]), seconds=None, every=_TICK_SECONDS)

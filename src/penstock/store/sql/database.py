@@ -8,7 +8,6 @@ those that bring their own connection rely on the locks of the rows that they ch
 
 import functools
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock, local
@@ -20,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from penstock.errors import InvalidInput, StorageFull
+from penstock.retries import TRANSACTION, WAL_MODE, call_with_retries
 
 __all__ = ["Database", "metadata", "retried"]
 
@@ -50,7 +50,6 @@ _WRITE_ERRORS = frozenset(
         sqlite3.SQLITE_READONLY,
     }
 )
-_ATTEMPTS = 10
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -226,14 +225,7 @@ def retried(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
     @functools.wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        for attempt in range(1, _ATTEMPTS):
-            try:
-                return method(self, *args, **kwargs)
-            except Exception as error:
-                if not self._database.is_retryable(error):
-                    raise
-                time.sleep(0.005 * attempt)
-        return method(self, *args, **kwargs)
+        return call_with_retries(lambda: method(self, *args, **kwargs), TRANSACTION, when=self._database.is_retryable)
 
     return run
 
@@ -279,16 +271,11 @@ def _prepare_postgresql(connection: Any, _record: Any) -> None:
 
 def _keep_wal(cursor: Any) -> None:
     # Where another connection writes to a file that is not in this mode yet, SQLite refuses at once and does not wait.
-    until = time.monotonic() + _BUSY_MILLISECONDS / 1000
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
+    call_with_retries(lambda: cursor.execute("PRAGMA journal_mode=WAL"), WAL_MODE, when=_is_busy)
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _begin_sqlite(connection: Connection) -> None:
