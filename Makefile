@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock wheel clean python java environment-runtime environment-dev environment-bench uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors wheel clean python java environment-runtime environment-dev environment-bench uv
 
 export PENSTOCK_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
@@ -69,6 +69,11 @@ lock: python uv
 	$(COMPILE) --extra all --group dev --group bench -c locks/dev.txt pyproject.toml -o locks/bench.txt
 	$(COMPILE) --no-annotate -c locks/dev.txt locks/build.in -o locks/build.txt
 	$(COMPILE) --no-annotate locks/uv.in -o locks/uv.txt
+
+# What the protocol compiler makes of our .proto files; a test holds that it is what lies beside them.
+PROTO = src/penstock/serdes/kinesis/aggregated_record
+descriptors: environment-dev
+	.venv/bin/python -m grpc_tools.protoc -I$(dir $(PROTO)) --descriptor_set_out=$(PROTO).binpb $(notdir $(PROTO)).proto
 
 clean:
 	rm -rf .venv .tools dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

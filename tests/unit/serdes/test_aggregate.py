@@ -2,11 +2,16 @@
 
 import base64
 import hashlib
+import subprocess
+import sys
+from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aws_kinesis_agg.aggregator import AggRecord
 from aws_kinesis_agg.deaggregator import deaggregate_records
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -120,6 +125,16 @@ def test_damage_is_said(damage: Any) -> None:
     assert is_aggregate(data)
     with pytest.raises(DamagedAggregate, match=f"Record of {len(data)} bytes"):
         read_aggregate(data)
+
+
+def test_the_compiled_layout_is_that_of_the_proto_file(tmp_path: Path) -> None:
+    folder = files("penstock.serdes.kinesis")
+    fresh = tmp_path / "fresh.binpb"
+    with as_file(folder) as source:
+        arguments = [f"-I{source}", f"--descriptor_set_out={fresh}", "aggregated_record.proto"]
+        subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *arguments], check=True)
+    kept = FileDescriptorSet.FromString(folder.joinpath("aggregated_record.binpb").read_bytes())
+    assert kept == FileDescriptorSet.FromString(fresh.read_bytes()), "run 'make descriptors'"
 
 
 def resealed(body: bytes) -> bytes:

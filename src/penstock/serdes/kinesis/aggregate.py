@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from penstock.errors import EnvironmentProblem, InvalidInput
@@ -61,7 +62,9 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
     kind, decode_error = _message()
     try:
         found = kind.FromString(body)
-        missing = not found.IsInitialized()
+        if not found.IsInitialized():
+            # Before any record is made: two bytes are enough for an empty one.
+            raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
         keys, hashes = found.partition_key_table, found.explicit_hash_key_table
         records = [
             UserRecord(
@@ -73,8 +76,6 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
         ]
     except (decode_error, IndexError, ValueError) as error:
         raise DamagedAggregate(f"Record of {len(data)} bytes is no aggregated record: {error}") from None
-    if missing:
-        raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
     return records
 
 
@@ -217,35 +218,13 @@ def _hash_key(record: UserRecord) -> int:
 def _message() -> tuple[Any, Any]:
     """The class of AggregatedRecord, and the error of the library that reads it."""
     try:
-        from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415 - an extra's library
-        from google.protobuf.descriptor_pool import DescriptorPool  # noqa: PLC0415
+        from google.protobuf.descriptor_pb2 import FileDescriptorSet  # noqa: PLC0415 - an extra's library
         from google.protobuf.message import DecodeError  # noqa: PLC0415
-        from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415
+        from google.protobuf.message_factory import GetMessages  # noqa: PLC0415
     except ImportError:
         raise EnvironmentProblem(
             "Aggregated records need the package protobuf.", remedy="pip install 'penstock[kinesis]'"
         ) from None
-    file = FileDescriptorProto(name="penstock/aggregated_record.proto", package="penstock.kinesis", syntax="proto2")
-    optional, required, repeated = 1, 2, 3
-    uint64, string, message, data = 4, 9, 11, 12
-    layout = {
-        "Tag": [("key", 1, required, string, ""), ("value", 2, optional, string, "")],
-        "Record": [
-            ("partition_key_index", 1, required, uint64, ""),
-            ("explicit_hash_key_index", 2, optional, uint64, ""),
-            ("data", 3, required, data, ""),
-            ("tags", 4, repeated, message, ".penstock.kinesis.Tag"),
-        ],
-        "AggregatedRecord": [
-            ("partition_key_table", 1, repeated, string, ""),
-            ("explicit_hash_key_table", 2, repeated, string, ""),
-            ("records", 3, repeated, message, ".penstock.kinesis.Record"),
-        ],
-    }
-    for name, fields in layout.items():
-        made = file.message_type.add(name=name)
-        for field, number, label, kind, type_name in fields:
-            made.field.add(name=field, number=number, label=label, type=kind, type_name=type_name or None)
-    pool = DescriptorPool()
-    pool.Add(file)
-    return GetMessageClass(pool.FindMessageTypeByName("penstock.kinesis.AggregatedRecord")), DecodeError
+    compiled = files(__package__).joinpath("aggregated_record.binpb").read_bytes()
+    made = GetMessages(FileDescriptorSet.FromString(compiled).file)
+    return made["penstock.kinesis.AggregatedRecord"], DecodeError
