@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors wheel clean python java environment-runtime environment-dev environment-bench uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench uv
 
 export PENSTOCK_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
@@ -42,6 +42,10 @@ lint: python environment-dev
 
 bench: setup-bench
 	$(BIN)/python -m benchmarks
+
+# The pages of docs/api, from the docstrings.
+api-docs: python environment-dev
+	$(BIN)/python tools/api-docs
 
 wheel: python uv
 	$(UV) build --wheel --quiet --require-hashes --build-constraints locks/build.txt

@@ -11,8 +11,8 @@ from decimal import Decimal
 
 import boto3
 
-from penstock.client.registry import RegistryClient
-from penstock.serdes.kafka.serdes import GlueDeserializer
+from penstock.client import RegistryClient
+from penstock.serdes import GlueDeserializer
 
 _table = boto3.resource("dynamodb").Table(os.environ["TABLE_NAME"])
 _readers = {}

@@ -13,9 +13,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from penstock.client.registry import RegistryClient
-from penstock.serdes.avro.derived import DerivedSchemas
-from penstock.serdes.kafka.serdes import GlueSerializer
+from penstock.client import RegistryClient
+from penstock.serdes import DerivedSchemas, GlueSerializer
 
 TOPIC = os.environ["TOPIC"]
 

@@ -1,1 +1,8 @@
-"""Lambda-style functions and their event source mapping: Kafka and Kinesis to handlers in child processes."""
+"""Lambda-style functions and their event source mapping: Kafka and Kinesis to handlers in child processes.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

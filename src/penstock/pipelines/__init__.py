@@ -1,28 +1,8 @@
-"""Declared pipelines: what flows from where to where, as frozen values without Spark."""
+"""Declared pipelines: what flows from where to where, as frozen values without Spark.
 
-from penstock.pipelines.model import (
-    CatalogTarget,
-    DeadLetters,
-    Decode,
-    Drift,
-    KafkaSource,
-    ParquetSink,
-    Pipeline,
-    Transform,
-    Trigger,
-)
-from penstock.pipelines.parse import parse_pipeline, read_pipeline
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
 
-__all__ = [
-    "CatalogTarget",
-    "DeadLetters",
-    "Decode",
-    "Drift",
-    "KafkaSource",
-    "ParquetSink",
-    "Pipeline",
-    "Transform",
-    "Trigger",
-    "parse_pipeline",
-    "read_pipeline",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,8 @@
-"""Records from files or from chance, sent to a topic with a registered schema, and every acknowledgement counted."""
+"""Records from files or generated, sent to a topic with a registered schema, and every acknowledgement counted.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,8 @@
-"""Parse, canonicalise, infer, compare and explain schemas; pure functions, no I/O."""
+"""Parse, canonicalise, infer, compare and explain schemas; pure functions, no network.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,8 @@
-"""Frames, codecs of AVRO, JSON and PROTOBUF, (de)serialisers for Kafka and Kinesis; byte-compatible with the Java serde."""
+"""Serialisers and deserialisers for Kafka and Kinesis in AVRO, JSON and PROTOBUF, byte-compatible with AWS's Java serde.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

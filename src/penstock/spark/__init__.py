@@ -1,1 +1,8 @@
-"""The Spark runner: sources, decode, sinks, checkpoints, dead letters, metrics. The only package that imports pyspark."""
+"""The Spark runner: sources, decode, sinks, checkpoints, dead letters, metrics. The only package that imports pyspark.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

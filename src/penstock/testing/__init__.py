@@ -1,1 +1,8 @@
-"""Shipped helpers for tests of Penstock and of what is built on it."""
+"""What tests share, ours and those of users: real services as child processes on free ports.
+
+Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

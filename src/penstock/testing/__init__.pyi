@@ -1,0 +1,17 @@
+"""What tests share, ours and those of users: real services as child processes on free ports."""
+
+from .certificates import TestAuthority as TestAuthority
+from .clients import boto3_client as boto3_client
+from .dynamodb import DynamoDBLocal as DynamoDBLocal
+from .dynamodb import running_dynamodb as running_dynamodb
+from .kinesis import KinesisStandIn as KinesisStandIn
+from .kinesis import running_kinesis as running_kinesis
+from .polling import eventually as eventually
+from .postgres import PostgresServer as PostgresServer
+from .postgres import running_postgres as running_postgres
+from .powerloss import ForgetfulDisk as ForgetfulDisk
+from .powerloss import after_power_loss as after_power_loss
+from .server import RunningServer as RunningServer
+from .server import running_server as running_server
+from .server import start_server as start_server
+from .web_tokens import TokenIssuer as TokenIssuer
