@@ -136,18 +136,17 @@ class _Stream:
         self._number = 0
 
     def batch(self) -> None:
-        number, ledger = self._number, self._ledger
+        batch = Batch(self._number, "{}", f'{{"t": {{"0": {self._number}}}}}')
         self._number += 1
-        staging = ledger.staging(number)
+        self._ledger.run(batch, lambda: self._stage(batch))
+
+    def _stage(self, batch: Batch) -> Manifest:
+        staging = self._ledger.staging(batch.id)
         rows = self._spark.range(_ROWS).withColumn("day", F.col("id") % 8).withColumn("text", F.col("id").cast("string"))
         rows.coalesce(1).write.mode("append").option("compression", "snappy").partitionBy("day").parquet(staging)
         staged = self._files.walk(staging)
-        moves = plan_moves(staged, folder=staging, table=self._table, query=self._query, batch=number)
-        manifest = Manifest(batch=Batch(number, "{}", f'{{"t": {{"0": {number}}}}}'), moves=moves)
-        ledger.prepare(manifest)
-        ledger.publish(manifest)
-        ledger.commit(manifest)
-        ledger.tidy(number)
+        moves = plan_moves(staged, folder=staging, table=self._table, query=self._query, batch=batch.id)
+        return Manifest(batch=batch, moves=moves)
 
 
 def _timed(work: Callable[[], None]) -> float:

@@ -19,13 +19,26 @@ The last :data:`KEEP` manifests stay; older ones are deleted, so that the ledger
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
 
-__all__ = ["HIDDEN", "KEEP", "RESTORE", "Batch", "Ledger", "Manifest", "Move", "final_name", "plan_moves"]
+__all__ = [
+    "HIDDEN",
+    "KEEP",
+    "RESTORE",
+    "Batch",
+    "BatchState",
+    "CommitHooks",
+    "Ledger",
+    "Manifest",
+    "Move",
+    "final_name",
+    "plan_moves",
+]
 
 HIDDEN = "_penstock"
 KEEP = 100
@@ -36,6 +49,11 @@ RESTORE = "Restore the checkpoint, or name a new one and go on from the ledger's
 
 _MANIFEST = re.compile(r"(\d{10})\.(prepared|committed)")
 _GENERATION = re.compile(r"(\d{4})-([0-9a-f]{32})")
+
+BatchState = Literal["new", "prepared", "committed"]
+"""How far a batch has come."""
+
+_Recorded = Literal["prepared", "committed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +128,23 @@ def plan_moves(staged: Mapping[str, int], *, folder: str, table: str, query: str
     return tuple(moves)
 
 
+class CommitHooks:
+    """What a caller adds to :meth:`Ledger.run`; these do nothing. They are called again where a batch is run again."""
+
+    def step(self, name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for those who measure it
+        """Around a step: ``prepare``, ``publish``, ``catalog``, ``commit``."""
+        return nullcontext()
+
+    def moved(self, count: int) -> None:
+        """The first ``count`` files of the manifest are in place."""
+
+    def update_catalog(self, manifest: Manifest) -> None:
+        """All files are in place, and the batch is not committed yet."""
+
+    def committed(self, manifest: Manifest) -> None:
+        """The batch is committed, by this run or an earlier one."""
+
+
 class Ledger:
     """The commits of one pipeline to one table (and what goes with it, such as its dead letters)."""
 
@@ -146,8 +181,9 @@ class Ledger:
                     remedy=RESTORE,
                 )
             self._folder = self._generation(*generations[-1])
-            for batch in self.unfinished():
-                self.roll_back(batch)
+            for batch, state in self._states().items():
+                if state == "prepared":
+                    self._roll_back(batch)
         self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
         self._files.write(f"{self._folder}/opened", b"{}")
         # The folders above are new as well.
@@ -193,11 +229,42 @@ class Ledger:
         committed = sorted((batch for batch, state in self._states().items() if state == "committed"), reverse=True)
         return [self._manifest(batch, "committed") for batch in committed[:count]]
 
-    def state(self, batch: Batch) -> Literal["new", "prepared", "committed"]:
-        """How far a batch has come.
+    def run(self, batch: Batch, stage: Callable[[], Manifest], hooks: CommitHooks | None = None) -> BatchState:
+        """Commit a batch; a kill between or inside any two steps is made good by running it again.
 
-        Raises :class:`DataProblem` where the number is taken by other offsets, or is older than the ledger remembers.
+        ``stage`` writes the batch's files below :meth:`staging` and describes them; it is not called for a batch that is
+        prepared or committed. Returns the state that the batch was found in: ``prepared`` was rolled forward,
+        ``committed`` is a replay. Raises :class:`DataProblem` where the number is taken by other offsets, is older than the
+        ledger remembers, or a file is neither staged nor in place.
         """
+        hooks = hooks or CommitHooks()
+        found = self._state(batch)
+        if found == "committed":
+            hooks.committed(self._manifest(batch.id, "committed"))
+            self._tidy(batch.id)
+            return found
+        manifest = self._resumable(batch.id) if found == "prepared" else None
+        if manifest is None:
+            found = "new"
+            # 1. Stage the files where no reader looks.
+            manifest = stage()
+            # 2. Write down what is to be published.
+            with hooks.step("prepare"):
+                self._prepare(manifest)
+        # 3. Rename the files into the tables.
+        with hooks.step("publish"):
+            self._publish(manifest, hooks.moved)
+        # 4. Update the catalog.
+        with hooks.step("catalog"):
+            hooks.update_catalog(manifest)
+        # 5. Commit. What comes after is housekeeping.
+        with hooks.step("commit"):
+            self._files.write(self._path(batch.id, "committed"), manifest.to_json())
+        hooks.committed(manifest)
+        self._tidy(batch.id)
+        return found
+
+    def _state(self, batch: Batch) -> BatchState:
         states = self._states()
         state = states.get(batch.id)
         if state is None:
@@ -218,16 +285,13 @@ class Ledger:
             )
         return state
 
-    def prepare(self, manifest: Manifest) -> None:
+    def _prepare(self, manifest: Manifest) -> None:
         """Record what is about to be published; from here on the batch can be rolled forward."""
         self._sync([move.staged for move in manifest.moves])
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
-    def publish(self, manifest: Manifest, after_each: Callable[[int], None] = lambda _: None) -> None:
-        """Put the files in place. Again and again has the effect of once; ``after_each`` gets the count so far.
-
-        Raises :class:`DataProblem` where a file is neither staged nor in place.
-        """
+    def _publish(self, manifest: Manifest, moved: Callable[[int], None]) -> None:
+        """Put the files in place. Again and again has the effect of once."""
         for count, move in enumerate(manifest.moves, start=1):
             try:
                 self._files.move(move.staged, move.final)
@@ -236,7 +300,7 @@ class Ledger:
                     raise DataProblem(
                         f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} is not there."
                     ) from None
-            after_each(count)
+            moved(count)
         self._sync([move.final for move in manifest.moves])
 
     def _sync(self, paths: Sequence[str]) -> None:
@@ -245,11 +309,7 @@ class Ledger:
             if of_table:
                 self._files.sync(of_table, below=table)
 
-    def commit(self, manifest: Manifest) -> None:
-        """The batch is done: readers may count on it, and a replay is a no-op."""
-        self._files.write(self._path(manifest.batch.id, "committed"), manifest.to_json())
-
-    def tidy(self, batch: int) -> None:
+    def _tidy(self, batch: int) -> None:
         """After the commit: remove the batch's staging and manifests beyond :data:`KEEP`."""
         self._drop_staging(batch)
         states = self._states()
@@ -261,17 +321,15 @@ class Ledger:
             if match and (number in stale or (match[2] == "prepared" and states.get(number) == "committed")):
                 self._files.delete(f"{self._folder}/{name}")
 
-    def committed(self, batch: Batch) -> Manifest:
-        """What a committed batch changed."""
-        return self._manifest(batch.id, "committed")
+    def _resumable(self, batch: int) -> Manifest | None:
+        """The manifest of a prepared batch if all its files are there, staged or in place; otherwise it is rolled back."""
+        manifest = self._manifest(batch, "prepared")
+        if all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves):
+            return manifest
+        self._roll_back(batch)
+        return None
 
-    def resumable(self, batch: Batch) -> Manifest | None:
-        """A prepared batch whose files are all still there, staged or in place."""
-        manifest = self._manifest(batch.id, "prepared")
-        there = all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves)
-        return manifest if there else None
-
-    def roll_back(self, batch: int) -> None:
+    def _roll_back(self, batch: int) -> None:
         """Undo a batch that was prepared and not committed: its own files go, nothing else."""
         moves = self._manifest(batch, "prepared").moves
         for move in moves:
@@ -280,21 +338,17 @@ class Ledger:
         self._drop_staging(batch)
         self._files.delete(self._path(batch, "prepared"))
 
-    def unfinished(self) -> list[int]:
-        """Batches prepared and not committed."""
-        return sorted(number for number, state in self._states().items() if state == "prepared")
-
-    def _states(self, folder: str | None = None) -> dict[int, Literal["prepared", "committed"]]:
-        states: dict[int, Literal["prepared", "committed"]] = {}
+    def _states(self, folder: str | None = None) -> dict[int, _Recorded]:
+        states: dict[int, _Recorded] = {}
         for name in self._files.names(folder or self._folder):
             match = _MANIFEST.fullmatch(name)
             if match and states.get(int(match[1])) != "committed":
                 states[int(match[1])] = "committed" if match[2] == "committed" else "prepared"
         return states
 
-    def _manifest(self, batch: int, state: Literal["prepared", "committed"], folder: str | None = None) -> Manifest:
+    def _manifest(self, batch: int, state: _Recorded, folder: str | None = None) -> Manifest:
         path = f"{folder or self._folder}/{batch:010d}.{state}"
         return Manifest.from_json(self._files.read(path), path)
 
-    def _path(self, batch: int, state: Literal["prepared", "committed"]) -> str:
+    def _path(self, batch: int, state: _Recorded) -> str:
         return f"{self._folder}/{batch:010d}.{state}"

@@ -167,11 +167,7 @@ class Pipeline:
                 f"'{self.name[:120]}' is not a usable pipeline name.",
                 remedy="Use letters, digits, '_', '.' and '-', 100 at most, and begin with a letter or digit.",
             )
-        where = {
-            "sink": self.sink.location,
-            "dead_letters": self.dead_letters.location,
-            "checkpoint": self.checkpoint,
-        }
+        where = self.locations
         tidy = {name: location.rstrip("/") + "/" for name, location in where.items()}
         for name, location in tidy.items():
             for other, parent in tidy.items():
@@ -181,3 +177,12 @@ class Pipeline:
                         f"({where[other]}).",
                         remedy="Give the table, its dead letters and the checkpoint folders of their own.",
                     )
+
+    @property
+    def locations(self) -> dict[str, str]:
+        """Where the pipeline writes: ``sink``, ``dead_letters`` and ``checkpoint``."""
+        return {
+            "sink": self.sink.location,
+            "dead_letters": self.dead_letters.location,
+            "checkpoint": self.checkpoint,
+        }

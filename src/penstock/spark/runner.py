@@ -17,9 +17,12 @@ from penstock.client.secrets import broker_credentials
 from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import CatalogTarget, Pipeline
 from penstock.spark import checkpoints
-from penstock.spark.commit.batches import BatchCommitter, StreamStopped, Tables
+from penstock.spark.commit.batches import BatchCommitter, StreamStopped
 from penstock.spark.commit.catalog import CatalogCalls, CatalogTable
+from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.commit.staging import Stager
+from penstock.spark.commit.steps import CommitContext, Tables
 from penstock.spark.decode.versions import SchemaBook, VersionSource
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics, MetricsFile
@@ -97,7 +100,7 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     reach(pipeline.source)
     ours = spark is None
     if spark is None:
-        spark = open_session(_session(options), name=pipeline.name, locations=_locations(pipeline))
+        spark = open_session(_session(options), name=pipeline.name, locations=pipeline.locations.values())
     try:
         return _Run(pipeline, spark, options).run()
     except Exception as error:
@@ -107,10 +110,6 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     finally:
         if ours:
             spark.stop()
-
-
-def _locations(pipeline: Pipeline) -> list[str]:
-    return [pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint]
 
 
 def _session(options: RunOptions) -> SessionSettings:
@@ -207,20 +206,20 @@ class _Run:
         # An unknown schema or reader is told now, not when the first record comes.
         book.refresh()
         book.plan()
-        return BatchCommitter(
-            pipeline,
+        context = CommitContext(
+            pipeline=pipeline,
             files=self._files,
-            book=book,
-            open_ledger=self._open_ledger,
+            stager=Stager(pipeline, book, self._files),
             tables=Tables(
                 rows=self._table(pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by),
-                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, ("date",)),
+                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS),
             ),
-            metrics=MetricsFile(options.metrics),
             failpoint=options.failpoint,
             jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
             on_files=options.on_files,
-            on_batch=options.on_batch,
+        )
+        return BatchCommitter(
+            context, open_ledger=self._open_ledger, metrics=MetricsFile(options.metrics), on_batch=options.on_batch
         )
 
     def _table(self, target: CatalogTarget | None, location: str, keys: Sequence[str]) -> CatalogTable | None:

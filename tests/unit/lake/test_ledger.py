@@ -1,5 +1,8 @@
 """The commit ledger over an in-memory file system: replays are no-ops, and no crash at any step loses or doubles a file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -8,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from penstock.errors import DataProblem
 from penstock.lake import ledger as ledger_module
 from penstock.lake.files import MemoryFiles
-from penstock.lake.ledger import Batch, Ledger, Manifest, final_name, plan_moves
+from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, final_name, plan_moves
 
 QUERY = "0" * 31 + "1"
 TABLE = "s3://lake/flights"
@@ -53,20 +56,40 @@ def stage(files: MemoryFiles, ledger: Ledger, number: int, content: bytes, *, pa
     return Manifest(batch=batch(number), moves=tuple(moves), facts={"rows": parts})
 
 
-def commit(files: MemoryFiles, ledger: Ledger, number: int, content: bytes) -> None:
-    state = ledger.state(batch(number))
-    if state == "committed":
-        ledger.tidy(number)
-        return
-    manifest = ledger.resumable(batch(number)) if state == "prepared" else None
-    if state == "prepared" and manifest is None:
-        ledger.roll_back(number)
-    if manifest is None:
-        manifest = stage(files, ledger, number, content)
-        ledger.prepare(manifest)
-    ledger.publish(manifest)
-    ledger.commit(manifest)
-    ledger.tidy(number)
+def commit(files: MemoryFiles, ledger: Ledger, number: int, content: bytes, hooks: CommitHooks | None = None) -> BatchState:
+    return ledger.run(batch(number), lambda: stage(files, ledger, number, content), hooks)
+
+
+def refused() -> Manifest:
+    raise AssertionError("the batch was staged")
+
+
+class Dies(CommitHooks):
+    """The process dies when the files are in place, before the commit."""
+
+    def update_catalog(self, manifest: Manifest) -> None:
+        raise Crash
+
+
+class Diary(CommitHooks):
+    """What happens, in order."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        self.seen.append(name)
+        yield
+
+    def moved(self, count: int) -> None:
+        self.seen.append(f"moved {count}")
+
+    def update_catalog(self, manifest: Manifest) -> None:
+        self.seen.append(f"facts {dict(manifest.facts)}")
+
+    def committed(self, manifest: Manifest) -> None:
+        self.seen.append(f"committed {manifest.batch.id}")
 
 
 def visible(files: MemoryFiles) -> dict[str, bytes]:
@@ -93,11 +116,28 @@ def test_a_committed_batch_is_known_again_by_a_new_process() -> None:
     assert files.files == before
 
 
+def test_the_steps_come_in_order_and_a_batch_that_is_run_again_begins_where_it_was_left() -> None:
+    files = MemoryFiles()
+    publish = ["publish", "moved 1", "moved 2", "moved 3", "catalog", "facts {'rows': 2}", "commit", "committed 0"]
+    diary = Diary()
+    assert commit(files, opened(files), 0, b"a", diary) == "new"
+    assert diary.seen == ["prepare", *publish]
+    files = MemoryFiles()
+    with pytest.raises(Crash):
+        commit(files, opened(files), 0, b"a", Dies())
+    diary = Diary()
+    assert commit(files, opened(files), 0, b"b", diary) == "prepared"
+    assert diary.seen == publish
+    diary = Diary()
+    assert opened(files).run(batch(0), refused, diary) == "committed"
+    assert diary.seen == ["committed 0"]
+
+
 def test_the_same_number_with_other_offsets_is_refused() -> None:
     files = MemoryFiles()
     commit(files, opened(files), 0, b"a")
     with pytest.raises(DataProblem, match=r"Batch 0 .* was committed with offsets .* now comes with"):
-        opened(files).state(batch(0, end=11))
+        opened(files).run(batch(0, end=11), refused)
 
 
 def test_a_batch_from_before_the_last_commits_is_refused() -> None:
@@ -106,7 +146,7 @@ def test_a_batch_from_before_the_last_commits_is_refused() -> None:
     for number in (1, 2):
         commit(files, ledger, number, b"a")
     with pytest.raises(DataProblem, match="set back"):
-        ledger.state(batch(0))
+        ledger.run(batch(0), refused)
 
 
 def test_another_query_is_refused_unless_adopted() -> None:
@@ -117,7 +157,7 @@ def test_another_query_is_refused_unless_adopted() -> None:
         opened(files, other)
     ledger = opened(files, other, adopt=True)
     assert ledger.last() is not None
-    assert ledger.state(batch(0, start=10, end=20)) == "new"
+    assert ledger.run(batch(0, start=10, end=20), lambda: Manifest(batch=batch(0, start=10, end=20), moves=())) == "new"
     assert opened(files, other).current_query() == other
 
 
@@ -126,9 +166,9 @@ def test_adoption_undoes_what_the_old_query_left_half_published() -> None:
     ledger = opened(files)
     commit(files, ledger, 0, b"a")
     committed = visible(files)
-    manifest = stage(files, ledger, 1, b"b")
-    ledger.prepare(manifest)
-    ledger.publish(manifest)
+    with pytest.raises(Crash):
+        commit(files, ledger, 1, b"b", Dies())
+    assert visible(files) != committed
     opened(files, "f" * 32, adopt=True)
     assert visible(files) == committed
 
@@ -156,22 +196,27 @@ def test_a_damaged_manifest_is_named() -> None:
     path = next(path for path in files.files if path.endswith(".committed"))
     files.files[path] = b"{"
     with pytest.raises(DataProblem, match=r"0000000000\.committed is damaged"):
-        opened(files).state(batch(0))
+        opened(files).run(batch(0), refused)
 
 
-def test_a_file_that_is_gone_stops_the_publication() -> None:
+def test_a_file_that_is_gone_stops_the_publication_and_the_next_run_stages_again() -> None:
     files = MemoryFiles()
-    ledger = opened(files)
-    manifest = stage(files, ledger, 0, b"a")
-    ledger.prepare(manifest)
-    files.delete(manifest.moves[0].staged)
-    assert ledger.resumable(batch(0)) is None
+
+    class Loses(CommitHooks):
+        @contextmanager
+        def step(self, name: str) -> Iterator[None]:
+            if name == "publish":
+                files.delete(next(path for path in files.files if "/staging/" in path and path.endswith(".parquet")))
+            yield
+
     with pytest.raises(DataProblem, match="is gone"):
-        ledger.publish(manifest)
+        commit(files, opened(files), 0, b"a", Loses())
+    assert commit(files, opened(files), 0, b"b") == "new"
+    assert {data[:1] for data in visible(files).values()} == {b"b"}
 
 
 class Crashes(RuleBasedStateMachine):
-    """A stream whose process dies before any change to the file system; batches must come out whole, in order, once."""
+    """A stream whose process dies before any change to files or catalog; batches must come out whole, in order, once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,7 +224,7 @@ class Crashes(RuleBasedStateMachine):
         self.files = MemoryFiles(self.before)
         self.foreign = {f"{TABLE}/day=1/somebody-elses.parquet": b"x"}
         self.files.files.update(self.foreign)
-        self.done: dict[int, bytes] = {}
+        self.in_catalog: set[int] = set()
         self.next = 0
         self.attempt = 0
 
@@ -196,7 +241,7 @@ class Crashes(RuleBasedStateMachine):
         try:
             ledger = opened(self.files)
             ledger.clear_staging()
-            commit(self.files, ledger, number, content)
+            commit(self.files, ledger, number, content, Catalog(self))
         except Crash:
             return
         finally:
@@ -229,6 +274,7 @@ class Crashes(RuleBasedStateMachine):
         seen = visible(self.files)
         for path, data in self.foreign.items():
             assert seen.pop(path) == data
+        assert self.in_catalog.issuperset(range(self.next))
         for number in range(self.next):
             expected = [f"{TABLE}/day=1/{final_name(QUERY, number, part, '.snappy.parquet')}" for part in range(2)]
             expected.append(f"{DEAD}/date=2/{final_name(QUERY, number, 0, '.parquet')}")
@@ -237,6 +283,17 @@ class Crashes(RuleBasedStateMachine):
             assert len({data.partition(b":")[0] for data in found.values()}) == 1, "files of two attempts"
         later = [path for path in seen if int(path.split("-")[-2]) > self.next]
         assert not later
+
+
+class Catalog(CommitHooks):
+    """Notes which batches the catalog knows; the process may die before that."""
+
+    def __init__(self, machine: Crashes) -> None:
+        self._machine = machine
+
+    def update_catalog(self, manifest: Manifest) -> None:
+        self._machine.before("catalog")
+        self._machine.in_catalog.add(manifest.batch.id)
 
 
 Crashes.TestCase.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from penstock.lake.files import MemoryFiles
-from tests.unit.lake.test_ledger import Crash, Crashes, commit, opened
+from tests.unit.lake.test_ledger import Catalog, Crash, Crashes, commit, opened
 
 
 class ForgetfulFiles(MemoryFiles):
@@ -73,7 +73,7 @@ class PowerLosses(Crashes):
         try:
             ledger = opened(self.files)
             ledger.clear_staging()
-            commit(self.files, ledger, self.next, b"%d/%d:" % (self.next, self.attempt))
+            commit(self.files, ledger, self.next, b"%d/%d:" % (self.next, self.attempt), Catalog(self))
             done += 1
         except Crash:
             pass

@@ -74,7 +74,7 @@ def test_the_first_batch_makes_database_table_and_partitions() -> None:
     catalog = Catalog()
     table = target(catalog)
     assert table.columns() is None
-    assert table.land(COLUMNS, ["day=1", "day=2"]) == 2
+    assert table.sync(COLUMNS, ["day=1", "day=2"]) == 2
     assert catalog.current is not None
     assert catalog.columns() == [("id", "bigint")]
     assert catalog.current["PartitionKeys"] == [{"Name": "day", "Type": "string"}]
@@ -85,10 +85,10 @@ def test_the_first_batch_makes_database_table_and_partitions() -> None:
 
 def test_a_new_column_extends_the_table_and_nothing_else_of_it_changes() -> None:
     catalog = Catalog()
-    target(catalog).land(COLUMNS, [])
+    target(catalog).sync(COLUMNS, [])
     assert catalog.current is not None
     catalog.current["Parameters"]["owner"] = "someone"
-    target(catalog).land({**COLUMNS, "seats": "int"}, [])
+    target(catalog).sync({**COLUMNS, "seats": "int"}, [])
     assert catalog.columns() == [("id", "bigint"), ("seats", "int")]
     assert catalog.current["Parameters"]["owner"] == "someone"
 
@@ -96,16 +96,16 @@ def test_a_new_column_extends_the_table_and_nothing_else_of_it_changes() -> None
 def test_landing_again_changes_nothing_and_asks_for_no_known_partition() -> None:
     catalog = Catalog()
     table = target(catalog)
-    table.land(COLUMNS, ["day=1"])
+    table.sync(COLUMNS, ["day=1"])
     catalog.calls.clear()
-    assert table.land(COLUMNS, ["day=1"]) == 0
+    assert table.sync(COLUMNS, ["day=1"]) == 0
     assert catalog.calls == []
-    assert target(catalog).land(COLUMNS, ["day=1"]) == 0  # another run, which cannot know
+    assert target(catalog).sync(COLUMNS, ["day=1"]) == 0  # another run, which cannot know
 
 
 def test_values_come_out_of_the_folders_names() -> None:
     catalog = Catalog()
-    target(catalog).land(COLUMNS, ["day=a%3Ab", "day=__HIVE_DEFAULT_PARTITION__"])
+    target(catalog).sync(COLUMNS, ["day=a%3Ab", "day=__HIVE_DEFAULT_PARTITION__"])
     assert set(catalog.partitions) == {("a:b",), ("__HIVE_DEFAULT_PARTITION__",)}
     assert "s3://lake/t/day=a%3Ab/" in catalog.partitions.values()
 
@@ -114,7 +114,7 @@ def test_a_table_that_is_not_ours_to_make_has_to_be_there() -> None:
     catalog = Catalog()
     with pytest.raises(NotFound):
         target(catalog, create=False).columns()
-    target(catalog, create=False).land(COLUMNS, ["day=1"])
+    target(catalog, create=False).sync(COLUMNS, ["day=1"])
     assert catalog.current is None
     assert catalog.calls == ["partitions"]
 
@@ -123,15 +123,15 @@ def test_a_table_that_is_not_ours_to_make_has_to_be_there() -> None:
 def test_others_that_change_the_table_at_the_same_time_are_outlasted(existing: bool) -> None:
     catalog = Catalog()
     if existing:
-        target(catalog).land({"day": "string"}, [])
+        target(catalog).sync({"day": "string"}, [])
     catalog.races = 1
-    target(catalog).land(COLUMNS, [])
+    target(catalog).sync(COLUMNS, [])
     assert catalog.columns() == [("id", "bigint")]
 
 
 def test_a_table_that_changes_all_the_time_is_given_up_with_a_reason() -> None:
     catalog = Catalog()
-    target(catalog).land({"day": "string"}, [])
+    target(catalog).sync({"day": "string"}, [])
     catalog.races = 100
     with pytest.raises(DataProblem, match=r"d\.t is changed by others all the time"):
-        target(catalog).land(COLUMNS, [])
+        target(catalog).sync(COLUMNS, [])

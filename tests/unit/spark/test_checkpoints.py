@@ -24,7 +24,8 @@ def spark_checkpoint() -> MemoryFiles:
 def committed(files: MemoryFiles) -> Ledger:
     ledger = Ledger(files, table="s3://lake/t", pipeline="p", query=QUERY)
     ledger.open()
-    ledger.commit(Manifest(batch=batch_of(files, "cp", 0), moves=()))
+    batch = batch_of(files, "cp", 0)
+    ledger.run(batch, lambda: Manifest(batch=batch, moves=()))
     return ledger
 
 

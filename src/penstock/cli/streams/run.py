@@ -131,11 +131,7 @@ def alone(pipeline: Pipeline, folder: Path) -> Iterator[None]:
 
 
 def _uses_s3(pipeline: Pipeline) -> bool:
-    return any(each.startswith(("s3://", "s3a://")) for each in _locations(pipeline))
-
-
-def _locations(pipeline: Pipeline) -> tuple[str, str, str]:
-    return pipeline.sink.location, pipeline.dead_letters.location, pipeline.checkpoint
+    return any(each.startswith(("s3://", "s3a://")) for each in pipeline.locations.values())
 
 
 def _show(metrics: BatchMetrics) -> None:
@@ -153,7 +149,7 @@ def _show(metrics: BatchMetrics) -> None:
 
 def _check(pipeline: Pipeline, lake: Path | None) -> None:
     reach(pipeline.source)
-    lake_configuration(lake, _locations(pipeline))
+    lake_configuration(lake, pipeline.locations.values())
     book = SchemaBook(RegistryClient(attempts=2), pipeline.decode)
     book.refresh()
     plan = book.plan()

@@ -75,7 +75,7 @@ class CatalogTable:
         every = [*table.get("StorageDescriptor", {}).get("Columns", ()), *table.get("PartitionKeys", ())]
         return {column["Name"]: column.get("Type", "string") for column in every}
 
-    def land(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
+    def sync(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
         """Make or extend the table where declared so, then add the partitions ``folders``; how many were new.
 
         ``columns`` maps all columns, partition keys included, to Hive types. Doing it again changes nothing.

@@ -11,14 +11,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem
 from penstock.pipelines.model import ParquetSink, Pipeline
 from penstock.schema.version import SchemaVersion
-from penstock.spark.decode.records import REASONS, body_columns, decoded, message, version_ids
+from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
+from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaBook
 from penstock.spark.metrics import BatchMetrics
 
@@ -54,14 +55,14 @@ class Staging:
 class Staged:
     """What one pass found and wrote. ``versions`` (by number) counts records, ``nulls`` rows by column.
 
-    ``bad`` counts the records that are no rows, ``reasons`` only some of their reasons until the dead letters are staged.
+    ``dead`` counts the dead letters, ``reasons`` only some of their reasons until they are staged.
     """
 
     frame: DataFrame
     plan: DecodePlan
     rows: int
     records: int
-    bad: int
+    dead: int
     reasons: Mapping[str, int]
     versions: Mapping[int, int]
     nulls: Mapping[str, int]
@@ -74,9 +75,20 @@ class Staged:
         """The versions that records of the batch were written with."""
         return [version for version in self.plan.writers if self.versions.get(version.number)]
 
-    def dead(self, *, tombstones: bool) -> int:
-        """Records that go to the dead letters; null values among them where ``tombstones``."""
-        return self.bad if tombstones else self.bad - self.reasons.get("TOMBSTONE", 0)
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the batch's manifest."""
+        return {
+            "rows": self.rows,
+            "records": self.records,
+            "dead": self.dead,
+            "tombstones": self.reasons.get("TOMBSTONE", 0),
+            "reasons": dict(self.reasons),
+            "versions": {str(number): count for number, count in self.versions.items()},
+            "nulls": dict(self.nulls),
+            "columns": dict(self.columns),
+            "oldest": self.oldest,
+        }
 
 
 class Stager:
@@ -86,6 +98,7 @@ class Stager:
         self._pipeline = pipeline
         self._book = book
         self._files = files
+        self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
 
     def stage(self, records: DataFrame, at: Staging, *, expected: int, metrics: BatchMetrics) -> Staged:
@@ -123,7 +136,7 @@ class Stager:
         if listed:
             return staged, listed
         staged = self.stage_dead(staged, at, metrics=metrics)
-        return staged, self._book.learn(_unknown_ids(staged.frame.sparkSession, at.dead))
+        return staged, self._book.learn(unknown_versions(staged.frame.sparkSession, at.dead))
 
     def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
         self._files.delete(folder)
@@ -146,7 +159,7 @@ class Stager:
             plan=plan,
             rows=int(results["rows"]),
             records=int(counts["records"]),
-            bad=int(counts["bad"]),
+            dead=int(counts["bad"]) - (int(counts["TOMBSTONE"]) if self._skips_tombstones else 0),
             reasons=_reasons(counts, _ASKED),
             versions={
                 version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
@@ -173,30 +186,13 @@ class Stager:
         counts = Observation()
         # The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
         bad = staged.frame.observe(counts, *_reason_counts(REASONS)).filter(F.col("_reason").isNotNull())
-        if self._pipeline.decode.tombstones == "skip":
+        if self._skips_tombstones:
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
-        rows = bad.select(*self._dead_columns(at)).coalesce(1)
-        rows.write.mode("append").option("compression", self._pipeline.sink.compression).partitionBy("date").parquet(at.dead)
+        rows = dead_letters(bad, batch=at.batch, pipeline=self._pipeline.name, now=at.now).coalesce(1)
+        writer = rows.write.mode("append").option("compression", self._pipeline.sink.compression)
+        writer.partitionBy(*PARTITION_KEYS).parquet(at.dead)
         metrics.passes += 1
         return replace(staged, dead_written=True, reasons=_reasons(counts.get, REASONS))
-
-    def _dead_columns(self, at: Staging) -> list[Column]:
-        framed = F.col("_reason").isin("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
-        return [
-            F.col("_reason").alias("reason"),
-            message().alias("message"),
-            F.col("topic"),
-            F.col("partition"),
-            F.col("offset"),
-            F.col("timestamp").alias("kafka_timestamp"),
-            F.col("key"),
-            F.col("value"),
-            F.when(framed, _uuid_text()).alias("schema_version_id"),
-            F.lit(at.batch).cast("bigint").alias("batch_id"),
-            F.lit(self._pipeline.name).alias("pipeline"),
-            F.lit(at.now).cast("timestamp").alias("ingested_at"),
-            F.date_format("timestamp", "yyyy-MM-dd").alias("date"),
-        ]
 
 
 def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
@@ -214,13 +210,6 @@ def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFr
 
 def _names(frame: DataFrame) -> list[str]:
     return [field.name for field in frame.schema.fields]
-
-
-def _unknown_ids(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
-    """Distinct version ids in the staged dead letters that no version was known for."""
-    letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
-    ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
-    return [UUID(row.schema_version_id) for row in ids.collect()]
 
 
 def _reason_counts(reasons: Sequence[str]) -> list[Column]:
@@ -252,11 +241,3 @@ def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _uuid_text() -> Column:
-    """The frame's version id as a UUID's text, made of numbers: Spark's lower() takes seconds to load its tables."""
-    sizes = (4, 2, 2, 2, 2, 4)
-    starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
-    parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]
-    return F.format_string("%08x-%04x-%04x-%04x-%04x%08x", *(F.conv(F.hex(part), 16, 10).cast("bigint") for part in parts))

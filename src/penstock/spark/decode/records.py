@@ -17,7 +17,7 @@ from penstock.spark.decode.inflate import inflate
 from penstock.spark.decode.readers import HEADER, MARK, MARK_VALUE, framed
 from penstock.spark.decode.versions import DecodePlan
 
-__all__ = ["REASONS", "body_columns", "decoded", "message", "version_ids"]
+__all__ = ["REASONS", "body_columns", "decoded", "version_ids"]
 
 _NONE, _ZLIB = b"\x00", b"\x05"
 
@@ -136,27 +136,3 @@ def body_columns(frame: DataFrame) -> list[Column]:
     if names is None:
         return [F.col("_row.body").alias("value")]
     return [F.col("_row.body").getField(name).alias(name) for name in names]
-
-
-def message() -> Column:
-    """A sentence on why a record was put aside, for people."""
-    size = F.coalesce(F.length("value"), F.lit(0)).cast("string")
-    first = F.hex(F.substring("value", 1, 1))
-    second = F.hex(F.substring("value", 2, 1))
-    number = F.col("_version").cast("string")
-    reason = F.col("_reason")
-    return (
-        F.when(reason == "TOMBSTONE", F.lit("The value is null."))
-        .when(reason == "SHORT_FRAME", F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18.")))
-        .when(reason == "WRONG_HEADER", F.concat(F.lit("The first byte is 0x"), first, F.lit("; a frame begins with 0x03.")))
-        .when(
-            reason == "WRONG_COMPRESSION",
-            F.concat(F.lit("The second byte is 0x"), second, F.lit("; it can be 0x00 or 0x05.")),
-        )
-        .when(reason == "UNKNOWN_VERSION", F.lit("The schema has no AVAILABLE version with this id."))
-        .when(
-            reason == "UNDECODABLE",
-            F.concat(F.lit("The payload cannot be read with version "), number, F.lit(" of the schema.")),
-        )
-        .otherwise(F.concat(F.lit("The payload goes on after the end of a record of version "), number, F.lit(".")))
-    )

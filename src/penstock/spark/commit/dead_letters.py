@@ -1,0 +1,85 @@
+"""The dead-letter table: records that are not rows, with the reason, a sentence, and all that Kafka had of them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+__all__ = ["COLUMNS", "PARTITION_KEYS", "dead_letters", "unknown_versions"]
+
+COLUMNS: Mapping[str, str] = {
+    "reason": "string",
+    "message": "string",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "kafka_timestamp": "timestamp",
+    "key": "binary",
+    "value": "binary",
+    "schema_version_id": "string",
+    "batch_id": "bigint",
+    "pipeline": "string",
+    "ingested_at": "timestamp",
+    "date": "string",
+}
+"""Names and Hive types; ``date`` is the day (UTC) of the Kafka timestamp."""
+
+PARTITION_KEYS = ("date",)
+
+_WITH_VERSION = ("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
+
+
+def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) -> DataFrame:
+    """``bad``, records of :func:`~penstock.spark.decode.records.decoded` with a reason, as rows of :data:`COLUMNS`."""
+    values = {
+        "reason": F.col("_reason"),
+        "message": _message(),
+        "kafka_timestamp": F.col("timestamp"),
+        "schema_version_id": F.when(F.col("_reason").isin(*_WITH_VERSION), _uuid_text()),
+        "batch_id": F.lit(batch),
+        "pipeline": F.lit(pipeline),
+        "ingested_at": F.lit(now),
+        "date": F.date_format("timestamp", "yyyy-MM-dd"),
+    }
+    return bad.select(*(values.get(name, F.col(name)).cast(kind).alias(name) for name, kind in COLUMNS.items()))
+
+
+def unknown_versions(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
+    """Distinct version ids in the dead letters in ``folder`` that no version was known for."""
+    letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
+    ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
+    return [UUID(row.schema_version_id) for row in ids.collect()]
+
+
+def _message() -> Column:
+    """Why a record is not a row, in a sentence."""
+    size = F.coalesce(F.length("value"), F.lit(0)).cast("string")
+    first = F.hex(F.substring("value", 1, 1))
+    second = F.hex(F.substring("value", 2, 1))
+    number = F.col("_version").cast("string")
+    reason = F.col("_reason")
+    return (
+        F.when(reason == "TOMBSTONE", F.lit("The value is null."))
+        .when(reason == "SHORT_FRAME", F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18.")))
+        .when(reason == "WRONG_HEADER", F.concat(F.lit("The first byte is 0x"), first, F.lit("; a frame begins with 0x03.")))
+        .when(
+            reason == "WRONG_COMPRESSION",
+            F.concat(F.lit("The second byte is 0x"), second, F.lit("; it can be 0x00 or 0x05.")),
+        )
+        .when(reason == "UNKNOWN_VERSION", F.lit("The schema has no AVAILABLE version with this id."))
+        .when(
+            reason == "UNDECODABLE",
+            F.concat(F.lit("The payload cannot be read with version "), number, F.lit(" of the schema.")),
+        )
+        .otherwise(F.concat(F.lit("The payload goes on after the end of a record of version "), number, F.lit(".")))
+    )
+
+
+def _uuid_text() -> Column:
+    """The frame's version id as a UUID's text, made of numbers: Spark's lower() takes seconds to load its tables."""
+    sizes = (4, 2, 2, 2, 2, 4)
+    starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
+    parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]
+    return F.format_string("%08x-%04x-%04x-%04x-%04x%08x", *(F.conv(F.hex(part), 16, 10).cast("bigint") for part in parts))
