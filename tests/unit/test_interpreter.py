@@ -11,11 +11,11 @@ _SAFE = re.compile(r'\[\s*sys\.executable,\s*"-(P|I)"')
 _ANY = re.compile(r"\[\s*sys\.executable,")
 
 
-def test_a_module_is_run_without_the_working_directory():
+def test_a_module_is_run_without_the_working_directory() -> None:
     assert python_module("penstock", "serve")[1:] == ["-P", "-m", "penstock", "serve"]
 
 
-def test_no_command_line_of_ours_does_without():
+def test_no_command_line_of_ours_does_without() -> None:
     sources = [*Path(penstock.__file__).parent.rglob("*.py")]
     found = [path for path in sources if _ANY.search(path.read_text())]
     assert len(found) >= 5

@@ -75,7 +75,7 @@ def test_reads_the_subject_that_it_may_read(world: World, reader: Identity) -> N
         ("GET", "/schemas/guids/00000000-0000-4000-8000-000000000000", None),
     ],
 )
-def test_is_denied_the_rest(reader: Identity, method: str, path: str, body: Any) -> None:
+def test_is_denied_the_rest(reader: Identity, method: str, path: str, body: dict[str, str] | None) -> None:
     status, answer = call(reader, method, path, body)
     assert (status, answer["error_code"]) == (403, 403)
     assert "is not authorized to perform: glue:" in answer["message"]

@@ -132,15 +132,16 @@ def test_kinesis_as_printed(environment: dict[str, str], kinesis: KinesisStandIn
 
 def post(server: RunningServer, operation: str, members: Mapping[str, object]) -> bytes:
     """A signed request whose members no model has checked."""
+    body = json.dumps(members).encode()
     request = AWSRequest(
         method="POST",
         url=server.endpoint_url,
-        data=json.dumps(members).encode(),
+        data=body,
         headers={"X-Amz-Target": f"AWSGlue.{operation}", "Content-Type": "application/x-amz-json-1.1"},
     )
     keys = Credentials(server.access_key_id, server.secret_access_key)
     SigV4Auth(keys, "glue", server.region).add_auth(request)
-    plain = urllib.request.Request(server.endpoint_url, data=request.body, headers=dict(request.headers.items()))
+    plain = urllib.request.Request(server.endpoint_url, data=body, headers=dict(request.headers.items()))
     with urllib.request.urlopen(plain, timeout=SECONDS) as answer:
         return bytes(answer.read())
 

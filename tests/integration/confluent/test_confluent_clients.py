@@ -218,7 +218,9 @@ def test_a_record_with_its_guid_in_a_header(client: SchemaRegistryClient, server
     inside = SerializationContext("headed", MessageField.VALUE, [])
     write = AvroSerializer(client, CITY, conf={"schema.id.serializer": header_schema_id_serializer})
     payload = write({"name": "Ulm on the Danube"}, inside)
+    assert isinstance(inside.headers, list)
     ((_, header),) = inside.headers
+    assert isinstance(header, bytes)
     assert payload == b"\x22Ulm on the Danube"
     glue = server.client("glue").get_schema_version(SchemaVersionId=str(UUID(bytes=header[1:])))
     assert glue["SchemaArn"].endswith(":schema/default-registry/headed-value")
@@ -270,7 +272,9 @@ def test_the_rest_of_the_clients_calls(client: SchemaRegistryClient) -> None:
     assert "calls" in client.get_subjects_by_schema_id(registered)
     assert ("calls", 1) in [(each.subject, each.version) for each in client.get_schema_versions(registered)]
     assert set(client.get_schema_types()) == {"AVRO", "JSON", "PROTOBUF"}
-    assert client.set_compatibility("calls", "FULL") == {"compatibility": "FULL"}
+    # Declared as a string, a mapping in truth.
+    answer: object = client.set_compatibility("calls", "FULL")
+    assert answer == {"compatibility": "FULL"}
     assert client.get_compatibility("calls") == "FULL"
     client.set_config("calls", ServerConfig(compatibility=ConfigCompatibilityLevel.FORWARD_TRANSITIVE))
     assert client.get_config("calls").compatibility_level == "FORWARD_TRANSITIVE"
@@ -297,10 +301,10 @@ def test_a_configuration_beside_the_level(client: SchemaRegistryClient) -> None:
     client.set_config("grouped", wanted)
     said = client.get_config("grouped")
     assert (said.compatibility_level, said.compatibility_group) == ("BACKWARD", "major")
-    assert said.default_metadata.properties == wanted.default_metadata.properties
-    assert said.override_metadata.properties == wanted.override_metadata.properties
+    assert (said.default_metadata, said.override_metadata) == (wanted.default_metadata, wanted.override_metadata)
     client.register_schema("grouped", Schema(V1, "AVRO"))
     merged = client.get_latest_version("grouped").schema.metadata
+    assert merged is not None
     assert merged.properties == MetadataProperties({"owner": "nobody", "major": "1", "team": "core"})
     assert refused(client.register_schema, "grouped", Schema(BROKEN, "AVRO")).error_code == 409
     client.register_schema("grouped", Schema(BROKEN, "AVRO", metadata=metadata(major="2")))

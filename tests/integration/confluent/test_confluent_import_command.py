@@ -16,6 +16,7 @@ from penstock.testing.server import RunningServer, running_server
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
+OWNED = Metadata(tags=None, properties=MetadataProperties({"owner": "ana"}), sensitive=None)
 
 Servers = tuple[RunningServer, RunningServer, dict[str, int]]
 
@@ -78,8 +79,7 @@ def fill(source: RunningServer) -> dict[str, int]:
         registry.delete_version("used", 2)
         ids["team"] = registry.register_schema(":.team:used", Schema(V2, "AVRO"))
         registry.set_compatibility("used", "FULL_TRANSITIVE")
-        owned = Metadata(tags=None, properties=MetadataProperties({"owner": "ana"}), sensitive=None)
-        registry.set_config("used", ServerConfig(default_metadata=owned))
+        registry.set_config("used", ServerConfig(default_metadata=OWNED))
     return ids
 
 
@@ -96,7 +96,7 @@ def test_everything_keeps_its_ids(servers: Servers) -> None:
         assert registry.get_subjects() == ["a-user", "used", ":.team:used"]
         assert registry.get_referenced_by("used", 1) == [ids["uses"]]
         assert registry.get_compatibility("used") == "FULL_TRANSITIVE"
-        assert registry.get_config("used").default_metadata.properties.properties == {"owner": "ana"}
+        assert registry.get_config("used").default_metadata == OWNED
         assert registry.get_global_mode() == "READWRITE"
         assert registry.register_schema("new", Schema('"long"', "AVRO")) > max(ids.values())
     with client(target, "/contexts/.team") as registry:

@@ -5,12 +5,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 OUT = Path(os.environ["OUT"])
 
 
-def entries(event):
+def entries(event: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
     if "Records" in event:
         for each in event["Records"]:
             place = each["eventID"].partition(":")
@@ -20,13 +22,13 @@ def entries(event):
             yield name, each["offset"], base64.b64decode(each["value"] or "").decode(errors="replace")
 
 
-def note(name, lines):
+def note(name: str, lines: Iterable[dict[str, Any]]) -> None:
     # One write an invocation: a kill leaves whole lines.
     with (OUT / name).open("a") as file:
         file.write("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def handler(event, context):
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     found = list(entries(event))
     note("begun", [{"id": context.aws_request_id, "pid": os.getpid(), "count": len(found)}])
     for _, _, value in found:
@@ -43,7 +45,7 @@ def handler(event, context):
     return {}
 
 
-def reporting(event, context):
+def reporting(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Reports the records that are poison, and does the others."""
     failed = []
     for name, offset, value in entries(event):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from penstock.local.broker import Broker
 from penstock.testing.server import RunningServer
@@ -88,7 +89,7 @@ class FunctionRun:
 
     def counts(self) -> dict[str, int]:
         """The last line of the metrics."""
-        return json.loads((self.folder / "metrics.jsonl").read_text().splitlines()[-1])
+        return dict(json.loads((self.folder / "metrics.jsonl").read_text().splitlines()[-1]))
 
 
 def kafka_access(server: RunningServer, broker: Broker) -> dict[str, Any]:
@@ -117,8 +118,9 @@ def fill(broker: Broker, topic: str, values: list[str], partition: int = -1) -> 
     producer = Producer(broker.client_settings)
     failed: list[object] = []
     for value in values:
-        where = {} if partition < 0 else {"partition": partition}
-        producer.produce(topic, value, value, on_delivery=lambda error, _: failed.append(error) if error else None, **where)
+        producer.produce(
+            topic, value, value, partition=partition, on_delivery=lambda error, _: failed.append(error) if error else None
+        )
         producer.poll(0)
     assert producer.flush(30) == 0
     assert not failed

@@ -31,25 +31,25 @@ def refused(done: "subprocess.CompletedProcess[str]", *words: str) -> None:
         assert word in line
 
 
-def test_this_machine_has_what_is_needed():
+def test_this_machine_has_what_is_needed() -> None:
     done = check(sys.executable)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_no_python_is_said():
+def test_no_python_is_said() -> None:
     refused(check(""), "Python 3.11 or newer", "no python3 is on the PATH", "apt install")
 
 
-def test_a_python_that_is_not_there_is_said(tmp_path):
+def test_a_python_that_is_not_there_is_said(tmp_path: Path) -> None:
     refused(check(str(tmp_path / "python3")), "does not run", "make PYTHON=")
 
 
-def test_an_old_python_is_named_with_its_version(tmp_path):
+def test_an_old_python_is_named_with_its_version(tmp_path: Path) -> None:
     old = program(tmp_path, "python3", 'case "$2" in *version_info*"<"*) exit 1;; *) echo 3.9.18;; esac')
     refused(check(str(old)), "3.9.18", "3.11 or newer", str(old), "make PYTHON=")
 
 
-def test_a_missing_venv_module_is_said(tmp_path):
+def test_a_missing_venv_module_is_said(tmp_path: Path) -> None:
     trimmed = program(tmp_path, "python3", f'case "$2" in *ensurepip*) exit 1;; esac\nexec "{sys.executable}" "$@"')
     refused(check(str(trimmed)), "venv module is missing", "apt install python3-venv")
 
@@ -62,7 +62,7 @@ def test_a_missing_venv_module_is_said(tmp_path):
         ("25", ("Java 17 or 21 is needed", "Java 25, which is not supported")),
     ],
 )
-def test_java_is_looked_at_without_the_environment(tmp_path, java, words):
+def test_java_is_looked_at_without_the_environment(tmp_path: Path, java: str | None, words: tuple[str, ...]) -> None:
     # The PATH of a machine that has what check-machine itself runs on, and this java or none.
     for name in ("bash", "dirname", "env"):
         found = next(Path(each) / name for each in ("/bin", "/usr/bin") if (Path(each) / name).exists())

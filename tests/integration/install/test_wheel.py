@@ -30,7 +30,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     return Parser().parsestr(wheel.read(name).decode())
 
 
-def test_it_holds_every_tracked_file_of_the_package_and_no_other(wheel):
+def test_it_holds_every_tracked_file_of_the_package_and_no_other(wheel: zipfile.ZipFile) -> None:
     listed = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     tracked = {name.removeprefix("src/") for name in listed if (ROOT / name).exists()}
     inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
@@ -40,7 +40,7 @@ def test_it_holds_every_tracked_file_of_the_package_and_no_other(wheel):
     assert {name.partition("/")[0] for name in inside} == {"awsglue", "penstock"}
 
 
-def test_its_metadata_are_those_of_pyproject(wheel):
+def test_its_metadata_are_those_of_pyproject(wheel: zipfile.ZipFile) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = metadata(wheel)
     assert (said["Name"], said["Version"], said["Requires-Python"]) == ("penstock", project["version"], ">=3.11")
@@ -48,7 +48,7 @@ def test_its_metadata_are_those_of_pyproject(wheel):
     assert said["License-Expression"] == "Apache-2.0"
 
 
-def test_its_command_runs_outside_the_checkout(wheel, tmp_path):
+def test_its_command_runs_outside_the_checkout(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path / "installed")
     # The wheel's own package comes first on the path, before the checkout that is installed in this environment.
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "installed")}

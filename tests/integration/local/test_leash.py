@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,8 +37,8 @@ time.sleep(600)
 """
 
 
-def service(code: str, **fields: object) -> Service:
-    known = {"name": "part", "title": "part", "is_ready": lambda: True, "stop_grace": 0.3, **fields}
+def service(code: str, **fields: Any) -> Service:
+    known: dict[str, Any] = {"name": "part", "title": "part", "is_ready": lambda: True, "stop_grace": 0.3, **fields}
     return Service(command=lambda: [sys.executable, "-c", code], **known)
 
 
@@ -47,7 +48,7 @@ def written_pids(log: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_a_killed_owner(tmp_path, number):
+def test_nothing_outlives_a_killed_owner(tmp_path: Path, number: int) -> None:
     owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path), STUBBORN])
     try:
         pids = written_pids(tmp_path / "x.log")
@@ -58,17 +59,18 @@ def test_nothing_outlives_a_killed_owner(tmp_path, number):
     eventually(lambda: not any(alive(pid) for pid in pids), "the child and its own child end")
 
 
-def test_nothing_outlives_a_killed_leash(tmp_path):
+def test_nothing_outlives_a_killed_leash(tmp_path: Path) -> None:
     child = Child(service("import os, time; print(os.getpid(), flush=True); time.sleep(600)"), tmp_path / "x.log")
     child.start()
     [pid] = written_pids(tmp_path / "x.log")
+    assert child.leash_pid is not None
     os.kill(child.leash_pid, signal.SIGKILL)
     eventually(lambda: not alive(pid), "the child ends")
     child.stop()
     assert child.exit_status == -signal.SIGKILL
 
 
-def test_stop_kills_what_ignores_sigterm(tmp_path):
+def test_stop_kills_what_ignores_sigterm(tmp_path: Path) -> None:
     child = Child(service(STUBBORN), tmp_path / "x.log")
     child.start()
     pids = written_pids(tmp_path / "x.log")
@@ -77,7 +79,7 @@ def test_stop_kills_what_ignores_sigterm(tmp_path):
     assert not any(alive(pid) for pid in pids)
 
 
-def test_stop_leaves_time_for_a_clean_end(tmp_path):
+def test_stop_leaves_time_for_a_clean_end(tmp_path: Path) -> None:
     code = "import signal, sys, time; signal.signal(15, lambda *_: (print('bye'), sys.exit(7)))"
     code += "; print('up', flush=True); time.sleep(600)"
     child = Child(service(code, stop_grace=30), tmp_path / "x.log")
@@ -87,7 +89,7 @@ def test_stop_leaves_time_for_a_clean_end(tmp_path):
     assert (child.exit_status, tail(tmp_path / "x.log")) == (7, "up\nbye")
 
 
-def test_leftover_grandchildren_end_with_their_parent(tmp_path):
+def test_leftover_grandchildren_end_with_their_parent(tmp_path: Path) -> None:
     code = (
         "import subprocess as s, sys; print(s.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)"
     )
@@ -99,7 +101,7 @@ def test_leftover_grandchildren_end_with_their_parent(tmp_path):
     child.stop()
 
 
-def test_a_service_that_dies_shows_the_end_of_its_log(tmp_path):
+def test_a_service_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
     child = Child(service("print('cannot find the thing'); raise SystemExit(5)", is_ready=lambda: False), tmp_path / "x.log")
     child.start()
     with pytest.raises(
@@ -109,7 +111,7 @@ def test_a_service_that_dies_shows_the_end_of_its_log(tmp_path):
     child.stop()
 
 
-def test_a_service_that_never_gets_ready_is_given_up(tmp_path):
+def test_a_service_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
     child = Child(service("import time; time.sleep(600)", is_ready=lambda: False, start_timeout=0.2), tmp_path / "x.log")
     child.start()
     with pytest.raises(EnvironmentProblem, match="was not ready after 0 s"):
@@ -117,7 +119,7 @@ def test_a_service_that_never_gets_ready_is_given_up(tmp_path):
     child.stop()
 
 
-def test_a_command_that_does_not_exist_is_named(tmp_path):
+def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
     child = Child(
         Service(name="x", title="part", command=lambda: ["/does/not/exist"], is_ready=lambda: False), tmp_path / "x.log"
     )
@@ -127,7 +129,7 @@ def test_a_command_that_does_not_exist_is_named(tmp_path):
     child.stop()
 
 
-def test_the_log_is_bounded_and_keeps_its_end(tmp_path):
+def test_the_log_is_bounded_and_keeps_its_end(tmp_path: Path) -> None:
     log, lines, limit = tmp_path / "x.log", 5000, 10_000
     code = f"for i in range({lines}): print('line', i)"
     read, write = os.pipe()

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import boto3
 import pyarrow as pa
@@ -32,7 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture(scope="module")
-def s3(store):
+def s3(store: ObjectStore) -> Iterator[Any]:
     client = store.client()
     yield client
     client.close()
@@ -42,7 +43,7 @@ def code_of(error: ClientError) -> str:
     return error.response["Error"]["Code"]
 
 
-def test_put_get_list_delete(store, s3):
+def test_put_get_list_delete(store: ObjectStore, s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="a/b=1/c.txt", Body=b"hello")
     assert (store.lake / "lake/a/b=1/c.txt").read_bytes() == b"hello"
     assert s3.get_object(Bucket="lake", Key="a/b=1/c.txt")["Body"].read() == b"hello"
@@ -57,7 +58,7 @@ def test_put_get_list_delete(store, s3):
     assert "Contents" not in s3.list_objects_v2(Bucket="lake", Prefix="a/")
 
 
-def test_multipart(s3):
+def test_multipart(s3: Any) -> None:
     upload = s3.create_multipart_upload(Bucket="lake", Key="big")["UploadId"]
     part = b"x" * 5 * 2**20
     parts = [
@@ -71,7 +72,7 @@ def test_multipart(s3):
     assert s3.head_object(Bucket="lake", Key="big")["ContentLength"] == 2 * len(part)
 
 
-def test_of_many_conditional_puts_one_wins(s3):
+def test_of_many_conditional_puts_one_wins(s3: Any) -> None:
     def put(number: int) -> str:
         try:
             s3.put_object(Bucket="lake", Key="lease", Body=str(number).encode(), IfNoneMatch="*")
@@ -86,7 +87,7 @@ def test_of_many_conditional_puts_one_wins(s3):
     assert s3.get_object(Bucket="lake", Key="lease")["Body"].read() == str(outcomes.index("won")).encode()
 
 
-def test_a_wrong_secret_and_an_unknown_key_are_refused(store):
+def test_a_wrong_secret_and_an_unknown_key_are_refused(store: ObjectStore) -> None:
     for key, secret in (("AKIATESTTESTTESTTEST", "wrong"), ("AKIAUNKNOWN", "endpoint-tests-secret")):
         client = boto3.client(
             "s3",
@@ -101,7 +102,7 @@ def test_a_wrong_secret_and_an_unknown_key_are_refused(store):
         client.close()
 
 
-def test_presigned_urls_of_version_4_work_and_those_of_version_2_are_refused_by_name(store, s3):
+def test_presigned_urls_of_version_4_work_and_those_of_version_2_are_refused_by_name(store: ObjectStore, s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="presigned/x y.txt", Body=b"hello")
     answers = {}
     for version in ("s3", "s3v4"):
@@ -123,7 +124,7 @@ def test_presigned_urls_of_version_4_work_and_those_of_version_2_are_refused_by_
     assert "signature_version='s3v4'" in answers["s3"].text.replace("&apos;", "'")
 
 
-def test_a_refused_key_is_a_clear_health_error(store):
+def test_a_refused_key_is_a_clear_health_error(store: ObjectStore) -> None:
     other = ObjectStore(
         lake=store.lake, folder=store.folder, port=store.port, access_key_id="AKIAOTHER", secret_access_key="x" * 16
     )
@@ -131,7 +132,7 @@ def test_a_refused_key_is_a_clear_health_error(store):
         other.healthy()
 
 
-def test_large_puts_at_once_are_streamed(store, s3):
+def test_large_puts_at_once_are_streamed(store: ObjectStore, s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="huge", Body=bytes(40 * 2**20))
     with ThreadPoolExecutor(8) as executor:
         list(executor.map(lambda n: s3.put_object(Bucket="lake", Key=f"large/{n}", Body=bytes(30 * 2**20)), range(8)))
@@ -139,7 +140,7 @@ def test_large_puts_at_once_are_streamed(store, s3):
     assert s3.head_object(Bucket="lake", Key="huge")["ContentLength"] == 40 * 2**20
 
 
-def test_files_written_into_the_folder_are_objects_with_etags(store, s3):
+def test_files_written_into_the_folder_are_objects_with_etags(store: ObjectStore, s3: Any) -> None:
     table = pa.table({"id": [1, 2, 3]})
     file = store.lake / "lake" / "direct" / "month=1" / "part-0.parquet"
     file.parent.mkdir(parents=True)
@@ -153,7 +154,7 @@ def test_files_written_into_the_folder_are_objects_with_etags(store, s3):
     assert s3.head_object(Bucket="lake", Key="direct/month=1/part-0.parquet")["ETag"] != expected
 
 
-def test_pyarrow_reads_and_writes(store):
+def test_pyarrow_reads_and_writes(store: ObjectStore) -> None:
     filesystem = pyarrow.fs.S3FileSystem(
         access_key=store.access_key_id,
         secret_key=store.secret_access_key,

@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Producer
 
 from penstock.local.broker import client_settings
-from penstock.local.instance import Instance
+from penstock.local.instance import Instance, PlatformState
 from penstock.local.platform import Platform
 from penstock.local.processes.ports import answers, free_ports
 from penstock.local.processes.supervisor import RestartPolicy
@@ -46,12 +46,13 @@ class Installation:
         return [text for option, port in zip(options, self.ports, strict=True) for text in (option, str(port))]
 
     def status(self) -> dict[str, Any]:
-        return json.loads(self.penstock("status", "--json").stdout)
+        return dict(json.loads(self.penstock("status", "--json").stdout))
 
     def client(self, service: str) -> Any:
         variables = json.loads(self.penstock("env", "--format", "json").stdout)
         endpoint = variables["AWS_ENDPOINT_URL_S3"] if service == "s3" else variables["AWS_ENDPOINT_URL"]
-        return boto3.client(
+        make_client: Any = boto3.client
+        return make_client(
             service,
             endpoint_url=endpoint,
             aws_access_key_id=variables["AWS_ACCESS_KEY_ID"],
@@ -76,14 +77,14 @@ def running(stopped: Installation) -> Installation:
     return stopped
 
 
-def test_status_before_anything_was_started(stopped):
+def test_status_before_anything_was_started(stopped: Installation) -> None:
     if not stopped.home.exists():
         done = stopped.penstock("status")
         assert (done.returncode, done.stdout) == (2, "")
         assert f"There is no platform in {stopped.home}. Start one with 'penstock up'" in done.stderr
 
 
-def test_up_says_what_listens_where(running):
+def test_up_says_what_listens_where(running: Installation) -> None:
     done = running.penstock("down")
     assert (done.returncode, done.stdout) == (0, f"The platform in {running.home} has stopped.\n")
     done = running.penstock("up", "--detach")
@@ -97,7 +98,7 @@ def test_up_says_what_listens_where(running):
         assert text in done.stdout
 
 
-def test_status_is_healthy_with_exit_code_0(running):
+def test_status_is_healthy_with_exit_code_0(running: Installation) -> None:
     done = running.penstock("status", "--json")
     status = json.loads(done.stdout)
     assert (done.returncode, status["healthy"], status["phase"]) == (0, True, "running")
@@ -105,7 +106,7 @@ def test_status_is_healthy_with_exit_code_0(running):
     assert "Kafka broker" in running.penstock("status").stdout
 
 
-def test_a_shell_that_evaluates_env_reaches_the_platform(running):
+def test_a_shell_that_evaluates_env_reaches_the_platform(running: Installation) -> None:
     script = (
         'eval "$("$PYTHON" -m penstock env --home "$HOME_OF")"; '
         "\"$PYTHON\" -c \"import boto3; print(len(boto3.client('glue').get_databases()['DatabaseList']), "
@@ -121,7 +122,7 @@ def test_a_shell_that_evaluates_env_reaches_the_platform(running):
     assert done.stdout.split() == ["0", "lake"], done.stderr
 
 
-def test_the_brokers_credentials_are_in_secrets_manager_and_work(running):
+def test_the_brokers_credentials_are_in_secrets_manager_and_work(running: Installation) -> None:
     secret = json.loads(running.client("secretsmanager").get_secret_value(SecretId="AmazonMSK_penstock")["SecretString"])
     assert set(secret) == {"username", "password"}
     producer = Producer({**client_settings(f"127.0.0.1:{running.ports[2]}", **secret), "log_level": 0})
@@ -131,19 +132,19 @@ def test_the_brokers_credentials_are_in_secrets_manager_and_work(running):
     assert failures == [None]
 
 
-def test_files_in_the_lake_get_their_etag_by_themselves(running):
+def test_files_in_the_lake_get_their_etag_by_themselves(running: Installation) -> None:
     (running.home / "lake" / "lake" / "by-hand.txt").write_text("by hand")
     s3 = running.client("s3")
     eventually(lambda: "ETag" in s3.head_object(Bucket="lake", Key="by-hand.txt"), "the file has an ETag")
 
 
-def test_a_second_up_is_refused(running):
+def test_a_second_up_is_refused(running: Installation) -> None:
     done = running.penstock("up", *running.up)
     assert done.returncode == 3
     assert f"penstock: A platform already runs in {running.home} (process {running.status()['pid']})." in done.stderr
 
 
-def test_a_killed_broker_is_restarted(running):
+def test_a_killed_broker_is_restarted(running: Installation) -> None:
     before = next(part for part in running.status()["parts"] if part["name"] == "kafka")
     [java] = psutil.Process(before["pid"]).children()
     os.kill(java.pid, signal.SIGKILL)
@@ -156,7 +157,7 @@ def test_a_killed_broker_is_restarted(running):
     eventually(back, "the broker was restarted once and is healthy", 120)
 
 
-def test_sigkill_of_up_leaves_nothing_and_the_next_up_has_all_data(running):
+def test_sigkill_of_up_leaves_nothing_and_the_next_up_has_all_data(running: Installation) -> None:
     running.client("s3").put_object(Bucket="lake", Key="kept", Body=b"data")
     running.client("secretsmanager").create_secret(Name="kept", SecretString="data")
     supervisor = running.status()["pid"]
@@ -174,7 +175,7 @@ def test_sigkill_of_up_leaves_nothing_and_the_next_up_has_all_data(running):
     assert running.client("secretsmanager").get_secret_value(SecretId="kept")["SecretString"] == "data"
 
 
-def test_ctrl_c_ends_everything_in_the_foreground(running):
+def test_ctrl_c_ends_everything_in_the_foreground(running: Installation) -> None:
     running.penstock("down")
     process = subprocess.Popen(running.command("up"), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout is not None
@@ -190,7 +191,7 @@ def test_ctrl_c_ends_everything_in_the_foreground(running):
     assert not any(alive(pid) for pid in pids)
 
 
-def test_a_taken_port_is_one_clear_line(stopped):
+def test_a_taken_port_is_one_clear_line(stopped: Installation) -> None:
     stopped.penstock("down")
     with socket.create_server(("127.0.0.1", stopped.ports[2])):
         done = stopped.penstock("up", *stopped.up)
@@ -202,13 +203,19 @@ def test_a_taken_port_is_one_clear_line(stopped):
     assert stopped.status()["phase"] == "stopped"
 
 
-def test_down_of_a_stopped_platform_is_no_error(stopped):
+def test_down_of_a_stopped_platform_is_no_error(stopped: Installation) -> None:
     stopped.penstock("down")
     done = stopped.penstock("down")
     assert (done.returncode, done.stdout) == (0, f"No platform runs in {stopped.home}.\n")
 
 
-def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_others_run_on(tmp_path):
+def state_of(home: Home) -> PlatformState:
+    state = Instance(home.run).read()
+    assert state is not None
+    return state
+
+
+def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_others_run_on(tmp_path: Path) -> None:
     server, s3, kafka, controller = free_ports(4)
     config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
     home = Home(tmp_path / "home")
@@ -222,9 +229,9 @@ def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_other
         [java] = psutil.Process(before["kafka"]).children()
         os.kill(java.pid, signal.SIGKILL)
         eventually(lambda: platform.failure is not None, "the failure is noticed")
-        assert "The Kafka broker ended with status 137" in platform.failure.message
-        eventually(lambda: Instance(home.run).read().phase == "degraded", "the state is written")
-        state = Instance(home.run).read()
+        assert "The Kafka broker ended with status 137" in str(platform.failure)
+        eventually(lambda: state_of(home).phase == "degraded", "the state is written")
+        state = state_of(home)
         assert {part.name for part in state.parts if part.problem} == {"kafka"}
         done = subprocess.run(
             [sys.executable, "-m", "penstock", "status", "--home", str(home.root)],

@@ -10,7 +10,7 @@ from tests.integration.java_source import java_program
 pytestmark = pytest.mark.jvm
 
 
-def test_a_java_program_loads_aws_serializer(tmp_path):
+def test_a_java_program_loads_aws_serializer(tmp_path: Path) -> None:
     source = Path(__file__).parent / "java" / "LoadSerde.java"
     done = subprocess.run(
         [*java_program(source, tmp_path / "classes"), "LoadSerde"],

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -54,7 +55,7 @@ def child_of(leash_pid: int) -> int:
     return psutil.Process(leash_pid).children()[0].pid
 
 
-def test_starts_in_order_and_stops_in_reverse(tmp_path, diary):
+def test_starts_in_order_and_stops_in_reverse(tmp_path: Path, diary: Path) -> None:
     services = [part("c", diary, after=("b",)), part("b", diary, after=("a",)), part("a", diary)]
     supervisor = Supervisor(services, tmp_path / "logs")
     supervisor.start()
@@ -64,7 +65,7 @@ def test_starts_in_order_and_stops_in_reverse(tmp_path, diary):
     assert not any(state.ready for state in supervisor.states)
 
 
-def test_independent_services_start_side_by_side(tmp_path, diary):
+def test_independent_services_start_side_by_side(tmp_path: Path, diary: Path) -> None:
     meet = threading.Barrier(2, timeout=30)
 
     def both_asked() -> bool:
@@ -76,7 +77,7 @@ def test_independent_services_start_side_by_side(tmp_path, diary):
     supervisor.stop()
 
 
-def test_one_that_does_not_start_stops_the_others(tmp_path, diary):
+def test_one_that_does_not_start_stops_the_others(tmp_path: Path, diary: Path) -> None:
     broken = Service(
         name="broken",
         title="broken part",
@@ -102,11 +103,27 @@ def watched(supervisor: Supervisor) -> Iterator[Supervisor]:
         supervisor.stop()
 
 
+def running_pid(supervisor: Supervisor, place: int = 0) -> int:
+    pid = supervisor.states[place].pid
+    assert pid is not None
+    return pid
+
+
+def failure_of(supervisor: Supervisor) -> EnvironmentProblem:
+    assert supervisor.failure is not None
+    return supervisor.failure
+
+
+def is_back(supervisor: Supervisor, restarts: int) -> bool:
+    state = supervisor.states[0]
+    return state.restarts == restarts and state.ready
+
+
 def crash(supervisor: Supervisor, place: int = 0) -> None:
-    os.kill(child_of(supervisor.states[place].pid), signal.SIGKILL)
+    os.kill(child_of(running_pid(supervisor, place)), signal.SIGKILL)
 
 
-def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_others_run_on(tmp_path, diary):
+def test_a_service_that_crashes_too_often_is_reported_and_tried_again_while_others_run(tmp_path: Path, diary: Path) -> None:
     said: list[str] = []
     may_come_back = threading.Event()
     may_come_back.set()
@@ -117,17 +134,15 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_ot
         say=said.append,
     )
     with watched(supervisor):
-        bystander = supervisor.states[1].pid
+        bystander = running_pid(supervisor, 1)
         for restarts in (1, 2):
             crash(supervisor)
-            eventually(
-                lambda n=restarts: supervisor.states[0].restarts == n and supervisor.states[0].ready, "the part is back"
-            )
+            eventually(partial(is_back, supervisor, restarts), "the part is back")
         assert supervisor.failure is None
         may_come_back.clear()
         crash(supervisor)
         eventually(lambda: supervisor.failure is not None, "it counts as failed")
-        failure, problem = supervisor.failure, supervisor.states[0].problem
+        failure, problem = failure_of(supervisor), supervisor.states[0].problem
         assert "The part a ended with status 137 and was restarted 2 times already" in failure.message
         assert f"The whole log is {tmp_path / 'logs' / 'a.log'}." in str(failure)
         assert problem == failure.message
@@ -140,7 +155,7 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_and_the_ot
     assert not alive(bystander)
 
 
-def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path, diary):
+def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path: Path, diary: Path) -> None:
     came_up = threading.Event()
     whole = part("a", diary)
 
@@ -162,7 +177,7 @@ def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path, d
     )
 
 
-def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path, diary):
+def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path: Path, diary: Path) -> None:
     stuck = threading.Event()
     came_up = threading.Event()
 
@@ -186,7 +201,7 @@ def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path,
         eventually(lambda: supervisor.states[1].restarts == 1 and supervisor.states[1].ready, "the other is back")
 
 
-def test_a_service_that_runs_and_does_not_answer_is_replaced(tmp_path, diary):
+def test_a_service_that_runs_and_does_not_answer_is_replaced(tmp_path: Path, diary: Path) -> None:
     asked: list[float] = []
     hung = threading.Event()
 
@@ -198,21 +213,24 @@ def test_a_service_that_runs_and_does_not_answer_is_replaced(tmp_path, diary):
     liveness = LivenessPolicy(interval=0.01, deadline=7, patience=3)
     supervisor = Supervisor([service], tmp_path / "logs", policy=RestartPolicy(pause=0.01), liveness=liveness)
     with watched(supervisor):
-        first = supervisor.states[0].pid
+        first = running_pid(supervisor)
         eventually(lambda: len(asked) > 5, "it is asked")
         assert supervisor.states[0].pid == first
         # Stopped, it would ignore any other signal.
         os.kill(child_of(first), signal.SIGSTOP)
         hung.set()
-        eventually(lambda: supervisor.states[0].restarts == 1 and supervisor.states[0].ready, "it is replaced")
+        eventually(partial(is_back, supervisor, 1), "it is replaced")
         assert set(asked) == {7}
 
 
-def test_a_stop_asked_for_while_starting_is_obeyed(tmp_path, diary):
+def test_a_stop_asked_for_while_starting_is_obeyed(tmp_path: Path, diary: Path) -> None:
     supervisor = Supervisor([part("a", diary, is_ready=lambda: False)], tmp_path / "logs")
-    asked = threading.Thread(
-        target=lambda: (eventually(lambda: bool(diary.read_text()), "it runs"), supervisor.request_stop())
-    )
+
+    def ask() -> None:
+        eventually(lambda: bool(diary.read_text()), "it runs")
+        supervisor.request_stop()
+
+    asked = threading.Thread(target=ask)
     asked.start()
     supervisor.start()
     supervisor.stop()

@@ -128,7 +128,7 @@ def test_refusals_and_failures_have_athenas_codes(penstock_server: RunningServer
     with pytest.raises(ClientError) as refused:
         athena.start_query_execution(QueryString="SELECT a FROM t WHERE")
     assert refused.value.response["Error"]["Code"] == "InvalidRequestException"
-    assert refused.value.response["AthenaErrorCode"] == "MALFORMED_QUERY"
+    assert dict(refused.value.response)["AthenaErrorCode"] == "MALFORMED_QUERY"
     found = run(athena, "SELECT 1 FROM nothing", QueryExecutionContext={"Database": flights})
     assert found["Status"]["State"] == "FAILED"
     what = f"TABLE_NOT_FOUND: line 1:15: Table 'awsdatacatalog.{flights}.nothing' does not exist"

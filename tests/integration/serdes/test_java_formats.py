@@ -39,7 +39,7 @@ FIRST: dict[str, Any] = {
 }
 SECOND = {**FIRST, "properties": {**FIRST["properties"], "model": {"type": "string"}}}
 INCOMPATIBLE = {**FIRST, "required": ["flight", "tailnum"]}
-VALUES = [
+VALUES: list[dict[str, Any]] = [
     {"flight": 1, "tailnum": "N14228", "delay": -2.5, "stops": ["JFK", "LGA"]},
     {"flight": 2**53, "tailnum": "日本", "delay": 1.25e21, "stops": []},
     {"flight": 3, "tailnum": None},
@@ -230,7 +230,7 @@ def test_protobuf_with_backslashes(java: JavaFormats, penstock_server: RunningSe
 def test_protobuf_evolves(java: JavaFormats, penstock_server: RunningServer, reader: MessageReader, topic: str) -> None:
     text = 'syntax = "proto3"; message A { int32 a = 1; }'
     first, second = PROTOBUF.parse(text), PROTOBUF.parse(text.replace("}", "string b = 2; }"))
-    values = [{"a": 1}, {"a": 2, "b": "x"}]
+    values: list[dict[str, Any]] = [{"a": 1}, {"a": 2, "b": "x"}]
     frames = [
         *java.dynamic(topic, first, "A", [encoded(first, "A", values[0])]),
         *java.dynamic(topic, second, "A", [encoded(second, "A", values[1])]),

@@ -67,7 +67,7 @@ VALUES: dict[str, list[Any]] = {
         {"order_id": "Zürich ✈"},
     ],
 }  # fmt: skip
-SCHEMA = {"AVRO": ORDER, "JSON": JSON_ORDER, "PROTOBUF": PROTO}
+SCHEMA: dict[str, Any] = {"AVRO": ORDER, "JSON": JSON_ORDER, "PROTOBUF": PROTO}
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 COMPRESSIONS = ("NONE", "ZLIB")
 

@@ -33,10 +33,12 @@ def http_call(server: RunningServer, request: AWSPreparedRequest) -> tuple[int, 
     """Status, JSON body and headers of the answer to a prepared request."""
     where = urlsplit(server.endpoint_url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+    body = request.body
+    assert body is None or isinstance(body, str | bytes)
     try:
         parts = urlsplit(request.url)
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
+        connection.request(request.method, target, body=body, headers=dict(request.headers))
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read()), {name.lower(): value for name, value in answer.getheaders()}
     finally:
@@ -298,8 +300,7 @@ def test_a_killed_server_keeps_what_it_answered(tmp_path: Path) -> None:
     first = start_server(tmp_path)
     first.client("secretsmanager").create_secret(Name="kept", SecretString="value")
     assert first.stop(signal.SIGKILL) == -signal.SIGKILL
-    keys = {"access_key_id": first.access_key_id, "secret_access_key": first.secret_access_key}
-    second = start_server(tmp_path, **keys)
+    second = start_server(tmp_path, access_key_id=first.access_key_id, secret_access_key=first.secret_access_key)
     try:
         assert second.client("secretsmanager").get_secret_value(SecretId="kept")["SecretString"] == "value"
     finally:

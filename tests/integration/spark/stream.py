@@ -13,7 +13,8 @@ import fastavro
 import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.local.broker import Broker
@@ -141,7 +142,8 @@ def rows(lake: Path, table: str = "flights", only: set[str] | None = None) -> li
         return []
     schemas = [ds.dataset(file, partitioning="hive", partition_base_dir=str(folder)).schema for file in files]
     schema = pa.unify_schemas(schemas)
-    return ds.dataset(files, schema=schema, partitioning="hive", partition_base_dir=str(folder)).to_table().to_pylist()
+    found = ds.dataset(files, schema=schema, partitioning="hive", partition_base_dir=str(folder)).to_table()
+    return list(found.to_pylist())
 
 
 def records(first: int, count: int) -> list[dict[str, Any]]:

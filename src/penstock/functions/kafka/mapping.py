@@ -73,7 +73,7 @@ class GroupOffsets:
 
     def ends(self) -> dict[int, int]:
         """The offset behind the last record of each partition."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()
         asked = {TopicPartition(self._topic, number): latest for number in self.partitions()}
         if not asked:
             return {}
