@@ -245,7 +245,7 @@ def test_the_check_finds_what_is_not_synced(powered):
 
 
 def test_what_the_page_says_of_the_embedded_broker_is_so(platform):
-    """docs/durability.md: one replica, no flush of its own, and a topic that asks for one has it."""
+    """docs/operations/durability.md: one replica, no flush of its own, and a topic that asks for one has it."""
     settings = client_settings(platform.config.brokers, platform.config.kafka_username, platform.config.kafka_password)
     admin = AdminClient(settings)
     topics = {"as-it-comes": {}, "flushed": {"flush.messages": "1"}}

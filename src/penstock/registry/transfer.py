@@ -1,7 +1,7 @@
 """A registry as lines of JSON and back: ids, numbers, references, metadata, tags and configs kept.
 
 The first line is :data:`HEADER`, the last one counts what came between, so that a file that was cut is noticed. A line has a
-``kind``: ``policy``, ``registry``, ``schema``, ``version``. ``docs/registry.md`` lists the members.
+``kind``: ``policy``, ``registry``, ``schema``, ``version``. ``docs/registry/registry.md`` lists the members.
 """
 
 import json

@@ -7,7 +7,7 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from penstock.testing.server import RunningServer, running_server
 from tests.integration.docs.pages import reader_environment, run_page
 
-PAGE = Path(__file__).parents[3] / "docs" / "confluent.md"
+PAGE = Path(__file__).parents[3] / "docs" / "registry" / "confluent.md"
 
 
 def _login(server: RunningServer) -> str:

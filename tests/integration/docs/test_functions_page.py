@@ -7,7 +7,7 @@ from penstock.local.broker import Broker
 from penstock.testing.server import RunningServer
 from tests.integration.docs.pages import reader_environment, run_page
 
-PAGE = Path(__file__).parents[3] / "docs" / "functions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "pipelines" / "functions.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path: Path, broker: Broker, penstock_server: RunningServer) -> None:

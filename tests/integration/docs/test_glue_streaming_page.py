@@ -12,7 +12,7 @@ from tests.integration.docs.pages import reader_environment, run_page
 
 pytestmark = [pytest.mark.jvm, pytest.mark.spark]
 
-PAGE = Path(__file__).parents[3] / "docs" / "glue-streaming.md"
+PAGE = Path(__file__).parents[3] / "docs" / "pipelines" / "glue-streaming.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path: Path, broker: Broker, penstock_server: RunningServer) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from penstock.testing.server import running_server
 from tests.integration.docs.pages import reader_environment, run_page
 
-PAGE = Path(__file__).parents[3] / "docs" / "schema-from-data.md"
+PAGE = Path(__file__).parents[3] / "docs" / "registry" / "schema-from-data.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from penstock.testing.server import RunningServer, running_server
 from tests.integration.docs.pages import reader_environment, run_page
 from tests.integration.java_source import java_program
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "clients"
 
 
 @pytest.fixture(scope="module")

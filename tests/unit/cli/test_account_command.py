@@ -1,4 +1,4 @@
-"""``penstock account``: never at AWS itself. What it does against a server, docs/accounts.md shows and its test runs."""
+"""``penstock account`` is refused at AWS itself; what it does at a server is tested with docs/operations/accounts.md."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""Reads the examples of a page docs/compatibility-FORMAT.md and holds them against the format.
+"""Reads the examples of a page docs/registry/compatibility-FORMAT.md and holds them against the format.
 
 An example is a fenced block ``old`` and a fenced block ``new`` with one or more claims behind them, each on its line::
 
@@ -22,7 +22,7 @@ from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 
 __all__ = ["DOCS", "Claim", "claims", "findings", "read_claims"]
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "registry"
 
 _FACES = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
 _FENCE = re.compile(r"^```(old|new|reference (\S+))[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""Every example of the pages docs/compatibility-FORMAT.md gives the verdict that the page claims."""
+"""Every example of the pages docs/registry/compatibility-FORMAT.md gives the verdict that the page claims."""
 
 import pytest
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaSource, ParquetSink, Transform, parse_pipeline
 
-PAGE = (Path(__file__).parents[3] / "docs" / "pipelines.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "pipelines" / "pipelines.md").read_text()
 
 # What the file calls by Spark's or Glue's name.
 WRITTEN = {

@@ -56,7 +56,9 @@ class Query:
         """:class:`BadRequest` where one of these is asked for, which Confluent's server has and this one does not."""
         for name in names:
             if any(value.lower() not in {"", "false"} for value in self._all.get(name, ())):
-                raise BadRequest(f"The parameter {name} is not served here.", remedy="Leave it out; see docs/confluent.md.")
+                raise BadRequest(
+                    f"The parameter {name} is not served here.", remedy="Leave it out; see docs/registry/confluent.md."
+                )
 
     def number(self, name: str, default: int) -> int:
         """The parameter as a number; :class:`BadRequest`."""

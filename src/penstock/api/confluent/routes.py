@@ -75,7 +75,7 @@ class Router:
             if route is None:
                 raise WrongMethod(method, sorted(methods))
             return Match(route, parts, context)
-        raise UnknownPath("HTTP 404 Not Found", remedy="The paths that are served are in docs/confluent.md.")
+        raise UnknownPath("HTTP 404 Not Found", remedy="The paths that are served are in docs/registry/confluent.md.")
 
 
 def _segments(raw_path: str) -> list[str]:

@@ -156,7 +156,7 @@ class S3App:
             self._audit.check()
         handler = HANDLERS.get(model.name)
         if handler is None:
-            raise not_implemented(f"The operation {model.name}", remedy="docs/s3.md lists what is served.")
+            raise not_implemented(f"The operation {model.name}", remedy="docs/lake/s3.md lists what is served.")
         members = parse_members(model, query, headers)
         async with self._work.admitted():
             lake = self._lakes.get(proved.caller.account)

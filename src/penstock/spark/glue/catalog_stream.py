@@ -18,8 +18,8 @@ _KEYS = {
     "kinesis": ("streamARN", "streamName", "endpointUrl"),
 }
 _REFERENCE = {
-    "SchemaReference": "Declare the stream as a pipeline (docs/pipelines.md), which decodes the registry's frames; "
-    "or name the columns in the table."
+    "SchemaReference": "Declare the stream as a pipeline (docs/pipelines/pipelines.md), which decodes the registry's "
+    "frames; or name the columns in the table."
 }
 
 

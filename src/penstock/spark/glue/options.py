@@ -67,7 +67,7 @@ class Options:
             meant = f"Is {near[0]} meant? " if near else ""
             raise InvalidInput(
                 f"{self._title} has no option {name!r}.",
-                remedy=f"{meant}docs/glue-streaming.md lists the options there are.",
+                remedy=f"{meant}docs/pipelines/glue-streaming.md lists the options there are.",
             )
 
 
