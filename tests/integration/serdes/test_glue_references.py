@@ -40,7 +40,7 @@ message Stamped { google.protobuf.Timestamp at = 1; Address address = 2; }"""
 ORDER = """syntax = "proto3"; package sales; import "acme/common.proto"; option java_multiple_files = true;
 message zebra { acme.common.Address house = 1; acme.common.Stamped stamped = 2; acme.common.Address.Deep deep = 3; }
 message Apple { repeated acme.common.Kind kinds = 1; }"""
-VALUES = {
+VALUES: dict[str, dict[str, Any]] = {
     "sales.zebra": {
         "house": {"city": "Rome", "kind": "WORK", "deeps": {"k": {"x": [1, 300]}}},
         "stamped": {"at": "2026-01-02T03:04:05Z", "address": {"city": "Pisa"}},
