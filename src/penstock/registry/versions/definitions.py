@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Sequence
 
+from penstock.caching import SharedCache
 from penstock.errors import InvalidInput
 from penstock.registry.model import Reference, Version
 from penstock.registry.store import RegistryStore
-from penstock.registry.versions.cache import WeightedCache
 from penstock.registry.versions.references import References
 from penstock.schema.errors import InvalidSchema, NotSelfContained
 from penstock.schema.format import ParsedSchema, ReferencedText
@@ -25,10 +25,10 @@ class Definitions:
 
     def __init__(self, store: RegistryStore) -> None:
         self._references = References(store)
-        self._parsed: WeightedCache[tuple[str, str, tuple[ReferencedText, ...], bool], ParsedSchema] = WeightedCache(
+        self._parsed: SharedCache[tuple[str, str, tuple[ReferencedText, ...], bool], ParsedSchema] = SharedCache(
             _CAPACITY_CHARS
         )
-        self._alone: WeightedCache[tuple[str, str, tuple[ReferencedText, ...]], str] = WeightedCache(_CAPACITY_CHARS)
+        self._alone: SharedCache[tuple[str, str, tuple[ReferencedText, ...]], str] = SharedCache(_CAPACITY_CHARS)
 
     def parse(
         self,
@@ -63,14 +63,14 @@ class Definitions:
             return version.definition
         texts = self._references.texts(version.data_format, version.references)
         key = (version.data_format, version.definition, texts)
-        text = self._alone.get(key)
+        text = self._alone.peek(key)
         if text is None:
             try:
                 text = format_of(version.data_format).standalone(self._read(*key))
             except NotSelfContained as error:
                 _log.warning("schema %s/%s version %d stays as it is. %s", *version.key, version.number, error)
                 text = version.definition
-            self._alone.put(key, text, len(text) + len(version.definition) + sum(len(item.text) for item in texts))
+            self._alone.put(key, text, weight=len(text) + len(version.definition) + sum(len(item.text) for item in texts))
         return text
 
     def is_standalone_of(self, parsed: ParsedSchema, version: Version) -> bool:
@@ -97,8 +97,8 @@ class Definitions:
         self, data_format: str, text: str, referenced: tuple[ReferencedText, ...], *, legacy: bool = False
     ) -> ParsedSchema:
         key = (data_format, text, referenced, legacy)
-        parsed = self._parsed.get(key)
+        parsed = self._parsed.peek(key)
         if parsed is None:
             parsed = format_of(data_format).parse(text, referenced, legacy=legacy)
-            self._parsed.put(key, parsed, len(text) + sum(len(item.text) for item in referenced))
+            self._parsed.put(key, parsed, weight=len(text) + sum(len(item.text) for item in referenced))
         return parsed

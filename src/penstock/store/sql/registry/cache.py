@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import Engine, event, select
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
+from penstock.caching import SharedCache
 from penstock.registry.model import Version
-from penstock.registry.versions.cache import WeightedCache
 from penstock.store.sql.database import Database
 from penstock.store.sql.direct import Direct, Prepared
 from penstock.store.sql.registry.tables import registry_epoch
@@ -34,7 +34,7 @@ class VersionCache:
         self._database = database
         self._direct = Direct(database)
         self._deletions = Prepared(database, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
-        self._versions: WeightedCache[Hashable, Version] = WeightedCache(_CAPACITY_CHARS)
+        self._versions: SharedCache[Hashable, Version] = SharedCache(_CAPACITY_CHARS)
         self._lock = Lock()
         self._held = local()
         self._watcher: PoolProxiedConnection | None = None
@@ -48,13 +48,13 @@ class VersionCache:
     def get(self, key: Hashable) -> tuple[Version | None, int]:
         """The version, unless something was deleted since it was put, and the stamp for one that is read now."""
         stamp = self.stamp()
-        return self._versions.get(key), stamp
+        return self._versions.peek(key), stamp
 
     def put(self, key: Hashable, version: Version, stamp: int) -> None:
         """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""
         with self._lock:
             if stamp == self._epoch:
-                self._versions.put(key, version, len(version.definition) + _OVERHEAD)
+                self._versions.put(key, version, weight=len(version.definition) + _OVERHEAD)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
