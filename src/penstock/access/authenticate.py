@@ -11,11 +11,14 @@ from penstock.access.keys import AccessKey, AccessStore
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED, Sessions, TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest, check_claim, check_signature, read_claim
+from penstock.caching import SharedCache
 
 __all__ = ["GLOBAL_REGION", "Authenticator", "Caller", "KeyCache", "caller_of"]
 
 GLOBAL_REGION = "us-east-1"
 """What requests to services without a region (IAM, and STS by its old name) are signed for."""
+
+_MAX_KEYS = 10_000
 
 
 class KeyCache:
@@ -26,27 +29,19 @@ class KeyCache:
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._ttl = ttl
-        self._clock = clock
-        self._kept: dict[str, tuple[float, AccessKey]] = {}
+        self._keys: SharedCache[str, AccessKey | None] = SharedCache(_MAX_KEYS, seconds=ttl, clock=clock)
 
     def fresh(self, access_key_id: str) -> AccessKey | None:
         """The key as it was within the last ``ttl`` seconds, or None where :meth:`fetch` has to be asked."""
-        kept = self._kept.get(access_key_id)
-        return kept[1] if kept is not None and kept[0] > self._clock() else None
+        return self._keys.peek(access_key_id)
 
     def fetch(self, access_key_id: str) -> AccessKey | None:
         """The key as the store has it now; reads the store, so it may block."""
-        key = self._store.get(access_key_id)
-        if key is None:
-            self._kept.pop(access_key_id, None)
-        else:
-            self._kept[access_key_id] = (self._clock() + self._ttl, key)
-        return key
+        return self._keys.load(access_key_id, lambda: self._store.get(access_key_id))
 
     def forget(self, access_key_id: str) -> None:
         """Read the key anew next time, after it changed."""
-        self._kept.pop(access_key_id, None)
+        self._keys.drop(access_key_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

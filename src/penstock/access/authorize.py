@@ -13,6 +13,7 @@ from penstock.access.policies.documents import Kind, Policy, parse_policy, parse
 from penstock.access.policies.evaluate import Decision, Question, decide
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
+from penstock.caching import SharedCache
 
 __all__ = ["Authorizer", "Grants", "denial"]
 
@@ -46,42 +47,19 @@ class Authorizer:
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._ttl = ttl
-        self._clock = clock
-        self._kept: dict[Caller, tuple[float, Grants]] = {}
-        self._generation = 0
+        self._kept: SharedCache[Caller, Grants] = SharedCache(_MAX_KEPT, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
         """Read everything anew, after a change of users, roles or policies."""
-        self._generation += 1
-        self._kept = {}
+        self._kept.clear()
 
     def fresh(self, caller: Caller) -> Grants | None:
         """The grants as they were within the last ``ttl`` seconds; None where :meth:`fetch` has to read the store."""
-        if caller.is_root:
-            return _ROOT
-        kept = self._kept.get(caller)
-        return kept[1] if kept is not None and kept[0] > self._clock() else None
+        return _ROOT if caller.is_root else self._kept.peek(caller)
 
     def fetch(self, caller: Caller) -> Grants:
         """The grants; reads the store where it has to. :class:`UnrecognizedClient` where the user or role is gone."""
-        grants = self.fresh(caller)
-        if grants is not None:
-            return grants
-        generation = self._generation
-        until = self._clock() + self._ttl
-        grants = self._load(caller)
-        if generation == self._generation:
-            if len(self._kept) >= _MAX_KEPT:
-                self._make_room()
-            self._kept[caller] = (until, grants)
-        return grants
-
-    def _make_room(self) -> None:
-        """Drop what is stale, and everything where nothing is."""
-        now = self._clock()
-        fresh = {caller: kept for caller, kept in list(self._kept.items()) if kept[0] > now}
-        self._kept = fresh if len(fresh) < _MAX_KEPT else {}
+        return self.fresh(caller) or self._kept.load(caller, lambda: self._load(caller))
 
     def decide(
         self,

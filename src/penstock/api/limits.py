@@ -2,10 +2,11 @@
 
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+
+from cachetools import LRUCache
 
 from penstock.api.errors import Throttled
 from penstock.api.inflight import BodyBudget
@@ -33,7 +34,7 @@ class FailedLogins:
         self._burst = max(1.0, rate * _BURST)
         self._of_address = Buckets(rate, self._burst, clock=clock)
         self._of_key = Buckets(rate * _OF_A_KEY, self._burst * _OF_A_KEY, clock=clock)
-        self._proven: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._proven: LRUCache[tuple[str, str], bool] = LRUCache(_MAX_PROVEN)
 
     def admit(self, address: str, key_id: str) -> None:
         """Raise :class:`Throttled` where the address or the key id had too many failures."""
@@ -53,13 +54,7 @@ class FailedLogins:
 
     def proved(self, address: str, key_id: str) -> None:
         """Note that the address has this key."""
-        pair = (network_of(address), key_id)
-        if pair in self._proven:
-            self._proven.move_to_end(pair)
-            return
-        self._proven[pair] = None
-        if len(self._proven) > _MAX_PROVEN:
-            self._proven.popitem(last=False)
+        self._proven[network_of(address), key_id] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

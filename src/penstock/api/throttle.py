@@ -1,8 +1,9 @@
 """Bounds on how many requests a second a key, an account or an address may send; SDKs wait at the answer and try again."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
+
+from cachetools import LRUCache
 
 from penstock.api.errors import Throttled
 
@@ -22,7 +23,7 @@ class Buckets:
         self._rate = rate
         self._burst = burst
         self._clock = clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(_MAX_NAMES)
 
     def left(self, name: str) -> float:
         """How many tokens the bucket has now."""
@@ -35,9 +36,6 @@ class Buckets:
         if left < 1.0:
             return False
         self._buckets[name] = (left - 1.0, self._clock())
-        self._buckets.move_to_end(name)
-        if len(self._buckets) > _MAX_NAMES:
-            self._buckets.popitem(last=False)
         return True
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from penstock.caching import SharedCache
 from penstock.client.cache import OnceCache
 from penstock.errors import EnvironmentProblem, InvalidInput, LimitExceeded
 from penstock.schema.version import SchemaText, SchemaVersion
@@ -121,7 +122,7 @@ class RegisteredWriter:
         self._entries: OnceCache[tuple[Any, ...], Ready] = OnceCache(
             self._config.cache_size, seconds=self._seconds, clock=clock
         )
-        self._stale: dict[tuple[Any, ...], Ready] = {}
+        self._stale: SharedCache[tuple[Any, ...], Ready] = SharedCache(self._config.cache_size)
         self._renewals: dict[tuple[Any, ...], Future[Ready]] = {}
         self._patience = patience
         # What the last call used, so that one topic's values skip the cache and its lock.
@@ -159,7 +160,7 @@ class RegisteredWriter:
                 return False
             definition = definition_text(known) if known is not None else None
         key = (topic, is_key, definition)
-        found = self._entries.peek(key) if self._seconds is None else self._stale.get(key)
+        found = self._entries.peek(key) if self._seconds is None else self._stale.peek(key)
         return found is not None and self._clock() < found.expires
 
     def prepare(self, value: Any, topic: str, *, is_key: bool = False) -> None:
@@ -205,7 +206,7 @@ class RegisteredWriter:
             given = self._derive(value, self._config.registry, name)
             definition = definition_text(given) if given is not None else None
         key = (topic, is_key, definition)
-        stale = self._stale.get(key)
+        stale = self._stale.peek(key)
 
         def make() -> Ready:
             return self._entries.get(key, lambda: self._make(topic, is_key, name, definition))
@@ -243,9 +244,7 @@ class RegisteredWriter:
             return
         # A quarter of the cache's time, so that the two together hardly stretch it.
         ready.expires, ready.tries = self._clock() + self._seconds / 4, 0
-        while len(self._stale) >= self._config.cache_size:
-            self._stale.pop(next(iter(self._stale)), None)
-        self._stale[key] = ready
+        self._stale.put(key, ready)
 
     def _postponed(self, stale: Ready, error: object) -> Ready:
         """The version that was the latest before the registry failed, for some time that grows with each failure."""

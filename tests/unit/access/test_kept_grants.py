@@ -37,7 +37,9 @@ def test_sessions_of_one_name_are_found_each_at_its_own_place() -> None:
     assert hash(session(7)) == hash(session(7))
 
 
-def test_what_is_stale_makes_room_for_the_next(store: MemoryAccessStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_stale_and_then_what_was_used_longest_ago_makes_room_for_the_next(
+    store: MemoryAccessStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 0.0
     monkeypatch.setattr(authorize, "_MAX_KEPT", 3)
     authorizer = Authorizer(store, ttl=5.0, clock=lambda: now)
@@ -50,7 +52,8 @@ def test_what_is_stale_makes_room_for_the_next(store: MemoryAccessStore, monkeyp
     assert [authorizer.fresh(session(issued)) for issued in (2, 3)] == kept
     authorizer.fetch(session(5))
     assert authorizer.fresh(session(5)) is not None
-    assert authorizer.fresh(session(2)) is None
+    assert authorizer.fresh(session(4)) is None
+    assert [authorizer.fresh(session(issued)) for issued in (2, 3)] == kept
 
 
 READING = json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "glue:Get*", "Resource": "*"}})

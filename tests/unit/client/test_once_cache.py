@@ -60,3 +60,24 @@ def test_errors_are_not_kept() -> None:
 def test_room_for_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="room for one"):
         OnceCache(0)
+
+
+def test_who_asks_after_a_drop_waits_for_nothing_older() -> None:
+    cache: OnceCache[str, int] = OnceCache(2, seconds=10)
+    started, release = threading.Event(), threading.Event()
+    found: list[int] = []
+
+    def old() -> int:
+        started.set()
+        assert release.wait(10)
+        return 1
+
+    thread = threading.Thread(target=lambda: found.append(cache.get("a", old)))
+    thread.start()
+    assert started.wait(10)
+    cache.drop("a")
+    assert cache.get("a", lambda: 2) == 2
+    release.set()
+    thread.join(10)
+    assert found == [1]
+    assert cache.peek("a") == 2

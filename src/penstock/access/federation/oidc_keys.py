@@ -4,7 +4,6 @@ A file is a JSON Web Key Set (RFC 7517), as ``kubectl get --raw /openid/v1/jwks`
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
+from penstock.caching import SharedCache
 from penstock.errors import EnvironmentProblem, InvalidInput
 
 __all__ = ["IssuerKeys", "JsonWebKey", "MissingIssuerKeys"]
@@ -39,9 +39,10 @@ class IssuerKeys:
 
     def __init__(self, files: Mapping[str, Path], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._files = dict(files)
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._kept: dict[str, tuple[float, tuple[int, int], Sequence[JsonWebKey]]] = {}
+        self._fresh: SharedCache[str, Sequence[JsonWebKey]] = SharedCache(
+            max(1, len(self._files)), seconds=_LOOK_AGAIN, clock=clock
+        )
+        self._read: dict[Path, tuple[tuple[int, int], Sequence[JsonWebKey]]] = {}
 
     def check(self) -> None:
         """Read every file; :class:`InvalidInput` names the one that is not a set of public keys."""
@@ -60,22 +61,22 @@ class IssuerKeys:
                 "Couldn't retrieve verification key from your identity provider",
                 remedy=f"The operator gives the server the keys of {issuer[:255]}: penstock serve --oidc-keys ISSUER=FILE.",
             )
-        with self._lock:
-            kept = self._kept.get(issuer)
-            if kept is not None and kept[0] > self._clock():
-                return kept[2]
-            try:
-                stat = file.stat()
-                version = (stat.st_mtime_ns, stat.st_size)
-                keys = kept[2] if kept is not None and kept[1] == version else _read(file)
-            except (OSError, InvalidInput) as error:
-                self._kept.pop(issuer, None)
-                raise MissingIssuerKeys(
-                    "Couldn't retrieve verification key from your identity provider",
-                    remedy=f"The server's file of the keys of {issuer[:255]} cannot be read.",
-                ) from error
-            self._kept[issuer] = (self._clock() + _LOOK_AGAIN, version, keys)
-            return keys
+        try:
+            return self._fresh.peek(issuer) or self._fresh.load(issuer, lambda: self._current(file))
+        except (OSError, InvalidInput) as error:
+            raise MissingIssuerKeys(
+                "Couldn't retrieve verification key from your identity provider",
+                remedy=f"The server's file of the keys of {issuer[:255]} cannot be read.",
+            ) from error
+
+    def _current(self, file: Path) -> Sequence[JsonWebKey]:
+        """The keys in the file, which is parsed only where it has changed."""
+        stat = file.stat()
+        version = (stat.st_mtime_ns, stat.st_size)
+        known = self._read.get(file)
+        if known is None or known[0] != version:
+            known = self._read[file] = (version, _read(file))
+        return known[1]
 
 
 def _read(file: Path) -> Sequence[JsonWebKey]:

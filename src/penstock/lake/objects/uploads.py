@@ -13,12 +13,12 @@ import secrets
 import shutil
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from penstock import durable
+from penstock.caching import SharedCache
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.names import check_key
@@ -77,7 +77,7 @@ class Uploads:
         self._swept = 0.0
         # Clients whose patience ends before a large upload is put together ask again, and are to hear that it is done.
         self._completing = [threading.Lock() for _ in range(_STRIPES)]
-        self._completed: OrderedDict[tuple[str, str, str], ObjectInfo] = OrderedDict()
+        self._completed: SharedCache[tuple[str, str, str], ObjectInfo] = SharedCache(_REMEMBERED)
 
     def create(self, upload: Upload) -> Upload:
         """Begin an upload under a new id; :class:`S3Error` where there are too many."""
@@ -206,7 +206,7 @@ class Uploads:
         """Hold the only place to complete the upload; the object that came of it, where it is one already."""
         asked = (bucket, key, upload_id)
         with self._completing[hash(asked) % _STRIPES]:
-            yield self._completed.get(asked)
+            yield self._completed.peek(asked)
 
     def complete(
         self, upload: Upload, parts: Sequence[Part], draft: Draft, checksums: Mapping[str, str], condition: Condition
@@ -225,10 +225,7 @@ class Uploads:
         etag = f'"{digest}-{len(parts)}"'.encode()
         info = self._store.commit(draft, upload.bucket, upload.key, attributes, etag=etag, condition=condition)
         self._drop(self._folder(upload))
-        self._completed[upload.bucket, upload.key, upload.id] = info
-        with contextlib.suppress(KeyError):
-            if len(self._completed) > _REMEMBERED:
-                self._completed.popitem(last=False)
+        self._completed.put((upload.bucket, upload.key, upload.id), info)
         return info
 
     def abort(self, upload: Upload) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from penstock.access.policies.documents import Kind, Policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
+from penstock.caching import SharedCache
 from penstock.registry.store import RegistryStore
 
 __all__ = ["CATALOG", "PolicyCache"]
@@ -15,6 +16,7 @@ CATALOG = "catalog"
 
 _log = logging.getLogger("penstock.registry")
 _PAGE = 500
+_ALL = "all"
 
 
 class PolicyCache:
@@ -25,20 +27,17 @@ class PolicyCache:
 
     def __init__(self, store: RegistryStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._ttl = ttl
-        self._clock = clock
-        self._kept: tuple[float, Mapping[str, Policy]] | None = None
-        self._generation = 0
+        # One value: what holds for a schema may hang on all of them.
+        self._kept: SharedCache[str, Mapping[str, Policy]] = SharedCache(1, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
         """Read everything anew, after a change."""
-        self._generation += 1
-        self._kept = None
+        self._kept.clear()
 
     @property
     def is_fresh(self) -> bool:
         """Whether :meth:`of` answers without reading the store."""
-        return self._kept is not None and self._kept[0] > self._clock()
+        return self._kept.peek(_ALL) is not None
 
     def of(self, resource: str) -> Policy | None:
         """What holds for ``schema/REGISTRY/NAME`` or another resource: its own policy, its registry's, the catalog's."""
@@ -55,14 +54,8 @@ class PolicyCache:
         return Policy(statements=tuple(statements)) if statements else None
 
     def _policies(self) -> Mapping[str, Policy]:
-        kept = self._kept
-        if kept is not None and kept[0] > self._clock():
-            return kept[1]
-        generation, until = self._generation, self._clock() + self._ttl
-        found = self._read()
-        if generation == self._generation:
-            self._kept = (until, found)
-        return found
+        kept = self._kept.peek(_ALL)
+        return self._kept.load(_ALL, self._read) if kept is None else kept
 
     def _read(self) -> Mapping[str, Policy]:
         found: dict[str, Policy] = {}

@@ -1,11 +1,11 @@
 """What is stored in an account, as far as decisions on requests have to know it."""
 
-import time
 from collections.abc import Sequence
 
 from penstock.access.identities.entities import EntityKind, Identity
 from penstock.access.keys import AccessStore
 from penstock.api.access_checker import Realm
+from penstock.caching import SharedCache
 from penstock.errors import NotFound
 from penstock.registry.model import SchemaKey
 
@@ -23,21 +23,17 @@ class StoredNames:
         self._account = account
         self.realm = realm
         self._store = store
-        self._schemas: dict[str, SchemaKey] = {}
-        self._until = 0.0
+        self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_KEPT, seconds=_KEPT_SECONDS)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
-        now = time.monotonic()
-        if now >= self._until or len(self._schemas) > _MAX_KEPT:
-            self._schemas, self._until = {}, now + _KEPT_SECONDS
-        known = self._schemas.get(version_id)
-        if known is not None or self.realm is None:
+        known = self._schemas.peek(version_id)
+        realm = self.realm
+        if known is not None or realm is None:
             return known
         try:
-            known = self._schemas[version_id] = self.realm.schemas.versions.get(version_id).key
+            return self._schemas.load(version_id, lambda: realm.schemas.versions.get(version_id).key)
         except NotFound:
             return None
-        return known
 
     def secret_arn(self, secret_id: str) -> str | None:
         if self.realm is None:
