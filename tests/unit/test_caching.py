@@ -1,5 +1,6 @@
 """The cache that threads share: bounded by weight and age, and nothing kept that a change made stale."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -72,7 +73,7 @@ def test_what_took_longer_to_read_than_it_may_age_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("change", [lambda cache: cache.drop("a"), lambda cache: cache.clear()])
-def test_what_was_read_before_a_change_is_not_kept(change) -> None:
+def test_what_was_read_before_a_change_is_not_kept(change: Callable[[SharedCache[str, int]], None]) -> None:
     cache: SharedCache[str, int] = SharedCache(2, seconds=10)
 
     def read() -> int:
