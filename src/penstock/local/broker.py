@@ -12,20 +12,18 @@ import re
 import secrets
 import shutil
 import subprocess
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.files import properties_text, write_private
 from penstock.local.java import Java, find_java
-from penstock.local.processes.child import Child, Service
+from penstock.local.processes.child import Service, StandaloneService
 from penstock.local.processes.ports import answers
 from penstock.local.processes.probes import answers_kafka
 from penstock.local.tls.listeners import PlatformTls, unverified
@@ -78,11 +76,10 @@ def client_settings(
 
 
 @dataclass(slots=True, kw_only=True)
-class Broker:
+class Broker(StandaloneService):
     """A broker whose state is under ``folder``; starting it again resumes with all data.
 
-    ``settings`` are added to, and win over, the broker's properties. Usable as a context manager: started on entry,
-    stopped on exit. All listeners are on ``host``.
+    ``settings`` are added to, and win over, the broker's properties. All listeners are on ``host``.
     """
 
     folder: Path
@@ -95,7 +92,6 @@ class Broker:
     settings: Mapping[str, str] = field(default_factory=dict)
     tls: PlatformTls | None = None
     java: Java | None = None
-    _child: Child | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("user name", self.username), ("password", self.password)):
@@ -123,31 +119,6 @@ class Broker:
 
     def _at(self, port: int) -> str:
         return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
-
-    def start(self) -> float:
-        """Format on first use, start, wait until a client is served; the seconds that took."""
-        began = time.monotonic()
-        self._child = Child(self.service(), self.log)
-        self._child.start()
-        try:
-            self._child.wait_ready()
-        except BaseException:
-            self.stop()
-            raise
-        return time.monotonic() - began
-
-    def stop(self) -> None:
-        """End the broker and wait for it; nothing to do where it does not run."""
-        if self._child is not None:
-            self._child.stop()
-            self._child = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
 
     def service(self) -> Service:
         """How a supervisor runs this broker."""

@@ -3,15 +3,13 @@
 A bucket is a folder under the lake and an object is a file in it.
 """
 
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
-from penstock.local.processes.child import Child, Service
+from penstock.local.processes.child import Service, StandaloneService
 from penstock.local.processes.ports import answers
 from penstock.local.processes.probes import answers_http
 from penstock.local.tls.listeners import PlatformTls, listen_arguments, unverified
@@ -26,11 +24,11 @@ _REFUSED = frozenset({"403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "Acc
 
 
 @dataclass(slots=True, kw_only=True)
-class ObjectStore:
+class ObjectStore(StandaloneService):
     """An S3 endpoint on ``host:port`` over the folder ``lake``; ``folder`` holds its log.
 
     ``home`` is that of the server whose users and further accounts it knows too; without one it knows the one key alone.
-    ``bucket`` is created. Without ``signed`` anybody may do anything. Usable as a context manager.
+    ``bucket`` is created. Without ``signed`` anybody may do anything.
     """
 
     lake: Path
@@ -49,7 +47,6 @@ class ObjectStore:
     insecure_plain_http: bool = False
     arguments: tuple[str, ...] = ()
     """Further ones of ``penstock serve-s3``."""
-    _child: Child | None = field(default=None, init=False, repr=False)
     _client: "S3Client | None" = field(default=None, init=False, repr=False)
 
     @property
@@ -77,31 +74,6 @@ class ObjectStore:
             verify=str(self.tls.authority) if self.tls is not None and self.tls.authority is not None else None,
             config=Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 1}),
         )
-
-    def start(self) -> float:
-        """Start and wait until the bucket answers; the seconds that took."""
-        began = time.monotonic()
-        self._child = Child(self.service(), self.log)
-        self._child.start()
-        try:
-            self._child.wait_ready()
-        except BaseException:
-            self.stop()
-            raise
-        return time.monotonic() - began
-
-    def stop(self) -> None:
-        """End the endpoint and wait for it; nothing to do where it does not run."""
-        if self._child is not None:
-            self._child.stop()
-            self._child = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
 
     def service(self) -> Service:
         """How a supervisor runs this endpoint."""

@@ -6,9 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import psutil
 
@@ -17,7 +20,7 @@ from penstock.errors import EnvironmentProblem
 from penstock.local.processes import leash
 from penstock.retries import wait_until
 
-__all__ = ["LAST_LINES", "Child", "Service", "tail"]
+__all__ = ["LAST_LINES", "Child", "Service", "StandaloneService", "tail"]
 
 LAST_LINES = " Its last lines:"
 """What ends the first line of an error that shows the end of a log."""
@@ -174,3 +177,44 @@ class Child:
         last = tail(self.log)
         shown = f"{LAST_LINES}\n{last}\n" if last else " It wrote no log."
         return EnvironmentProblem(f"The {self.service.title} {what}.{shown}", remedy=f"The whole log is {self.log}.")
+
+
+@dataclass(slots=True, kw_only=True)
+class StandaloneService(ABC):
+    """A :class:`Service` that also runs without a supervisor: a context manager, started on entry and stopped on exit."""
+
+    _child: Child | None = field(default=None, init=False, repr=False)
+
+    @abstractmethod
+    def service(self) -> Service:
+        """How it is run."""
+
+    @property
+    @abstractmethod
+    def log(self) -> Path:
+        """Its log where it runs without a supervisor."""
+
+    def start(self) -> float:
+        """Start and wait until a client is served; the seconds that took."""
+        began = time.monotonic()
+        self._child = Child(self.service(), self.log)
+        self._child.start()
+        try:
+            self._child.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return time.monotonic() - began
+
+    def stop(self) -> None:
+        """End the process and wait for it; nothing to do where it does not run."""
+        if self._child is not None:
+            self._child.stop()
+            self._child = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()

@@ -1,7 +1,6 @@
 """The S3 endpoint over a folder, through boto3 and pyarrow."""
 
 import hashlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,27 +15,6 @@ from botocore.exceptions import ClientError
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.objectstore import ObjectStore
-from penstock.local.processes.ports import free_ports
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    folder = tmp_path_factory.mktemp("s3")
-    with ObjectStore(
-        lake=folder / "lake",
-        folder=folder / "run",
-        port=free_ports(1)[0],
-        access_key_id="AKIATESTTESTTESTTEST",
-        secret_access_key="endpoint-tests-secret",
-    ) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def s3(store: ObjectStore) -> Iterator[Any]:
-    client = store.client()
-    yield client
-    client.close()
 
 
 def code_of(error: ClientError) -> str:
