@@ -80,5 +80,20 @@ def test_keeps_a_key_for_a_while_and_forgets_a_removed_one(store: MemoryAccessSt
     assert cache.fetch(KEY.access_key_id) is None
 
 
+def test_a_key_that_was_removed_while_it_was_read_is_not_kept() -> None:
+    class Slow(MemoryAccessStore):
+        def get(self, access_key_id: str) -> AccessKey | None:
+            found = super().get(access_key_id)
+            self.remove(access_key_id)
+            cache.forget(access_key_id)
+            return found
+
+    store = Slow()
+    store.add(KEY)
+    cache = KeyCache(store)
+    assert cache.fetch(KEY.access_key_id) == KEY
+    assert cache.fresh(KEY.access_key_id) is None
+
+
 def test_never_shows_a_secret() -> None:
     assert KEY.secret_access_key not in repr(KEY)

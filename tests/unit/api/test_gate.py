@@ -15,6 +15,7 @@ from penstock.access.principals import Caller, SessionFacts, root_arn
 from penstock.api.access_checker import Warden
 from penstock.api.aws.authorization.gate import PolicyGate
 from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
+from penstock.registry.policies.cache import PolicyCache
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
@@ -59,10 +60,11 @@ class Realms:
 
 
 def realm(account: str, clock: Any) -> Realm:
-    service = RegistryService(MemoryRegistryStore(), region="us-east-1", account=account)
+    store = MemoryRegistryStore()
+    service = RegistryService(store, region="us-east-1", account=account)
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
-    service.resource_policies.cache._clock = clock
+    service.resource_policies.cache = PolicyCache(store, clock=clock)
     return Realm(account, service, SecretsService(MemorySecretStore(), region="us-east-1"))
 
 

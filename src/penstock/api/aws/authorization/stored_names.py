@@ -1,6 +1,7 @@
 """What is stored in an account, as far as decisions on requests have to know it."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from penstock.access.identities.entities import EntityKind, Identity
 from penstock.access.keys import AccessStore
@@ -19,11 +20,18 @@ _PAGE = 1_000
 class StoredNames:
     """What is stored in one account, for the ARNs of requests; which schema a version is of is kept for 5 seconds."""
 
-    def __init__(self, account: str, realm: Realm | None, store: AccessStore) -> None:
+    def __init__(
+        self,
+        account: str,
+        realm: Realm | None,
+        store: AccessStore,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._account = account
         self.realm = realm
         self._store = store
-        self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_KEPT, seconds=_KEPT_SECONDS)
+        self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_KEPT, seconds=_KEPT_SECONDS, clock=clock)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
         known = self._schemas.peek(version_id)

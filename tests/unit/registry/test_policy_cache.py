@@ -1,0 +1,51 @@
+"""Resource policies as they judge: kept for their time, and forgotten at once where this process changes them."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from penstock.registry.model import ResourcePolicy
+from penstock.registry.policies.cache import CATALOG, PolicyCache
+from penstock.store.memory.registry import MemoryRegistryStore
+
+TEXT = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": {"Effect": "Allow", "Principal": "*", "Action": "glue:Get*", "Resource": "*"},
+    }
+)
+
+
+@pytest.fixture
+def store() -> MemoryRegistryStore:
+    return MemoryRegistryStore()
+
+
+def put(store: MemoryRegistryStore) -> None:
+    now = datetime.now(UTC)
+    policy = ResourcePolicy(resource=CATALOG, text=TEXT, hash="1", created=now, updated=now)
+    store.put_resource_policy(policy, lambda _stored: None)
+
+
+def test_what_another_process_changes_holds_after_the_time(store: MemoryRegistryStore) -> None:
+    now = 0.0
+    cache = PolicyCache(store, ttl=5.0, clock=lambda: now)
+    assert not cache.is_fresh
+    assert cache.of("schema/r/s") is None
+    assert cache.is_fresh  # that there is none is known, too
+    put(store)
+    now = 4.9
+    assert cache.of("schema/r/s") is None
+    now = 5.0
+    assert not cache.is_fresh
+    assert cache.of("schema/r/s") is not None
+
+
+def test_what_this_process_changes_holds_at_once(store: MemoryRegistryStore) -> None:
+    cache = PolicyCache(store)
+    assert cache.of(CATALOG) is None
+    put(store)
+    cache.forget()
+    assert not cache.is_fresh
+    assert cache.of(CATALOG) is not None
