@@ -29,7 +29,7 @@ from penstock.errors import (
 if TYPE_CHECKING:
     from boto3.session import Session
 
-__all__ = ["calls", "default_region", "open_client", "stray"]
+__all__ = ["calls", "default_region", "error_code", "open_client", "stray"]
 
 _ATTEMPTS = 5
 _CONNECT_SECONDS = 5
@@ -140,6 +140,12 @@ def calls(client: Any, what: str) -> Iterator[None]:
             f"Asking for {what}: {_endpoint(client)} gave no usable answer in {seconds:.1f} s of tries: {error}",
             remedy="Check that the server runs and that the endpoint is right.",
         ) from error
+
+
+def error_code(error: BaseException) -> str:
+    """The service's error code behind what :func:`calls` raised; empty where no service answered with one."""
+    cause = error.__cause__
+    return str(cause.response.get("Error", {}).get("Code", "")) if isinstance(cause, ClientError) else ""
 
 
 def stray(error: Exception) -> PenstockError:

@@ -94,9 +94,7 @@ def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics
     if isinstance(source, KinesisSource):
         stream = KinesisOrigin(arn=source.arn, role=function.identity)
         make_dispatcher = _dispatchers(function, mapping, stream, metrics, options)
-        return KinesisMapping(
-            mapping, stream, make_dispatcher, metrics, state=options.state, report=report, once=options.once
-        )
+        return KinesisMapping(mapping, stream, make_dispatcher, state=options.state, report=report, once=options.once)
     config, cluster = resolve_access(source)
     make_dispatcher = _dispatchers(function, mapping, cluster, metrics, options, kafka=config)
     decoder = Decoder(source.schema_registry) if source.schema_registry is not None else None

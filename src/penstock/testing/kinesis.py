@@ -9,6 +9,7 @@ import importlib.util
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from penstock.client.kinesis import StreamName, list_shards
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
 from penstock.local.processes.child import Service
@@ -31,13 +32,13 @@ class KinesisStandIn(StandIn):
         client = self.client()
         client.create_stream(StreamName=name, ShardCount=shards)
         client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig=_WAIT)
-        return [shard["ShardId"] for shard in client.list_shards(StreamName=name)["Shards"]]
+        return [shard["ShardId"] for shard in list_shards(client, StreamName(name))]
 
     def records(self, stream: str) -> list[dict[str, Any]]:
         """All records of a stream, shard by shard, as get_records gives them."""
         client = self.client()
         found: list[dict[str, Any]] = []
-        for shard in client.list_shards(StreamName=stream)["Shards"]:
+        for shard in list_shards(client, StreamName(stream)):
             iterator = client.get_shard_iterator(
                 StreamName=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
             )["ShardIterator"]

@@ -17,9 +17,9 @@ from penstock.functions.kinesis import mapping as kinesis_mapping
 from penstock.functions.kinesis.checkpoints import Checkpoints
 from penstock.functions.kinesis.event import KinesisOrigin
 from penstock.functions.kinesis.mapping import KinesisMapping, ShardReader
-from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import KinesisSource, SourceMapping
 from penstock.functions.records import Record
+from penstock.retries import RetryPolicy
 
 ARN = "arn:aws:kinesis:us-east-1:111122223333:stream/s"
 SHARD = "shardId-000000000000"
@@ -109,7 +109,7 @@ def test_a_shard_that_ends_in_filtered_records_has_ended(checkpoints: Checkpoint
 def test_a_throttled_shard_is_asked_again(
     checkpoints: Checkpoints, faults: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kinesis_mapping, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(kinesis_mapping, "KINESIS_READ", RetryPolicy(pauses=(0.0,)))
     checkpoints.set(SHARD, {"after": "6"})
     client, said = Closed(**faults), []
     reader(client, checkpoints, said.append).run()
@@ -122,8 +122,8 @@ def test_a_throttled_shard_is_asked_again(
 def test_pauses_grow_and_are_not_the_same(checkpoints: Checkpoints) -> None:
     pauses = []
     for _ in range(2):
-        one = reader(Closed(GetShardIterator=["ThrottlingException"] * 9), checkpoints)
         checkpoints.set(SHARD, {})
+        one = reader(Closed(GetShardIterator=["ThrottlingException"] * 9), checkpoints)
         for _ in range(9):
             one._read()
             pauses.append(one._pause)
@@ -148,7 +148,7 @@ def test_a_stream_that_is_not_there_ends_the_run(tmp_path: Path, monkeypatch: py
     )
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f")
     origin = KinesisOrigin(arn=ARN, role="r")
-    mapping = KinesisMapping(source, origin, FiltersAll, MappingMetrics("m"), state=tmp_path, report=print)  # type: ignore[arg-type]
+    mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(EnvironmentProblem, match="Create the stream, or correct EventSourceArn"):
         mapping.run(threading.Event())
 
@@ -173,7 +173,7 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
     source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
     origin = KinesisOrigin(arn=ARN, role="r")
-    mapping = KinesisMapping(source, origin, FiltersAll, MappingMetrics("m"), state=tmp_path, report=print)  # type: ignore[arg-type]
+    mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         mapping.run(threading.Event())
     assert len(written) == 1

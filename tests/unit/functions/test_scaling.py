@@ -1,11 +1,11 @@
-"""How many pollers a lag asks for, which shards may be read, and which dispatcher a key goes to."""
+"""How many pollers a lag asks for, and which dispatcher a key goes to."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.functions.kafka.mapping import wanted_pollers
-from penstock.functions.kinesis.mapping import dispatcher_of, ready_shards
+from penstock.functions.kinesis.mapping import dispatcher_of
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,6 @@ def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, mor
     wanted = wanted_pollers(lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, calm=calm)
     assert wanted >= min(least, now) or wanted >= least
     assert wanted <= max(now, least, min(least + more, partitions))
-
-
-def test_children_wait_for_their_parents() -> None:
-    shards = [
-        {"ShardId": "a"},
-        {"ShardId": "b"},
-        {"ShardId": "c", "ParentShardId": "a"},
-        {"ShardId": "d", "ParentShardId": "a", "AdjacentParentShardId": "b"},
-        {"ShardId": "e", "ParentShardId": "gone"},
-    ]
-    assert ready_shards(shards, {}) == ["a", "b", "e"]
-    assert ready_shards(shards, {"a": {"ended": True}}) == ["b", "c", "e"]
-    assert ready_shards(shards, {"a": {"ended": True}, "b": {"ended": True}, "e": {"after": "5"}}) == ["c", "d", "e"]
 
 
 @given(key=st.binary(max_size=20), dispatchers=st.integers(1, 10))

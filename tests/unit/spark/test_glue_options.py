@@ -163,7 +163,7 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
     assert found.stream == Stream(
         name="clicks", arn=ARN, region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", role_session="s"
     )
-    assert found.stream.names == {"StreamName": "clicks", "StreamARN": ARN}
+    assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
     assert found.reading == Reading(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
     assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
     named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")

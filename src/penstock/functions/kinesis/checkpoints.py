@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypedDict
 
 from penstock import durable
+from penstock.client.kinesis import ShardPosition
 from penstock.errors import EnvironmentProblem, InvalidInput
 
-__all__ = ["Checkpoint", "Checkpoints"]
+__all__ = ["Checkpoint", "Checkpoints", "checkpoint_of", "position_of"]
 
 
 class Checkpoint(TypedDict, total=False):
@@ -22,6 +23,20 @@ class Checkpoint(TypedDict, total=False):
     after: str
     from_ms: int
     ended: Literal[True]
+
+
+def checkpoint_of(position: ShardPosition) -> Checkpoint:
+    """The position as the file keeps it."""
+    if position.ended:
+        return {"ended": True}
+    if position.after is not None:
+        return {"after": position.after}
+    return {} if position.at_ms is None else {"from_ms": position.at_ms}
+
+
+def position_of(checkpoint: Checkpoint) -> ShardPosition:
+    """The position that the file keeps as ``checkpoint``."""
+    return ShardPosition(after=checkpoint.get("after"), at_ms=checkpoint.get("from_ms"), ended=bool(checkpoint.get("ended")))
 
 
 class Checkpoints:
@@ -52,6 +67,10 @@ class Checkpoints:
         """All shards that were begun."""
         with self._lock:
             return dict(self._shards)
+
+    def ended(self) -> set[str]:
+        """The shards that were closed and are read to their end."""
+        return {shard for shard, checkpoint in self.known().items() if checkpoint.get("ended")}
 
     def set(self, shard: str, checkpoint: Checkpoint) -> None:
         """Keep a shard's checkpoint; on disk when this returns."""

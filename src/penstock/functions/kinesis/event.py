@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.client.kinesis import StreamName
 from penstock.functions.kafka.event import decoded, dumps
 from penstock.functions.records import Record
 from penstock.names import parse_arn
@@ -28,14 +29,9 @@ class KinesisOrigin:
         return parse_arn(self.arn).region
 
     @property
-    def stream(self) -> str:
-        """The stream's name."""
-        return parse_arn(self.arn).resource.removeprefix("stream/")
-
-    @property
-    def names(self) -> dict[str, str]:
-        """How requests name the stream, which may be another account's."""
-        return {"StreamName": self.stream, "StreamARN": self.arn}
+    def stream(self) -> StreamName:
+        """How requests name the stream."""
+        return StreamName(parse_arn(self.arn).resource.removeprefix("stream/"), self.arn)
 
 
 def kinesis_record(

@@ -5,7 +5,7 @@ shard that the outer record's key names; the keys of the records inside decide n
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +22,8 @@ __all__ = [
     "check_keys",
     "is_aggregate",
     "read_aggregate",
+    "user_records",
+    "whole_record",
     "write_aggregate",
 ]
 
@@ -77,6 +79,16 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
     except (decode_error, IndexError, ValueError) as error:
         raise DamagedAggregate(f"Record of {len(data)} bytes is no aggregated record: {error}") from None
     return records
+
+
+def user_records(record: Mapping[str, Any]) -> list[UserRecord]:
+    """The records in one that ``get_records`` answered: those of an aggregated one, else itself. Raises as above."""
+    return read_aggregate(record["Data"]) if is_aggregate(record["Data"]) else [whole_record(record)]
+
+
+def whole_record(record: Mapping[str, Any]) -> UserRecord:
+    """A record that ``get_records`` answered, as it is."""
+    return UserRecord(record["PartitionKey"], record["Data"])
 
 
 def write_aggregate(records: Sequence[UserRecord]) -> bytes:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from penstock.client.connection import calls
+from penstock.client.kinesis import StreamName, list_shards
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.retries import KINESIS_WRITE, call_with_retries
 from penstock.serdes.deserializer import FrameReader
 from penstock.serdes.errors import SerdeError
-from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, is_aggregate, read_aggregate
+from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, user_records, whole_record
 from penstock.serdes.serializer import RegisteredWriter
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ class KinesisDeserializer(FrameReader):
         for record in records:
             sequence = record["SequenceNumber"]
             try:
-                parts = _parts(record)
+                parts = user_records(record)
             except SerdeError as error:
-                _hand_over(error.in_stream(stream, shard, sequence), _whole(record), on_error)
+                _hand_over(error.in_stream(stream, shard, sequence), whole_record(record), on_error)
                 continue
             for number, part in enumerate(parts):
                 try:
@@ -141,18 +142,12 @@ def aggregated(records: Iterable[UserRecord], aggregator: Aggregator) -> Iterato
 
 def open_shards(client: "KinesisClient", stream: str) -> list[tuple[int, int]]:
     """The ranges of hash keys of a stream's open shards, for an :class:`~penstock.serdes.kinesis.aggregate.Aggregator`."""
-    ranges: list[tuple[int, int]] = []
-    request: dict[str, Any] = {"StreamName": stream, "ShardFilter": {"Type": "AT_LATEST"}}
-    while True:
-        page = client.list_shards(**request)
-        for shard in page["Shards"]:
-            # Those that take no more records have an end.
-            if "EndingSequenceNumber" not in shard["SequenceNumberRange"]:
-                spread = shard["HashKeyRange"]
-                ranges.append((int(spread["StartingHashKey"]), int(spread["EndingHashKey"])))
-        if not page.get("NextToken"):
-            return ranges
-        request = {"NextToken": page["NextToken"]}
+    # Those that take no more records have an end.
+    return [
+        (int(shard["HashKeyRange"]["StartingHashKey"]), int(shard["HashKeyRange"]["EndingHashKey"]))
+        for shard in list_shards(client, StreamName(stream), ShardFilter={"Type": "AT_LATEST"})
+        if "EndingSequenceNumber" not in shard["SequenceNumberRange"]
+    ]
 
 
 def put_all(
@@ -236,14 +231,6 @@ def _batches(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str,
         size += own
     if batch:
         yield batch
-
-
-def _parts(record: Mapping[str, Any]) -> list[UserRecord]:
-    return read_aggregate(record["Data"]) if is_aggregate(record["Data"]) else [_whole(record)]
-
-
-def _whole(record: Mapping[str, Any]) -> UserRecord:
-    return UserRecord(record["PartitionKey"], record["Data"])
 
 
 def _hand_over(error: SerdeError, record: UserRecord, on_error: Callable[[SerdeError, UserRecord], None] | None) -> None:

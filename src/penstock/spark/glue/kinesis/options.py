@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.client.kinesis import StartingPosition
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 from penstock.spark.glue.kinesis.shards import Reading, Stream
@@ -17,7 +18,7 @@ from penstock.spark.glue.options import Options, milliseconds
 
 __all__ = ["KinesisOptions", "from_text", "kinesis_options", "to_text"]
 
-_STARTS = {"latest": "LATEST", "trim_horizon": "TRIM_HORIZON", "earliest": "TRIM_HORIZON"}
+_STARTS: dict[str, StartingPosition] = {"latest": "LATEST", "trim_horizon": "TRIM_HORIZON", "earliest": "TRIM_HORIZON"}
 _LEAST_PAGE, _MOST_PAGE = 1, 10_000  # GetRecords' limits
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -32,7 +33,7 @@ class KinesisOptions:
 
     stream: Stream
     reading: Reading
-    start: str
+    start: StartingPosition
     start_ms: int | None
     list_seconds: float
 
@@ -91,7 +92,7 @@ def _stream(options: Options) -> Stream:
     )
 
 
-def _start(options: Options) -> tuple[str, int | None]:
+def _start(options: Options) -> tuple[StartingPosition, int | None]:
     text = options.text("startingPosition") or "latest"
     if text.strip().lower() in _STARTS:
         return _STARTS[text.strip().lower()], None

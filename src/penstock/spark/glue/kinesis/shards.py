@@ -9,25 +9,21 @@ A position is ``{"from": "TRIM_HORIZON"}``, ``{"at": milliseconds since 1970}`` 
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from penstock.client.assumed_role import assumed_role_session
-from penstock.client.connection import calls, open_client
-from penstock.errors import DataProblem, EnvironmentProblem, PenstockError
+from penstock.client.connection import open_client
+from penstock.client.kinesis import ShardFetcher, ShardPosition, StreamName, may_pass
+from penstock.errors import DataProblem
+from penstock.retries import RetryPolicy, call_with_retries, doubling
 
-__all__ = ["Position", "Reading", "ShardWalk", "Stream", "first_position", "ready_shards", "records_between"]
+__all__ = ["Position", "Reading", "ShardWalk", "Stream", "position_json", "records_between"]
 
 Position = Mapping[str, Any]
-Positions = Mapping[str, Position]
 
 _EMPTY_SECONDS = 0.2
-_EXPIRED = "ExpiredIteratorException"  # five minutes after it was given
-_PASSING = frozenset({_EXPIRED, "ProvisionedThroughputExceededException", "LimitExceededException", "ThrottlingException"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +43,9 @@ class Stream:
         return open_client("kinesis", region=self.region, endpoint_url=self.endpoint_url, session=session, attempts=1)
 
     @property
-    def names(self) -> dict[str, str]:
-        """How requests name the stream, which may be another account's."""
-        return {"StreamName": self.name, **({"StreamARN": self.arn} if self.arn else {})}
+    def named(self) -> StreamName:
+        """How requests name the stream."""
+        return StreamName(self.name, self.arn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,89 +62,48 @@ class Reading:
     fail_on_data_loss: bool = False
 
 
-def first_position(shard: Mapping[str, Any], start: str, moment_ms: int | None) -> Position:
-    """Where a stream's first batch begins in ``shard``: ``start`` is TRIM_HORIZON, LATEST or AT_TIMESTAMP."""
-    if start == "TRIM_HORIZON":
-        return {"from": "TRIM_HORIZON"}
-    if start == "LATEST" and shard["SequenceNumberRange"].get("EndingSequenceNumber"):
-        # What a resharding has closed holds nothing that is the latest.
-        return {"from": "TRIM_HORIZON", "ended": True}
-    return {"at": moment_ms}
-
-
-def ready_shards(shards: Sequence[Mapping[str, Any]], known: Positions) -> list[str]:
-    """Shards that may be read: known ones, and those whose parents are read to the end, or gone from the stream."""
-    listed = {shard["ShardId"] for shard in shards}
-
-    def waits(shard: Mapping[str, Any]) -> bool:
-        parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
-        return any(parent in listed and not known.get(str(parent), {}).get("ended") for parent in parents)
-
-    return [shard["ShardId"] for shard in shards if shard["ShardId"] in known or not waits(shard)]
+def position_json(position: ShardPosition) -> dict[str, Any]:
+    """A position as Spark's checkpoint keeps it."""
+    if position.after is not None:
+        made: dict[str, Any] = {"after": position.after}
+    else:
+        made = {"from": "TRIM_HORIZON"} if position.at_ms is None else {"at": position.at_ms}
+    return {**made, "ended": True} if position.ended else made
 
 
 class _Pages:
-    """A shard's records from a position on, a page a call; gets a new iterator where the old one has expired."""
+    """A shard's records from a position on, a page a call; repeated and paced as the options say."""
 
     def __init__(self, client: Any, stream: Stream, reading: Reading, shard: str, position: Position) -> None:
-        self._client = client
-        self._stream = stream
+        begin = ShardPosition(after=position.get("after"), at_ms=position.get("at"))
+        self._fetcher = ShardFetcher(client, stream.named, shard, begin)
         self._reading = reading
-        self._shard = shard
-        self._position = position
-        self._iterator: str | None = None
-        self.ended = False
-        self.behind_ms = 1
+        self._policy = RetryPolicy(
+            attempts=reading.retries + 1, pauses=doubling(reading.retry_seconds, reading.most_retry_seconds)
+        )
         self._read_at = 0.0
         self._pause = 0.0
 
+    @property
+    def ended(self) -> bool:
+        """Whether the shard has no more."""
+        return self._fetcher.ended
+
+    @property
+    def behind_ms(self) -> int:
+        """How far the last page was behind the tip."""
+        return self._fetcher.behind_ms
+
     def next(self, limit: int) -> list[dict[str, Any]]:
-        """Up to ``limit`` records, maybe none; sets ``ended`` where the shard has no more, and ``behind_ms``."""
-        if self._iterator is None:
-            self._iterator = self._open()
+        """Up to ``limit`` records, maybe none."""
         wait = self._read_at + self._pause - time.monotonic()
         if wait > 0:
             time.sleep(wait)
-        answer = self._repeated(lambda: self._client.get_records(ShardIterator=self._iterator, Limit=limit))
+        records = call_with_retries(lambda: self._fetcher.fetch(limit), self._policy, when=may_pass)
         self._read_at = time.monotonic()
-        records: list[dict[str, Any]] = answer["Records"]
         # A shard allows five reads a second, and may have nothing to give for many of them.
         self._pause = max(self._reading.pause, 0.0 if records else _EMPTY_SECONDS)
-        self._iterator = answer.get("NextShardIterator")
-        self.ended = not self._iterator
-        self.behind_ms = int(answer.get("MillisBehindLatest", 0))
-        if records:
-            self._position = {"after": records[-1]["SequenceNumber"]}
         return records
-
-    def _open(self) -> str | None:
-        how: dict[str, Any] = {"ShardIteratorType": "TRIM_HORIZON"}
-        if after := self._position.get("after"):
-            how = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": after}
-        elif (moment := self._position.get("at")) is not None:
-            how = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime.fromtimestamp(moment / 1000, UTC)}
-        answer = self._repeated(lambda: self._client.get_shard_iterator(**self._stream.names, ShardId=self._shard, **how))
-        iterator: str | None = answer.get("ShardIterator")
-        return iterator
-
-    def _repeated(self, call: Callable[[], Any]) -> Any:
-        """``call``, made again after what passes: too many reads, a server that fails, an iterator that is too old."""
-        pause, left = self._reading.retry_seconds, self._reading.retries
-        while True:
-            try:
-                with calls(self._client, f"records of shard {self._shard} of stream {self._stream.name}"):
-                    return call()
-            except PenstockError as error:
-                cause = error.__cause__
-                code = cause.response.get("Error", {}).get("Code", "") if isinstance(cause, ClientError) else ""
-                if not left or not (isinstance(error, EnvironmentProblem) or code in _PASSING):
-                    raise
-                left -= 1
-                if code == _EXPIRED:
-                    self._iterator = self._open()
-                    continue
-            time.sleep(pause)
-            pause = min(2 * pause, self._reading.most_retry_seconds)
 
 
 class ShardWalk:

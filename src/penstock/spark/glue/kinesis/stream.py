@@ -4,7 +4,6 @@ An offset is a position for every shard (see :mod:`.shards`), a partition the ra
 are read in a later batch than the last of their parents.
 """
 
-import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,11 +16,12 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from penstock.client.connection import calls
+from penstock.client.kinesis import first_position, list_shards, readable_shards
 from penstock.errors import NotFound
 from penstock.serdes.errors import DamagedAggregate
-from penstock.serdes.kinesis.aggregate import UserRecord, is_aggregate, read_aggregate
+from penstock.serdes.kinesis.aggregate import UserRecord, user_records, whole_record
 from penstock.spark.glue.kinesis.options import KinesisOptions, from_text
-from penstock.spark.glue.kinesis.shards import Position, ShardWalk, Stream, first_position, ready_shards, records_between
+from penstock.spark.glue.kinesis.shards import Position, ShardWalk, Stream, position_json, records_between
 
 __all__ = ["FORMAT", "KinesisSource"]
 
@@ -86,9 +86,10 @@ class KinesisReader(DataSourceStreamReader):
         now = int(time.time() * 1000)
         shards = self._list()
         latest = options.start == "LATEST"
-        chosen = shards if latest else [shard for shard in shards if shard["ShardId"] in ready_shards(shards, {})]
+        readable = readable_shards(shards, ())
+        chosen = [shard for shard in shards if latest or shard["ShardId"] in readable]
         moment = now if latest else options.start_ms
-        self._planned = {shard["ShardId"]: dict(first_position(shard, options.start, moment)) for shard in chosen}
+        self._planned = {shard["ShardId"]: position_json(first_position(shard, options.start, moment)) for shard in chosen}
         return self._planned
 
     def latestOffset(self) -> Offset:  # noqa: N802
@@ -97,7 +98,8 @@ class KinesisReader(DataSourceStreamReader):
             self.initialOffset()
         assert self._planned is not None
         shards = self._list()
-        for shard in ready_shards(shards, self._planned):
+        ended = {shard for shard, position in self._planned.items() if position.get("ended")}
+        for shard in readable_shards(shards, ended):
             if shard not in self._walks:
                 begin: Position = self._planned.get(shard) or self._child_begin()
                 self._walks[shard] = ShardWalk(self._opened(), self._options.stream, self._options.reading, shard, begin)
@@ -145,16 +147,8 @@ class KinesisReader(DataSourceStreamReader):
         if time.monotonic() < self._listed + self._options.list_seconds:
             return self._shards
         client, stream = self._opened(), self._options.stream
-        found: list[dict[str, Any]] = []
-        asked: dict[str, Any] = stream.names
         with calls(client, f"the shards of stream {stream.name}"):
-            while True:
-                page = client.list_shards(**asked)
-                found.extend(page["Shards"])
-                if not page.get("NextToken"):
-                    break
-                # A token names the stream, and AWS refuses it beside the name.
-                asked = {"NextToken": page["NextToken"]}
+            found = list_shards(client, stream.named)
         if not found:
             raise NotFound(f"Stream {stream.name} has no shards.")
         self._shards, self._listed = found, time.monotonic()
@@ -169,8 +163,7 @@ def _task_client(stream: Stream) -> Any:
 
 def _parts(record: Mapping[str, Any]) -> Sequence[UserRecord]:
     """The records in a record. A damaged aggregate is handed over whole, as the KCL does, and ends no stream."""
-    data: bytes = record["Data"]
-    if is_aggregate(data):
-        with contextlib.suppress(DamagedAggregate):
-            return read_aggregate(data)
-    return [UserRecord(record["PartitionKey"], data)]
+    try:
+        return user_records(record)
+    except DamagedAggregate:
+        return [whole_record(record)]

@@ -1,0 +1,149 @@
+"""A Kinesis stream's shards: which of them may be read now and from where, and their records page by page.
+
+A shard that was split or merged ends, and its children hold what came after it: they are read once their parents are
+(https://docs.aws.amazon.com/streams/latest/dev/kinesis-record-processor-scaling.html). Lineage and positions are values;
+:class:`ShardFetcher` makes the calls, one attempt each, and leaves it to its user when to try again.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from penstock.client.connection import calls, error_code
+from penstock.errors import EnvironmentProblem, LimitExceeded
+
+__all__ = [
+    "ShardFetcher",
+    "ShardPosition",
+    "StartingPosition",
+    "StreamName",
+    "first_position",
+    "list_shards",
+    "may_pass",
+    "readable_shards",
+]
+
+StartingPosition = Literal["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]
+
+# Refusals of this service that another attempt may not meet, beside those that all services have; the last one is of an
+# iterator that was given more than five minutes ago.
+_PASSING = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "LimitExceededException",
+        "KMSThrottlingException",
+        "ExpiredIteratorException",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamName:
+    """How requests name a stream; ``arn`` where it is known, which may be another account's."""
+
+    name: str
+    arn: str | None = None
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """Members of a request."""
+        return {"StreamName": self.name, **({"StreamARN": self.arn} if self.arn else {})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardPosition:
+    """Where a shard is read on: behind a sequence number, else from a time (milliseconds since 1970), else from its start.
+
+    ``ended`` says that the shard was closed and read to its end.
+    """
+
+    after: str | None = None
+    at_ms: int | None = None
+    ended: bool = False
+
+    @property
+    def iterator_arguments(self) -> dict[str, Any]:
+        """Members of GetShardIterator's request."""
+        if self.after:
+            return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": self.after}
+        if self.at_ms is not None:
+            return {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime.fromtimestamp(self.at_ms / 1000, UTC)}
+        return {"ShardIteratorType": "TRIM_HORIZON"}
+
+
+def first_position(shard: Mapping[str, Any], start: StartingPosition, at_ms: int | None) -> ShardPosition:
+    """Where a stream that was never read is begun in ``shard``; ``at_ms`` is the time of AT_TIMESTAMP, or now for LATEST."""
+    if start == "TRIM_HORIZON":
+        return ShardPosition()
+    if start == "LATEST" and shard["SequenceNumberRange"].get("EndingSequenceNumber"):
+        # What a resharding has closed holds nothing that is the latest.
+        return ShardPosition(ended=True)
+    return ShardPosition(at_ms=at_ms)
+
+
+def readable_shards(shards: Sequence[Mapping[str, Any]], ended: Collection[str]) -> list[str]:
+    """The ids of those ``shards`` whose parents are in ``ended``, or gone from the stream."""
+    listed = {shard["ShardId"] for shard in shards}
+
+    def waits(shard: Mapping[str, Any]) -> bool:
+        parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
+        return any(parent in listed and parent not in ended for parent in parents)
+
+    return [shard["ShardId"] for shard in shards if not waits(shard)]
+
+
+def list_shards(client: Any, stream: StreamName, **filters: Any) -> list[dict[str, Any]]:
+    """All shards of a stream, as ListShards describes them; raises botocore's errors."""
+    found: list[dict[str, Any]] = []
+    request: dict[str, Any] = {**stream.arguments, **filters}
+    while True:
+        page = client.list_shards(**request)
+        found.extend(page["Shards"])
+        if not page.get("NextToken"):
+            return found
+        # A token names the stream, and AWS refuses it beside the name.
+        request = {"NextToken": page["NextToken"]}
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether another attempt may succeed: too many reads, a server that fails, an iterator that is too old."""
+    return isinstance(error, EnvironmentProblem | LimitExceeded) or error_code(error) in _PASSING
+
+
+class ShardFetcher:
+    """Fetches a shard's records behind ``position``, which follows them. For one thread."""
+
+    def __init__(self, client: Any, stream: StreamName, shard: str, position: ShardPosition) -> None:
+        self._client = client
+        self._stream = stream
+        self._shard = shard
+        self._iterator: str | None = None
+        self.position = position
+        self.ended = False
+        """Whether the shard was closed and has no more records."""
+        self.behind_ms = 1
+        """How far the last page was behind the shard's tip; above 0 until that was reached."""
+
+    def fetch(self, limit: int) -> list[dict[str, Any]]:
+        """Up to ``limit`` records, maybe none. Raises what :func:`calls` makes of a refusal; see :func:`may_pass`."""
+        try:
+            with calls(self._client, f"records of shard {self._shard} of stream {self._stream.name}"):
+                if self._iterator is None:
+                    self._iterator = self._open()
+                answer = self._client.get_records(ShardIterator=self._iterator, Limit=limit)
+                records: list[dict[str, Any]] = answer["Records"]
+        except Exception as error:
+            if error_code(error) == "ExpiredIteratorException":
+                self._iterator = None
+            raise
+        self._iterator = answer.get("NextShardIterator")
+        self.ended = not self._iterator
+        self.behind_ms = int(answer.get("MillisBehindLatest", 0))
+        if records:
+            self.position = ShardPosition(after=records[-1]["SequenceNumber"])
+        return records
+
+    def _open(self) -> str:
+        request = {**self._stream.arguments, "ShardId": self._shard, **self.position.iterator_arguments}
+        return str(self._client.get_shard_iterator(**request)["ShardIterator"])
