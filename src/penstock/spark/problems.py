@@ -1,6 +1,14 @@
-"""A failed stream's cause in one sentence: Spark's and Kafka's exceptions to ours, in one place."""
+"""A failed stream's cause in one sentence: Spark's and Kafka's exceptions to ours, in one place.
+
+PySpark gives the SQLSTATE of the errors that it has a class for. Exceptions of Kafka, of Hadoop and of the JDK, and errors
+that wrap another one, have none: they are told by their texts.
+"""
 
 import re
+from contextlib import suppress
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import AnalysisException, PySparkException
 
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
@@ -9,8 +17,9 @@ __all__ = ["after_replay", "explained", "is_of_the_data"]
 
 _WIDTH = 400
 
-# SQL's class 22 is "data exception": a division by zero, a text that is no number, a value out of range.
-_DATA = re.compile(r"SQLSTATE: 22\w{3}")
+# SQL's class 22 is "data exception": a division by zero, a text that is not a number, a value out of range.
+_DATA_STATE = "22"
+_DATA = re.compile(rf"SQLSTATE: {_DATA_STATE}\w{{3}}")
 _TOO_LONG = re.compile(r"File name too long", re.IGNORECASE)
 _WRAPPER = re.compile(r"An error occurred while calling |Job aborted|\[?(?:STREAM_FAILED|FAILED_EXECUTE|TASK_WRITE_FAILED)")
 
@@ -76,8 +85,18 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
 
 def is_of_the_data(error: BaseException) -> bool:
     """Whether a record cannot go through, or is gone, so that trying the same batch again cannot help."""
+    if _sql_state(error).startswith(_DATA_STATE):
+        return True
     text = str(error)
     return bool(_DATA.search(text) or _TOO_LONG.search(text) or "KAFKA_DATA_LOSS" in text)
+
+
+def _sql_state(error: BaseException) -> str:
+    """Spark's SQLSTATE of an error; empty where it has none, or where the JVM is gone, which is asked for it."""
+    if isinstance(error, PySparkException):
+        with suppress(Py4JError):
+            return error.getSqlState() or ""
+    return ""
 
 
 def after_replay(error: Exception) -> bool:
@@ -96,35 +115,38 @@ def _cause(text: str) -> str:
     return causes[-1] if causes else thrown
 
 
-def _data_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if _DATA.search(line)), _cause(text))
-
-
 def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
     """The error to show for ``error``; ours are passed through. ``log``: where Spark's own log is."""
     if isinstance(error, PenstockError):
         return error
     text = str(error)
+    first = _cause(text) or type(error).__name__
+    # By what Spark says it is, before any text: a record's value stands in the text as well.
+    if isinstance(error, AnalysisException):
+        return InvalidInput(
+            f"The transform of pipeline {pipeline.name} is wrong: {first[:_WIDTH]}", remedy="Correct its SQL."
+        )
+    if _sql_state(error).startswith(_DATA_STATE):
+        return _unfit_record(first, pipeline, log)
     for pattern, kind, message, remedy in _PATTERNS:
-        match = re.search(pattern, text, re.IGNORECASE)
-        if match:
+        if re.search(pattern, text, re.IGNORECASE):
             source = pipeline.source
             filled = message.format(
                 brokers=source.brokers, topic=source.topic, name=pipeline.name, checkpoint=pipeline.checkpoint
             )
             return kind(f"{filled}.", remedy=f"{remedy} Spark's log: {log}.")
-    first = _cause(text) or type(error).__name__
     if _DATA.search(text):
-        return DataProblem(
-            f"A record of pipeline {pipeline.name} does not go through the transform: {_data_line(text)[:_WIDTH]}",
-            remedy="Guard the expression (try_divide, try_cast, coalesce) or filter such records; nothing was committed. "
-            f"Spark's log: {log}.",
-        )
-    if type(error).__name__ in {"AnalysisException", "ParseException"}:
-        return InvalidInput(
-            f"The transform of pipeline {pipeline.name} is wrong: {first[:_WIDTH]}", remedy="Correct its SQL."
-        )
+        line = next(line.strip() for line in text.splitlines() if _DATA.search(line))
+        return _unfit_record(line, pipeline, log)
     # Py4J's own first line only says which call failed; the JVM's exception follows it.
     cause = re.search(r"^: (\S.*)$", text, re.MULTILINE)
     what = cause.group(1) if cause and first.startswith("An error occurred while calling") else first
     return InternalError(f"Pipeline {pipeline.name} failed: {what[:_WIDTH]}", remedy=f"Spark's log: {log}.")
+
+
+def _unfit_record(what: str, pipeline: Pipeline, log: str) -> DataProblem:
+    return DataProblem(
+        f"A record of pipeline {pipeline.name} does not go through the transform: {what[:_WIDTH]}",
+        remedy="Guard the expression (try_divide, try_cast, coalesce) or filter such records; nothing was committed. "
+        f"Spark's log: {log}.",
+    )

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.errors import DataProblem, EnvironmentProblem, NotFound
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
 from penstock.schema.version import SchemaVersion
@@ -255,6 +255,23 @@ def test_drift_sees_a_version_none_of_whose_records_can_be_read(job: Job) -> Non
     with pytest.raises(DriftStop, match=r"field .seats. of schema version 2 "):
         run(parse_pipeline(pinned, environment={}), job.spark, RunOptions(registry=job.registry, once=True))
     assert rows(job.lake) == rows(job.lake, "dead") == []
+
+
+@pytest.mark.parametrize("day", ["data loss", "TimeoutException"])
+def test_a_record_that_the_transform_cannot_cast_is_told_by_sparks_sqlstate(
+    job: Job, day: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    job.topic.send([frame(1, {"id": 1, "day": day})])
+    with pytest.raises(DataProblem, match=rf"does not go through the transform: \[CAST_INVALID_INPUT\] The value '{day}'"):
+        job.run(retries=1, transform="transform: {columns: {number: CAST(day AS INT)}}")
+    assert rows(job.lake) == []
+    assert not [each for each in caplog.records if each.name.startswith("penstock.")], "the same records would fail again"
+
+
+def test_a_transform_that_is_not_sql_is_told(job: Job) -> None:
+    job.topic.send([frame(1, {"id": 1, "day": "d"})])
+    with pytest.raises(InvalidInput, match=r"The transform of pipeline flights is wrong: \[PARSE_SYNTAX_ERROR\]"):
+        job.run(transform="transform: {sql: SELEC day FROM records}")
 
 
 def test_a_jump_of_nulls_stops_the_batch(job: Job) -> None:
