@@ -6,7 +6,7 @@ import pytest
 
 from penstock.client.confluent_import import ConfluentImport
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
-from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
 

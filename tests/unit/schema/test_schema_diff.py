@@ -16,8 +16,8 @@ from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from tests.unit.docs.compatibility_page import Claim, claims
-from tests.unit.schema.avro_schemas import records, respelled
-from tests.unit.schema.json_schemas import edited, schema, with_definitions
+from tests.unit.schema.avro.avro_schemas import records, respelled
+from tests.unit.schema.jsonschema.json_schemas import edited, schema, with_definitions
 
 FACES = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
 PAIRS = list({(claim.old, claim.new, claim.face): claim for claim in claims()}.values())

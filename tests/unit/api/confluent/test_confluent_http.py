@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from penstock.access.authenticate import KeyCache
 from penstock.access.keys import AccessKey
 from penstock.store.memory.access import MemoryAccessStore
-from tests.unit.api.confluent_face import V1, Face
+from tests.unit.api.confluent.confluent_face import V1, Face
 
 KEY = "AKIA0123456789ABCDEF"
 SECRET = "a:secret with a colon and ü"

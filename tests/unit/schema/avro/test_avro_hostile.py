@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.formats import format_of
 from penstock.schema.rules import GLUE_RULES
-from tests.unit.schema.avro_schemas import schemas
+from tests.unit.schema.avro.avro_schemas import schemas
 
 AVRO = format_of("AVRO")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from penstock.api.confluent.requests import Query
-from tests.unit.api.confluent_face import V1, V2, Face
+from tests.unit.api.confluent.confluent_face import V1, V2, Face
 
-PAGE = (Path(__file__).parents[3] / "docs" / "registry" / "confluent.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "registry" / "confluent.md").read_text()
 
 PARAMETERS = {
     ("GET", "/subjects"): "subjectPrefix offset limit deleted deletedOnly",

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.registry.errors import IncompatibleSchema
 from penstock.registry.model import SchemaKey
-from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from penstock.registry.errors import NotWritable
 from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.schema.compatibility import CompatibilityMode
-from tests.unit.api.confluent_face import BROKEN, V1, V2, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, Face
 
 LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
 

@@ -13,7 +13,7 @@ from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.connections import ConnectionService
 from penstock.store.memory.connections import MemoryConnectionStore
-from tests.unit.api.test_catalog_operations import ACCOUNT, _Loopback, _Silent
+from tests.unit.api.aws.test_catalog_operations import ACCOUNT, _Loopback, _Silent
 
 MSK = {
     "Name": "msk",

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 NAMES = st.sampled_from(
     ["s", "t", ":.a:s", ":.a:", ":.:s", ":*:", ":.__GLOBAL:", "a/b", "$2F", "", ".", "..", "é"]

@@ -23,7 +23,7 @@ from penstock.schema.protobuf import compiler, worker
 from penstock.schema.protobuf.compiler import CompilerGaveUp, CompilerPool, compile_files
 from penstock.schema.protobuf.source import MAX_DEPTH
 from penstock.schema.rules import GLUE_RULES
-from tests.unit.schema.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
+from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 OPTION = (
     'import "google/protobuf/descriptor.proto"; message M { optional M m = 1; } '

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 PROTO = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.schema.formats import format_of
-from tests.unit.schema.avro_schemas import respelled, schemas
+from tests.unit.schema.avro.avro_schemas import respelled, schemas
 
 AVRO = format_of("AVRO")
 

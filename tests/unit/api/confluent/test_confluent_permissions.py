@@ -19,7 +19,7 @@ from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.memory.secrets import MemorySecretStore
-from tests.unit.api.confluent_face import V1, Face
+from tests.unit.api.confluent.confluent_face import V1, Face
 
 ACCOUNT = "000000000000"
 ANA = Caller(account=ACCOUNT, principal=f"arn:aws:iam::{ACCOUNT}:user/ana", user_id="AIDAANA")

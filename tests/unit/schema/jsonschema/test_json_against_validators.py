@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.schema.formats import format_of
 from penstock.schema.jsonschema.document import validator_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES, JsonRules
-from tests.unit.schema.json_schemas import DOCUMENTS, DRAFTS, edited, schema, with_definitions
+from tests.unit.schema.jsonschema.json_schemas import DOCUMENTS, DRAFTS, edited, schema, with_definitions
 
 JSON = format_of("JSON")
 JUDGES = {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
-from tests.unit.schema.avro_schemas import covering, schemas
+from tests.unit.schema.avro.avro_schemas import covering, schemas
 
 AVRO = format_of("AVRO")
 

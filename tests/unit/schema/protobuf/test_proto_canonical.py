@@ -9,8 +9,8 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
-from tests.unit.schema.protobuf_files import files
-from tests.unit.schema.protobuf_schemas import AS_JAVA_RENDERS_IT, AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
+from tests.unit.schema.protobuf.protobuf_files import files
+from tests.unit.schema.protobuf.protobuf_schemas import AS_JAVA_RENDERS_IT, AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 
 def test_what_java_renders_is_what_was_written():

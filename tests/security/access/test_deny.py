@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from penstock.server.wiring import offline_coverage
 from penstock.testing.clients import boto3_client
-from tests.security import denied_identities
+from tests.security.access import denied_identities
 from tests.security.targets import written_privately
 
 HIDDEN = "hushed"

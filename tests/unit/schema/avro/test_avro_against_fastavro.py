@@ -17,8 +17,8 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats import format_of
 from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
 from penstock.serdes.errors import UnreadableSchema
-from tests.unit.schema.avro_schemas import schemas
-from tests.unit.schema.test_avro_hostile import VALUES, fields_of
+from tests.unit.schema.avro.avro_schemas import schemas
+from tests.unit.schema.avro.test_avro_hostile import VALUES, fields_of
 
 AVRO = format_of("AVRO")
 NUMBERS = st.one_of(st.integers(-2, 40), st.sampled_from(["3", None, 2.0, True]))

@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from penstock.schema.rules import GLUE_RULES
-from tests.unit.schema.protobuf_schemas import PROTOBUF, proto
+from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
 
 INTEGERS = ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
 TYPES = [*INTEGERS, "float", "double", "bool", "E", "string", "bytes", "M"]

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from penstock.api.aws.protocol.unserved import UnservedServices, signed_service
-from tests.unit.api.test_catalog_operations import _Body, _Silent
+from tests.unit.api.aws.test_catalog_operations import _Body, _Silent
 
 
 class Sent:

@@ -5,7 +5,7 @@ import pytest
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf.resolve import MAX_FOUND
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
-from tests.unit.schema.protobuf_schemas import PROTOBUF, proto
+from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
 
 FACES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 

@@ -8,7 +8,7 @@ from penstock.api.aws.authorization.extra_actions import also_needed
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
-from tests.unit.api.confluent_face import Face
+from tests.unit.api.confluent.confluent_face import Face
 
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has them for what Penstock does not keep.

@@ -12,7 +12,7 @@ from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 from penstock.schema.protobuf import compiler, parse
-from tests.unit.schema.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
+from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from penstock.registry.model import SchemaKey
-from tests.unit.api.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 
 @pytest.fixture

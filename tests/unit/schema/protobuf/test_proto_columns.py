@@ -5,7 +5,7 @@ import pytest
 from penstock.schema.errors import NoColumns
 from penstock.schema.format import Field, ReferencedText
 from penstock.schema.hive import HiveColumn
-from tests.unit.schema.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
+from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 IMPORTS = "".join(
     f'import "google/protobuf/{name}.proto"; ' for name in ("timestamp", "wrappers", "duration", "struct", "empty")
