@@ -3,6 +3,8 @@
 import json
 import time
 import uuid
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ NO_SECRETS |= {"EvaluationMessage", "RuleMetrics"}
 
 
 def event(**changed: Any) -> AuditEvent:
-    members = {
+    members: dict[str, Any] = {
         "time": NOW,
         "service": "glue",
         "operation": "GetSchema",
@@ -38,11 +40,16 @@ def event(**changed: Any) -> AuditEvent:
     return AuditEvent(**(members | changed))
 
 
+def note_all(writer: AuditWriter, events: Iterable[AuditEvent]) -> None:
+    for each in events:
+        writer.note(each)
+
+
 def record(**changed: Any) -> Any:
     return json.loads(record_of(event(**changed), ""))
 
 
-def test_whoever_asks_is_told_as_cloudtrail_tells_it():
+def test_whoever_asks_is_told_as_cloudtrail_tells_it() -> None:
     user = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDA1")
     assert record(caller=user)["userIdentity"]["type"] == "IAMUser"
     assert record(caller=user)["userIdentity"]["userName"] == "ana"
@@ -56,7 +63,7 @@ def test_whoever_asks_is_told_as_cloudtrail_tells_it():
     assert record(access_key_id="AKIA1")["userIdentity"] == {"type": "Unknown", "principalId": "", "accessKeyId": "AKIA1"}
 
 
-def test_no_member_that_botocore_marks_as_sensitive_is_shown():
+def test_no_member_that_botocore_marks_as_sensitive_is_shown() -> None:
     members: set[str] = set()
     for service in SERVICES:
         model = load_model(service)
@@ -84,7 +91,7 @@ def _sensitive(shapes: Any, name: str, seen: set[str]) -> set[str]:
     return found
 
 
-def test_parameters_are_bounded():
+def test_parameters_are_bounded() -> None:
     long = record(parameters={"SchemaDefinition": "x" * 5_000, "Data": b"\xff", "Deep": {"a": {"b": [1, 2]}}})
     assert long["requestParameters"]["schemaDefinition"].endswith("... (5000 characters)")
     assert long["requestParameters"]["data"] == "***OMITTED***"
@@ -93,23 +100,23 @@ def test_parameters_are_bounded():
     assert set(many["requestParameters"].values()) == {"***OMITTED***"}
 
 
-def test_parameters_that_were_cut_before_they_waited_are_cut_once():
+def test_parameters_that_were_cut_before_they_waited_are_cut_once() -> None:
     large = render_parameters({"SchemaDefinition": "x" * 50_000, "SecretString": "s3cr3t"})
     shown = record(parameters=large)["requestParameters"]
     assert shown == {"schemaDefinition": "x" * 1_000 + "... (50000 characters)", "secretString": "***OMITTED***"}
 
 
-def test_parameters_that_are_not_text_are_left_out():
+def test_parameters_that_are_not_text_are_left_out() -> None:
     assert record(parameters={"Path": "\ud800"})["requestParameters"] is None
 
 
-def test_each_record_has_an_id_of_its_own():
+def test_each_record_has_an_id_of_its_own() -> None:
     ids = [uuid.UUID(record()["eventID"]) for _ in range(20)]
     assert len(set(ids)) == 20
     assert {each.version for each in ids} == {4}
 
 
-def test_what_cannot_be_told_is_left_out():
+def test_what_cannot_be_told_is_left_out() -> None:
     def fails() -> Any:
         raise RuntimeError
 
@@ -120,7 +127,7 @@ def lines(*ids: str) -> list[Any]:
     return [lambda previous, each=each: record_of(event(request_id=each), previous) for each in ids]
 
 
-def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path):
+def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention(segment_bytes=1_000, segment_seconds=100, keep_seconds=1_000))
     for number in range(4):
@@ -135,7 +142,7 @@ def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path)
     segments.close()
 
 
-def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path):
+def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention(segment_bytes=500, keep_bytes=2_000))
     for number in range(6):
@@ -151,7 +158,9 @@ def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path):
     segments.close()
 
 
-def test_a_file_that_another_process_removes_meanwhile_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention())
     segments.append(lines("1"), NOW)
@@ -161,7 +170,7 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_failure(tmp_path: P
     segments.close()
 
 
-def test_a_changed_or_missing_line_shows(tmp_path: Path):
+def test_a_changed_or_missing_line_shows(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention())
     segments.append(lines("1", "2", "3", "4"), NOW)
@@ -176,13 +185,13 @@ def test_a_changed_or_missing_line_shows(tmp_path: Path):
     assert broken_chains(folder) == [f"{file.name}:2"]
 
 
-def test_the_newest_that_match_are_found_and_each_line_is_exported_once(tmp_path: Path):
+def test_the_newest_that_match_are_found_and_each_line_is_exported_once(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention(segment_bytes=1_500))
     for number in range(6):
         denied = {"outcome": OUTCOMES[1], "code": "AccessDeniedException"} if number % 2 else {}
         made = event(time=NOW + number, request_id=str(number), **denied)
-        segments.append([lambda previous, made=made: record_of(made, previous)], NOW + number)
+        segments.append([partial(record_of, made)], NOW + number)
     segments.close()
     found = matching(folder, Wanted(decision="denied"), 2)
     assert [each["requestID"] for each in found] == ["5", "3"]
@@ -201,14 +210,15 @@ def blocked(tmp_path: Path) -> Path:
     return place
 
 
-def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Path, monkeypatch: pytest.MonkeyPatch):
+def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 20)
     monkeypatch.setattr("penstock.access.audit.log._SPARE", 10)
     writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
     for number in range(15):
         writer.note(event(request_id=f"read {number}"))
+    denied = (event(request_id=f"denied {number}", outcome=OUTCOMES[1]) for number in range(40))
     with pytest.raises(AuditUnavailable):
-        [writer.note(event(request_id=f"denied {number}", outcome=OUTCOMES[1])) for number in range(40)]
+        note_all(writer, denied)
     with pytest.raises(AuditUnavailable):
         writer.check()
     blocked.unlink()
@@ -221,12 +231,14 @@ def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Pa
     assert sum(each["requestID"].startswith("denied") for each in written) >= 10
 
 
-def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(blocked: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
+    blocked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 1)
     writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
     writer.note(event(operation="CreateSchema", request_id="first"))
     with pytest.raises(AuditUnavailable):
-        [writer.note(event(operation="CreateSchema", code="Refused")) for _ in range(3_000)]
+        note_all(writer, (event(operation="CreateSchema", code="Refused") for _ in range(3_000)))
     writer.note(event(operation="CreateSchema", request_id="last"))
     blocked.unlink()
     writer.close()
@@ -234,7 +246,7 @@ def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(blocked
     assert (written[0], written[-1]) == ("first", "last")
 
 
-def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path):
+def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path) -> None:
     writer = AuditWriter(AuditFolder(path=tmp_path / "audit", reads=False, retention=Retention()))
     writer.note(event(request_id="read"))
     writer.note(event(request_id="denied", outcome=OUTCOMES[1]))

@@ -1,6 +1,7 @@
 """What the authorizer keeps of callers: bounded, whatever number of sessions one caller begins."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -60,6 +61,10 @@ READING = json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", 
 ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA")
 
 
+def changed(**fields: Any) -> Callable[[Any], Any]:
+    return lambda each: replace(each, **fields)
+
+
 def allowed(authorizer: Authorizer) -> bool:
     resource = f"arn:aws:glue:us-east-1:{A}:registry/streams"
     return authorizer.decide(ANA, "glue:GetRegistry", resource, Origin(), owner=A).allowed
@@ -73,15 +78,13 @@ def test_a_groups_policies_and_a_boundary_of_another_server_hold_within_the_time
     store.add_entity(group, "CreateGroup", limit=10)
     authorizer = Authorizer(store, ttl=5.0, clock=lambda: now)
     assert allowed(authorizer)
-    store.change_entity(
-        EntityKind.USER, A, "ana", "Put", lambda each: replace(each, boundary=f"arn:aws:iam::{A}:policy/none")
-    )
+    store.change_entity(EntityKind.USER, A, "ana", "Put", changed(boundary=f"arn:aws:iam::{A}:policy/none"))
     assert allowed(authorizer)
     now = 5.0
     assert not allowed(authorizer)  # a boundary that is not there allows nothing
-    store.change_entity(EntityKind.USER, A, "ana", "Delete", lambda each: replace(each, boundary=None))
+    store.change_entity(EntityKind.USER, A, "ana", "Delete", changed(boundary=None))
     now = 10.0
     assert allowed(authorizer)
-    store.change_entity(EntityKind.GROUP, A, "readers", "Delete", lambda each: replace(each, inline={}))
+    store.change_entity(EntityKind.GROUP, A, "readers", "Delete", changed(inline={}))
     now = 15.0
     assert not allowed(authorizer)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,11 @@ def world(store: AccessStore) -> World:
     return made
 
 
+def noted(looked: list[str], name: str, original: Callable[..., Any], *args: Any) -> Any:
+    looked.append(name)
+    return original(*args)
+
+
 def outcome(call: Callable[[], Any]) -> type[Exception] | None:
     try:
         call()
@@ -66,22 +72,24 @@ def outcome(call: Callable[[], Any]) -> type[Exception] | None:
     return None
 
 
+def run_together(
+    ready: threading.Barrier, found: dict[str, type[Exception] | None], name: str, call: Callable[[], None]
+) -> None:
+    ready.wait()
+    found[name] = outcome(call)
+
+
 def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
     for number in range(25):
         arn = world.policies.create(A, f"p{number}", TEXT).arn
-        ready, found = threading.Barrier(2, timeout=SECONDS), {}
+        ready = threading.Barrier(2, timeout=SECONDS)
+        found: dict[str, type[Exception] | None] = {}
 
-        def run(
-            name: str, call: Callable[[str], None], arn: str = arn, ready: threading.Barrier = ready, found: Any = found
-        ) -> None:
-            ready.wait()
-            found[name] = outcome(lambda: call(arn))
-
-        calls: dict[str, Callable[[str], None]] = {
-            "delete": lambda arn: world.policies.delete(A, arn),
-            "attach": world.attach,
+        calls: dict[str, Callable[[], None]] = {
+            "delete": partial(world.policies.delete, A, arn),
+            "attach": partial(world.attach, arn),
         }
-        threads = [threading.Thread(target=run, args=each) for each in calls.items()]
+        threads = [threading.Thread(target=run_together, args=(ready, found, *each)) for each in calls.items()]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -90,7 +98,7 @@ def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
         assert found == (
             {"delete": DeleteConflict, "attach": None} if attached else {"delete": None, "attach": NoSuchEntity}
         )
-        assert (outcome(lambda arn=arn: world.policies.get(A, arn)) is None) == attached
+        assert (outcome(partial(world.policies.get, A, arn)) is None) == attached
         if attached:
             world.holders.detach(EntityKind.USER, A, "ana", arn)
 
@@ -113,8 +121,7 @@ def test_listing_policies_looks_once_at_who_holds_them(
     )
     looked: list[str] = []
     for name in ("list_entities", "list_holders"):
-        original = getattr(store, name)
-        monkeypatch.setattr(store, name, lambda *args, name=name, original=original: looked.append(name) or original(*args))
+        monkeypatch.setattr(store, name, partial(noted, looked, name, getattr(store, name)))
     handlers = policy_handlers(world.policies)
     listed = handlers["ListPolicies"]({"Scope": "Local"}, context)["Policies"]
     assert [each["AttachmentCount"] for each in listed] == [2, 0, 0, 1, 0]

@@ -115,7 +115,9 @@ def test_session_policies_are_checked_and_bounded(tokens: TokenService) -> None:
     with pytest.raises(MalformedPolicy):
         tokens.assume_role(ANA, wanted(policy="{}"), Origin())
     read = "arn:aws:iam::aws:policy/AWSGlueSchemaRegistryReadonlyAccess"
-    assert tokens.assume_role(ANA, wanted(policy_arns=(read,)), Origin()).key.caller.session.policy_arns == (read,)
+    session = tokens.assume_role(ANA, wanted(policy_arns=(read,)), Origin()).key.caller.session
+    assert session is not None
+    assert session.policy_arns == (read,)
     for missing in ("no arn of a policy at all", f"arn:aws:iam::{A}:policy/missing", "arn:aws:iam::aws:policy/Nothing"):
         with pytest.raises(MalformedPolicy, match="PolicyArns names"):
             tokens.assume_role(ANA, wanted(policy_arns=(missing,)), Origin())

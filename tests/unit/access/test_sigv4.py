@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-import botocore.auth
 import pytest
 from botocore.auth import S3SigV4Auth, SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
+from botocore.compat import quote
 from botocore.credentials import Credentials
+from botocore.utils import percent_encode_sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ header_names = st.sampled_from(["x-amz-target", "content-type", "x-custom", "x-a
 
 
 def _quoted(text: str) -> str:
-    return botocore.auth.quote(text, safe="/-_.~")
+    return quote(text, safe="/-_.~")
 
 
 paths = st.lists(segments.map(_quoted), max_size=3).map(lambda parts: "/" + "/".join(parts))
@@ -68,7 +69,7 @@ def verify(
 def test_verifies_what_botocore_signed(
     method: str, path: str, query: dict[str, str], headers: dict[str, str], body: bytes
 ) -> None:
-    encoded = botocore.auth.percent_encode_sequence(query) if query else ""
+    encoded = percent_encode_sequence(query) if query else ""
     url = f"http://localhost:8750{path}" + (f"?{encoded}" if encoded else "")
     request = signed(SigV4Auth, method=method, url=url, headers=headers, data=body)
     verify(request)
@@ -78,7 +79,7 @@ def test_verifies_what_botocore_signed(
 
 @given(path=paths, query=queries, headers=st.dictionaries(header_names, header_values, max_size=3))
 def test_verifies_what_botocore_presigned(path: str, query: dict[str, str], headers: dict[str, str]) -> None:
-    encoded = botocore.auth.percent_encode_sequence(query) if query else ""
+    encoded = percent_encode_sequence(query) if query else ""
     url = f"http://localhost:8750{path}" + (f"?{encoded}" if encoded else "")
     request = signed(SigV4QueryAuth, method="GET", url=url, headers=headers, data=b"")
     verify(request)
@@ -88,7 +89,7 @@ def test_verifies_what_botocore_presigned(path: str, query: dict[str, str], head
 
 
 def test_a_plus_in_a_query_is_the_space_that_handlers_read() -> None:
-    url = "http://localhost:8750/?ExternalId=" + botocore.auth.quote("a b+c", safe="")
+    url = "http://localhost:8750/?ExternalId=" + quote("a b+c", safe="")
     request = signed(SigV4QueryAuth, method="GET", url=url, data=b"")
     assert "ExternalId=a%20b%2Bc" in request.query
     verify(request)

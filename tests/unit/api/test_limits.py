@@ -24,7 +24,7 @@ def _fail(failures: FailedLogins, address: str, key_id: str, times: int) -> None
         failures.failed(address, key_id)
 
 
-def test_an_address_is_refused_after_its_failures_until_time_has_passed():
+def test_an_address_is_refused_after_its_failures_until_time_has_passed() -> None:
     clock = Clock()
     failures = FailedLogins(1.0, clock=clock)
     _fail(failures, "10.0.0.1", "A", 10)
@@ -37,14 +37,14 @@ def test_an_address_is_refused_after_its_failures_until_time_has_passed():
     failures.admit("10.0.0.1", "C")
 
 
-def test_a_proven_key_goes_on_at_an_address_that_others_fail_from():
+def test_a_proven_key_goes_on_at_an_address_that_others_fail_from() -> None:
     failures = FailedLogins(1.0, clock=Clock())
     failures.proved("10.0.0.1", "A")
     _fail(failures, "10.0.0.1", "B", 10)
     failures.admit("10.0.0.1", "A")
 
 
-def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed():
+def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed() -> None:
     failures = FailedLogins(1.0, clock=Clock())
     for number in range(100):
         failures.failed(f"10.0.0.{number}", "A")
@@ -55,13 +55,13 @@ def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed()
     failures.admit("10.9.9.9", "A")
 
 
-def test_addresses_of_one_ipv6_network_count_as_one():
+def test_addresses_of_one_ipv6_network_count_as_one() -> None:
     assert network_of("2001:db8:1:2:3:4:5:6") == network_of("2001:db8:1:2::9%eth0") == "2001:db8:1:2::/64"
     assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1") == "10.0.0.1"
     assert network_of("-") == "-"
 
 
-def test_names_are_bounded_and_the_one_used_last_stays():
+def test_names_are_bounded_and_the_one_used_last_stays() -> None:
     buckets = Buckets(1.0, 1.0, clock=Clock())
     assert buckets.take("mine")
     for number in range(9_999):
@@ -86,7 +86,7 @@ def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
     asyncio.run(check())
 
 
-def test_room_is_bounded_by_owner_and_in_all_and_given_back():
+def test_room_is_bounded_by_owner_and_in_all_and_given_back() -> None:
     async def check() -> None:
         budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, patience=0.01)
         for _ in range(2):
@@ -103,7 +103,7 @@ def test_room_is_bounded_by_owner_and_in_all_and_given_back():
     asyncio.run(check())
 
 
-def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing():
+def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing() -> None:
     async def check() -> None:
         budget = BodyBudget(large=LARGE, share=LARGE, patience=60)
         await budget.hold("a", LARGE)

@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from penstock.api.workers import Gathering, Workers
 
 
 @pytest.fixture
-def workers():
+def workers() -> Iterator[Workers]:
     made = Workers(4, name="test")
     yield made
     made.close()
@@ -20,24 +22,24 @@ def workers():
 class Held:
     """Work that notes what it is given together and goes on when it is told to."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.calls = []
         self.entered = threading.Semaphore(0)
         self.go = threading.Event()
 
-    def __call__(self, items):
+    def __call__(self, items: list[int]) -> list[Any]:
         self.calls.append(list(items))
         self.entered.release()
         assert self.go.wait(30)
         return [ValueError(item) if item < 0 else item * 10 for item in items]
 
 
-async def entered(held):
+async def entered(held: "Desk | Held") -> None:
     await asyncio.to_thread(held.entered.acquire)
 
 
-def test_what_comes_while_others_are_worked_on_goes_together(workers):
-    async def scenario():
+def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -> None:
+    async def scenario() -> Any:
         held = Held()
         gathering = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(1))]
@@ -53,22 +55,22 @@ def test_what_comes_while_others_are_worked_on_goes_together(workers):
     assert calls == [[1], [2, 3, 4, 5, 6, 7, 8]]
 
 
-def test_those_answered_together_that_ask_again_go_together(workers, monkeypatch):
+def test_those_answered_together_that_ask_again_go_together(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GATHERING", 0.5)
     calls = []
 
-    def work(items):
+    def work(items: list[int]) -> list[int]:
         calls.append(len(items))
         return items
 
-    async def client(gathering, number):
+    async def client(gathering: Gathering, number: int) -> Any:
         await gathering.run(number)
         # A network lies between: some come back sooner than others.
         for _ in range(3 * number):
             await asyncio.sleep(0)
         return await gathering.run(number)
 
-    async def scenario():
+    async def scenario() -> Any:
         gathering = Gathering(workers, work)
         return await asyncio.gather(*(client(gathering, number) for number in range(8)))
 
@@ -76,8 +78,8 @@ def test_those_answered_together_that_ask_again_go_together(workers, monkeypatch
     assert calls == [8, 8]
 
 
-def test_each_gets_its_own_error(workers):
-    async def scenario():
+def test_each_gets_its_own_error(workers: Workers) -> None:
+    async def scenario() -> Any:
         held = Held()
         held.go.set()
         gathering = Gathering(workers, held)
@@ -89,8 +91,8 @@ def test_each_gets_its_own_error(workers):
 
 
 @pytest.mark.parametrize("work", [lambda _: 1 / 0, lambda _: []], ids=["raises", "short"])
-def test_work_that_breaks_leaves_nobody_waiting(workers, work):
-    async def scenario():
+def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable[..., Any]) -> None:
+    async def scenario() -> Any:
         gathering = Gathering(workers, work)
         first = await asyncio.gather(*(gathering.run(item) for item in range(3)), return_exceptions=True)
         return first, await asyncio.gather(gathering.run(1), return_exceptions=True)
@@ -99,8 +101,8 @@ def test_work_that_breaks_leaves_nobody_waiting(workers, work):
     assert all(isinstance(answer, ArithmeticError | ValueError) for answer in [*first, later])
 
 
-def test_one_that_gave_up_does_not_disturb_the_others(workers):
-    async def scenario():
+def test_one_that_gave_up_does_not_disturb_the_others(workers: Workers) -> None:
+    async def scenario() -> Any:
         held = Held()
         gathering = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(item)) for item in (1, 2, 3)]
@@ -115,11 +117,11 @@ def test_one_that_gave_up_does_not_disturb_the_others(workers):
     assert isinstance(gone, asyncio.CancelledError)
 
 
-def test_too_many_that_wait_are_told_to_slow_down(workers, monkeypatch):
+def test_too_many_that_wait_are_told_to_slow_down(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_WAITING", 2)
     monkeypatch.setattr(module, "_RUNS", 1)
 
-    async def scenario():
+    async def scenario() -> Any:
         held = Held()
         gathering = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(1))]
@@ -134,8 +136,8 @@ def test_too_many_that_wait_are_told_to_slow_down(workers, monkeypatch):
     assert asyncio.run(scenario()) == [10, 20, 30]
 
 
-def test_closing_leaves_nobody_waiting():
-    async def scenario():
+def test_closing_leaves_nobody_waiting() -> None:
+    async def scenario() -> Any:
         workers = Workers(1, name="test")
         held = Held()
         gathering = Gathering(workers, held)
@@ -158,24 +160,24 @@ def test_closing_leaves_nobody_waiting():
 class Desk:
     """Calls that note that they began and end when they are told to."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.began = []
         self.entered = threading.Semaphore(0)
         self.go = threading.Event()
 
-    def __call__(self, name):
+    def __call__(self, name: str) -> str:
         self.began.append(name)
         self.entered.release()
         assert self.go.wait(30)
         return name
 
-    def ask(self, workers, *names):
+    def ask(self, workers: Workers, *names: str) -> list[Any]:
         """A call of each; its owner is the name's first letter."""
         return [asyncio.ensure_future(workers.run(self, name, owner=name[0])) for name in names]
 
 
-def test_others_are_answered_while_one_owner_fills_its_share(workers):
-    async def scenario():
+def test_others_are_answered_while_one_owner_fills_its_share(workers: Workers) -> None:
+    async def scenario() -> Any:
         desk = Desk()
         busy = desk.ask(workers, "a1", "a2", "a3", "a4", "a5", "a6")
         await entered(desk)
@@ -192,8 +194,8 @@ def test_others_are_answered_while_one_owner_fills_its_share(workers):
     assert all_of_a == ["a1", "a2", "a3", "a4", "a5", "a6"]
 
 
-def test_owners_who_wait_are_served_in_turn():
-    async def scenario():
+def test_owners_who_wait_are_served_in_turn() -> None:
+    async def scenario() -> Any:
         workers = Workers(1, name="test")
         desk = Desk()
         asked = desk.ask(workers, "a1", "a2", "a3", "a4", "b1", "b2", "c1")
@@ -206,11 +208,13 @@ def test_owners_who_wait_are_served_in_turn():
     assert asyncio.run(asyncio.wait_for(scenario(), 30)) == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
 
 
-def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(workers, monkeypatch):
+def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_MAX_OF_ONE", 3)
     monkeypatch.setattr(module, "_MAX_WAITING", 4)
 
-    async def scenario():
+    async def scenario() -> Any:
         desk = Desk()
         asked = desk.ask(workers, "a1", "a2", "a3", "a4", "a5", "b1", "b2", "b3")
         for _ in range(4):
@@ -228,8 +232,8 @@ def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(workers, mon
     assert asyncio.run(asyncio.wait_for(scenario(), 30))[-1] == "c1"
 
 
-def test_a_call_that_was_given_up_is_not_run():
-    async def scenario():
+def test_a_call_that_was_given_up_is_not_run() -> None:
+    async def scenario() -> Any:
         workers = Workers(1, name="test")
         desk = Desk()
         first, second, third = desk.ask(workers, "a1", "a2", "a3")
@@ -244,8 +248,8 @@ def test_a_call_that_was_given_up_is_not_run():
     assert asyncio.run(asyncio.wait_for(scenario(), 30)) == (["a1", "a3"], ["a1", "a3"])
 
 
-def test_closed_threads_leave_none_of_an_owner_waiting():
-    async def scenario():
+def test_closed_threads_leave_none_of_an_owner_waiting() -> None:
+    async def scenario() -> Any:
         workers = Workers(1, name="test")
         desk = Desk()
         asked = desk.ask(workers, "a1", "a2", "b1")

@@ -58,6 +58,8 @@ def test_both_ways_resolved_to_the_version_that_is_named(registry: Registry) -> 
     old, new = (AvroSerDe(schema_id=str(item), source=registry) for item in (registry.old, registry.new))
     assert registry.asked == 0
     first, second = old.serialize({"a": 1}), new.serialize({"a": 2, "b": "y"}, "topic")
+    assert first is not None
+    assert second is not None
     assert (first[2:18], second[2:18]) == (registry.old.bytes, registry.new.bytes)
     assert [old.deserialize(item) for item in (first, second, None)] == [{"a": 1}, {"a": 2}, None]
     assert [new.deserialize(item) for item in (first, second)] == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]

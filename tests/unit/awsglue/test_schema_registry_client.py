@@ -62,7 +62,7 @@ class Clock:
     ],
 )
 def test_json_against_avro(client: GlueSchemaRegistryClient, data: Any, why: str | None) -> None:
-    asked = {"DataFormat": "AVRO", "SchemaDefinition": json.dumps(ORDER), "Data": json.dumps(data).encode()}
+    asked: dict[str, Any] = {"DataFormat": "AVRO", "SchemaDefinition": json.dumps(ORDER), "Data": json.dumps(data).encode()}
     assert client.validate_schema(**asked) is (why is None)
     found = client.why_invalid(**asked)
     assert found is None if why is None else why in str(found)
@@ -80,9 +80,9 @@ def test_json_against_avro(client: GlueSchemaRegistryClient, data: Any, why: str
     ],
 )
 def test_other_data(  # noqa: PLR0917
-    client: GlueSchemaRegistryClient, data_format: str, definition: str, good: Any, bad: bytes, why: str
+    client: GlueSchemaRegistryClient, data_format: str, definition: str, good: bytes | str | None, bad: bytes, why: str
 ) -> None:
-    asked = {"DataFormat": data_format, "SchemaDefinition": definition}
+    asked: dict[str, Any] = {"DataFormat": data_format, "SchemaDefinition": definition}
     if good is not None:
         assert client.validate_schema(**asked, Data=good) is True
     assert why in str(client.why_invalid(**asked, Data=bad))
@@ -92,7 +92,7 @@ def test_other_data(  # noqa: PLR0917
 def test_framed_data(client: GlueSchemaRegistryClient, compression: frame.Compression) -> None:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(ORDER), {"order_id": "1", "amount": 9.5, "raw": b""})
-    asked = {"DataFormat": "AVRO", "SchemaDefinition": json.dumps(ORDER)}
+    asked: dict[str, Any] = {"DataFormat": "AVRO", "SchemaDefinition": json.dumps(ORDER)}
     assert client.validate_schema(**asked, Data=frame.encode(UUID(int=7), out.getvalue(), compression)) is True
     cut = frame.encode(UUID(int=7), out.getvalue()[:-3], compression)
     assert "ends" in str(client.why_invalid(**asked, Data=cut))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_one_partition_that_is_too_large_is_told_so_alone(catalog: CatalogServic
     assert [tuple(each.values) for each in catalog.partitions("air", "flights")] == [("1",)]
 
 
-def pages(read: Callable[..., Page[object]]) -> list[int]:
+def pages(read: Callable[..., Page[Any]]) -> list[int]:
     """How many rows are on each page, none of which is larger than 4 MB."""
     counts, token = [], None
     while True:

@@ -1,7 +1,6 @@
 """``penstock schema check`` over a registry in memory: verdicts, exit codes, text and JSON."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -74,7 +73,7 @@ class Registry:
 
 
 @pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
     made = Registry(FIRST)
     monkeypatch.setattr(schema_command, "RegistryClient", lambda **_: made)
     return made

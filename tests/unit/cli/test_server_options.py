@@ -1,6 +1,7 @@
 """What the commands that serve refuse or warn of, both alike."""
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click import Command
@@ -12,7 +13,7 @@ from penstock.settings.server import ServerSettings
 COMMANDS = [serve, serve_s3]
 
 
-def run(module, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[ServerSettings]]:
+def run(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[ServerSettings]]:
     """Run a command up to where it would serve."""
     kept: list[ServerSettings] = []
     name = "serve" if module is serve else "serve_s3"
@@ -23,7 +24,7 @@ def run(module, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Resul
 
 @pytest.mark.parametrize("module", COMMANDS)
 @pytest.mark.parametrize("account", ["12345678901", "../../../../", "\u0661" * 12])
-def test_an_account_has_twelve_digits(module, account, monkeypatch):
+def test_an_account_has_twelve_digits(module: ModuleType, account: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done, kept = run(module, monkeypatch, "--account", account)
     assert (done.exit_code, kept) == (2, [])
     assert "twelve digits" in done.output
@@ -31,7 +32,9 @@ def test_an_account_has_twelve_digits(module, account, monkeypatch):
 
 @pytest.mark.parametrize("module", COMMANDS)
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.2", False), ("192.0.2.7", True)])
-def test_serving_everybody_on_a_network_is_warned_of(module, host, warned, monkeypatch, tmp_path: Path):
+def test_serving_everybody_on_a_network_is_warned_of(
+    module: ModuleType, host: str, warned: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     done, kept = run(module, monkeypatch, "--no-auth", "--host", host, "--home", str(tmp_path))
     assert [settings.authenticate for settings in kept] == [False]
     assert "everybody who reaches this port" in done.output

@@ -1,6 +1,9 @@
 """What ``penstock up`` refuses to listen on, before anything is fetched or started, and what it remembers of TLS."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +21,7 @@ class Started(Exception):
 
 
 @pytest.fixture
-def start(monkeypatch, tmp_path):
+def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
     """Run the command up to where it would start; the configuration that it would start with, kept in the home."""
 
     def run(*arguments: str) -> PlatformConfig:
@@ -46,7 +49,7 @@ def start(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "lake.example.com"])
-def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start, host):
+def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start: Callable[..., Any], host: str) -> None:
     with pytest.raises(InvalidInput, match="is not a loopback address") as refused:
         start("--host", host)
     assert "--tls" in str(refused.value)
@@ -56,17 +59,17 @@ def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start, host):
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
-def test_an_address_that_clients_cannot_go_to_is_refused(start, host):
+def test_an_address_that_clients_cannot_go_to_is_refused(start: Callable[..., Any], host: str) -> None:
     with pytest.raises(InvalidInput, match="Clients cannot be told to go to"):
         start("--host", host, "--tls")
 
 
-def test_client_certificates_need_tls(start):
+def test_client_certificates_need_tls(start: Callable[..., Any]) -> None:
     with pytest.raises(InvalidInput, match="need TLS"):
         start("--mtls-port", "8754")
 
 
-def test_what_was_said_of_tls_is_remembered_until_it_is_taken_back(start, tmp_path):
+def test_what_was_said_of_tls_is_remembered_until_it_is_taken_back(start: Callable[..., Any], tmp_path: Path) -> None:
     certificate, key = (str(path) for path in TestAuthority(tmp_path, "given").issue("server"))
     first = start("--tls-certificate", certificate, "--tls-key", key, "--tls-authority", certificate, "--mtls-port", "8754")
     assert (first.tls, first.tls_certificate, first.tls_authority) == (True, certificate, certificate)
@@ -78,7 +81,7 @@ def test_what_was_said_of_tls_is_remembered_until_it_is_taken_back(start, tmp_pa
     assert json.loads((tmp_path / "home" / "platform.json").read_text())["tls"] is True
 
 
-def test_a_detached_start_hands_everything_on():
+def test_a_detached_start_hands_everything_on() -> None:
     given = {
         "server_port": 1234,
         "host": "lake.example.com",
@@ -95,7 +98,7 @@ def test_a_detached_start_hands_everything_on():
     ]
 
 
-def test_what_serve_is_told_is_kept_and_taken_back(start, tmp_path):
+def test_what_serve_is_told_is_kept_and_taken_back(start: Callable[..., Any], tmp_path: Path) -> None:
     keys = tmp_path / "keys, of a cluster.json"
     keys.write_text("{}")
     issuer = "https://cluster.example.com/id"
@@ -118,7 +121,7 @@ def test_what_serve_is_told_is_kept_and_taken_back(start, tmp_path):
     assert again.audit_keep_days == 7
 
 
-def test_both_servers_are_started_with_what_was_kept(start, tmp_path):
+def test_both_servers_are_started_with_what_was_kept(start: Callable[..., Any], tmp_path: Path) -> None:
     """As the commands themselves read it: an option that one of them does not have ends it."""
     keys = tmp_path / "keys.json"
     keys.write_text("{}")
@@ -133,13 +136,15 @@ def test_both_servers_are_started_with_what_was_kept(start, tmp_path):
 
 
 @pytest.mark.parametrize("named", ["https://cluster.example.com=/nowhere/keys.json", "https://cluster.example.com"])
-def test_keys_that_are_not_there_are_refused_before_anything_starts(start, named, tmp_path):
+def test_keys_that_are_not_there_are_refused_before_anything_starts(
+    start: Callable[..., Any], named: str, tmp_path: Path
+) -> None:
     with pytest.raises((InvalidInput, SystemExit)):
         start("--oidc-keys", named)
     assert not (tmp_path / "home").exists()
 
 
-def test_a_detached_start_hands_issuers_on():
+def test_a_detached_start_hands_issuers_on() -> None:
     given = {"oidc_keys": {"https://a.example": "/k=1"}, "requests_per_second": 2.0, "audit_log": False}
     options = ["--oidc-keys=https://a.example=/k=1", "--requests-per-second=2.0", "--no-audit-log"]
     assert list(up._options(given)) == options

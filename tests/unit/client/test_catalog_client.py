@@ -1,6 +1,6 @@
 """The catalog's client: partitions can be added again and again, in batches that Glue takes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -55,7 +55,9 @@ def test_partitions_in_batches_and_known_ones_are_fine(catalog: CatalogClient, s
     known = {"PartitionValues": ["2026", "3"], "ErrorDetail": {"ErrorCode": "AlreadyExistsException", "ErrorMessage": "."}}
     expect_batch(stub, range(100), [known])
     expect_batch(stub, range(100, 150), [])
-    locations = {("2026", str(month)): f"s3://b/t/year=2026/month={month}/" for month in range(150)}
+    locations: dict[Sequence[str], str] = {
+        ("2026", str(month)): f"s3://b/t/year=2026/month={month}/" for month in range(150)
+    }
     assert catalog.add_partitions("d", "t", locations) == 149
 
 

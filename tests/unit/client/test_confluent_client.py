@@ -154,7 +154,9 @@ def test_login_and_context(server: Canned, place: str) -> None:
         (200, {"schema": "x", "references": [7]}, (EnvironmentProblem, "no usable 'subject'", 1)),
     ],
 )
-def test_what_goes_wrong(server: Canned, status: int, body: Any, expected: tuple[type[Exception], str, int]) -> None:
+def test_what_goes_wrong(
+    server: Canned, status: int, body: bytes | dict[str, Any], expected: tuple[type[Exception], str, int]
+) -> None:
     error, says, tries = expected
     server.answer("GET /schemas/ids/7", body, status=status)
     with pytest.raises(error, match=says):

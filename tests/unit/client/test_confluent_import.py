@@ -1,6 +1,8 @@
 """A registry copied into another: stopped anywhere and started again, and what cannot be the same is told."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -20,11 +22,11 @@ class Reaching:
 
     url = "http://registry.invalid"
 
-    def __init__(self, face, calls=None):
+    def __init__(self, face: Face, calls: int | None = None) -> None:
         self.face = face
         self.left = calls
 
-    def request(self, method, path, body=None):
+    def request(self, method: str, path: str, body: bytes | None = None) -> Any:
         if self.left is not None and method != "GET":
             if self.left == 0:
                 raise Killed
@@ -36,7 +38,7 @@ class Reaching:
 
 
 @pytest.fixture
-def source():
+def source() -> Iterator[Face]:
     face = Face()
     face.register("used", V1)
     face.register("used", V2)
@@ -54,18 +56,18 @@ def source():
 
 
 @pytest.fixture
-def target():
+def target() -> Iterator[Face]:
     face = Face()
     yield face
     face.app.close()
 
 
-def contents(face):
+def contents(face: Face) -> list[dict[str, Any]]:
     listed = face.get("/schemas?deleted=true")[1]
     return [{key: value for key, value in each.items() if key != "guid"} for each in listed]
 
 
-def test_copies_everything(source, target):
+def test_copies_everything(source: Face, target: Face) -> None:
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
     assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (8, 8, 2, 1, [])
     assert contents(target) == contents(source)
@@ -75,7 +77,7 @@ def test_copies_everything(source, target):
 
 
 @pytest.mark.parametrize("calls", range(14))
-def test_goes_on_where_it_was_stopped(source, target, calls):
+def test_goes_on_where_it_was_stopped(source: Face, target: Face, calls: int) -> None:
     with pytest.raises(Killed):
         ConfluentImport(Reaching(source), Reaching(target, calls)).run()
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
@@ -85,13 +87,13 @@ def test_goes_on_where_it_was_stopped(source, target, calls):
     assert target.get("/mode/:.team:s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
 
 
-def test_gives_a_mode_back(source, target):
+def test_gives_a_mode_back(source: Face, target: Face) -> None:
     target.put("/mode/:.:", mode="READONLY")
     ConfluentImport(Reaching(source), Reaching(target), prefix="a-user").run()
     assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
 
 
-def test_a_level_that_the_target_refuses_is_told(source, target):
+def test_a_level_that_the_target_refuses_is_told(source: Face, target: Face) -> None:
     ConfluentImport(Reaching(source), Reaching(target)).run()
     source.put("/config/used", compatibility="FORWARD")
     target.put("/mode/:.:", mode="READONLY")
@@ -100,7 +102,7 @@ def test_a_level_that_the_target_refuses_is_told(source, target):
     assert "compatibility FORWARD) is refused" in str(report.differences[0])
 
 
-def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
+def test_tells_what_was_changed_in_the_source_meanwhile(source: Face, target: Face) -> None:
     changes = [
         lambda: source.register("used", V3),
         lambda: source.delete("/subjects/a-user"),
@@ -108,7 +110,7 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
         lambda: source.register("new", V1),
     ]
 
-    def progress(*_):
+    def progress(*_: int | str) -> None:
         while changes:
             changes.pop(0)()
 
@@ -124,14 +126,14 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source, target):
     assert (report.differences, report.copied) == ([], 2)
 
 
-def test_moves_subjects_into_a_context(source, target):
+def test_moves_subjects_into_a_context(source: Face, target: Face) -> None:
     report = ConfluentImport(Reaching(source), Reaching(target), context="new").run()
     assert report.differences == []
     assert target.get("/subjects")[1] == [":.new:a-user", ":.new:owned", ":.new:used", ":.team:used", ":.team:uses"]
     assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
 
 
-def test_tells_what_is_in_the_way(source, target):
+def test_tells_what_is_in_the_way(source: Face, target: Face) -> None:
     target.register("used", BROKEN)
     report = ConfluentImport(Reaching(source), Reaching(target), prefix="used").run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
@@ -144,10 +146,10 @@ class Scripted:
 
     url = "http://old.invalid"
 
-    def __init__(self, answers):
+    def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
 
-    def request(self, method, path, body=None):
+    def request(self, method: str, path: str, body: None = None) -> Any:
         bare = path.partition("?")[0]
         if bare not in self.answers or "offset=1" in path:
             if "offset" in path:
@@ -156,11 +158,11 @@ class Scripted:
         return self.answers[bare]
 
 
-def version(schema, schema_id, **more):
+def version(schema: str, schema_id: Any, **more: Any) -> dict[str, Any]:
     return {"schema": schema, "id": schema_id, **more}
 
 
-def test_tells_what_is_one_schema_here(target):
+def test_tells_what_is_one_schema_here(target: Face) -> None:
     answers = {
         "/subjects": ["s"],
         "/subjects/s/versions": [1, 2],
@@ -173,14 +175,14 @@ def test_tells_what_is_one_schema_here(target):
     assert "The schema has id 5, not 6" in difference.what
 
 
-def test_tells_what_would_be_lost(target):
+def test_tells_what_would_be_lost(target: Face) -> None:
     rules = {"domainRules": [{"name": "x"}]}
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, ruleSet=rules)}
     (difference,) = ConfluentImport(Scripted(answers), Reaching(target)).run().differences
     assert "ruleSet" in difference.what
 
 
-def test_references_in_a_circle_end(target):
+def test_references_in_a_circle_end(target: Face) -> None:
     around = [{"name": "R", "subject": "s", "version": 1}]
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, references=around)}
     with pytest.raises(DataProblem, match="do not end"):
@@ -199,7 +201,7 @@ def test_references_in_a_circle_end(target):
         {"schema": V1, "id": 1, "references": 7},
     ],
 )
-def test_a_source_that_is_none(target, answer):
+def test_a_source_that_is_none(target: Face, answer: Any) -> None:
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
     with pytest.raises(EnvironmentProblem):
         ConfluentImport(Scripted(answers), Reaching(target)).run()
@@ -208,6 +210,6 @@ def test_a_source_that_is_none(target, answer):
 @pytest.mark.parametrize(
     "answers", [{"/subjects": {}}, {"/subjects": [1]}, {"/subjects": ["s"], "/subjects/s/versions": ["1"]}]
 )
-def test_a_source_that_lists_something_else(target, answers):
+def test_a_source_that_lists_something_else(target: Face, answers: dict[str, Any]) -> None:
     with pytest.raises(EnvironmentProblem):
         ConfluentImport(Scripted(answers), Reaching(target)).run()

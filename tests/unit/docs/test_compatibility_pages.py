@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.docs.compatibility_page import claims, findings, read_claims
+from tests.unit.docs.compatibility_page import Claim, claims, findings, read_claims
 
 OPTIONAL = """\
 ```old
@@ -15,11 +15,11 @@ OPTIONAL = """\
 
 
 @pytest.mark.parametrize("claim", claims(), ids=str)
-def test_an_example_gives_its_verdict(claim):
+def test_an_example_gives_its_verdict(claim: Claim) -> None:
     assert findings(claim) == claim.findings
 
 
-def test_wrong_claims_are_noticed():
+def test_wrong_claims_are_noticed() -> None:
     text = OPTIONAL + "BACKWARD: READER_FIELD_MISSING_DEFAULT_VALUE at /a\nFORWARD (Glue): compatible\n"
     right = read_claims(text, "AVRO")
     assert [(str(claim), findings(claim) == claim.findings) for claim in right] == [
@@ -35,7 +35,7 @@ def test_wrong_claims_are_noticed():
         assert all(findings(claim) != claim.findings for claim in read_claims(OPTIONAL + wrong, "AVRO"))
 
 
-def test_examples_that_claim_nothing_are_noticed():
+def test_examples_that_claim_nothing_are_noticed() -> None:
     for text in (
         OPTIONAL,
         OPTIONAL + OPTIONAL + "BACKWARD: compatible",
@@ -47,7 +47,7 @@ def test_examples_that_claim_nothing_are_noticed():
             read_claims(text, "AVRO")
 
 
-def test_references_and_other_blocks():
+def test_references_and_other_blocks() -> None:
     text = f"```json\nBACKWARD: fine\n```\n```reference a.json\n{{}}\n```\n{OPTIONAL}- `BACKWARD (Glue): compatible`\n"
     (claim,) = read_claims(text, "AVRO")
     assert [(item.name, item.text) for item in claim.references] == [("a.json", "{}\n")]

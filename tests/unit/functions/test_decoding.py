@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from aws_lambda_powertools.utilities.kafka import SchemaConfig, kafka_consumer
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.functions.decoding import Decoder, Undecodable, plain
@@ -129,7 +130,7 @@ def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -
     def handler(event: Any, context: Any) -> list[Any]:
         return [each.value for each in event.records]
 
-    assert handler(json.loads(kafka_event(KafkaOrigin(bootstrap_servers="b:9092"), [record])), None) == [VALUE]
+    assert handler(json.loads(kafka_event(KafkaOrigin(bootstrap_servers="b:9092"), [record])), LambdaContext()) == [VALUE]
 
 
 def test_half_characters_are_delivered_as_json_writes_them() -> None:

@@ -191,7 +191,7 @@ def test_progress_is_the_unbroken_prefix(order: list[int], start: int) -> None:
 @pytest.mark.parametrize(
     "answer", [None, {}, "", {"batchItemFailures": []}, {"batchItemFailures": None}, {"statusCode": 200}]
 )
-def test_answers_that_mean_success(answer: Any) -> None:
+def test_answers_that_mean_success(answer: dict[str, Any] | str | None) -> None:
     assert outcome_of(Result(request_id="r", answer=answer), records(("t-0", 1)), reports=True) == Succeeded()
 
 

@@ -2,9 +2,11 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import pytest
@@ -110,7 +112,9 @@ def test_the_id_of_a_mapping_stays_where_brokers_move() -> None:
     assert parse(KAFKA.replace("[sensor]", "[other]"), TABLE="t").mappings[0].uuid != first
 
 
-SHAPES = botocore.session.get_session().get_service_model("lambda").shape_for("CreateEventSourceMappingRequest").members
+SHAPES: Mapping[str, Any] = (
+    botocore.session.get_session().get_service_model("lambda").shape_for("CreateEventSourceMappingRequest").members
+)
 
 
 @pytest.mark.parametrize(

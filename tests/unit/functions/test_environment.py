@@ -190,6 +190,7 @@ def test_failures_have_lambdas_names(made: Any, handler: str, kind: str, words: 
 
 def test_the_stack_shows_the_functions_own_lines(made: Any) -> None:
     error = call(made("app.fails")).error
+    assert error is not None
     assert len(error["stackTrace"]) == 1
     assert "in fails" in error["stackTrace"][0]
 

@@ -1,6 +1,7 @@
 """Where pollers of one group begin, on a broker of the test's own; the real one is in the integration tests."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_INVALID, TopicPartition
@@ -13,27 +14,27 @@ TOPIC = "readings"
 class Broker:
     """One topic of two partitions, with offsets from 3 to 10, and what a group has committed."""
 
-    def __init__(self, committed=None):
+    def __init__(self, committed: dict[int, int] | None = None) -> None:
         self.offsets = dict(committed or {})
 
-    def list_topics(self, topic, timeout):
+    def list_topics(self, topic: str, timeout: float) -> SimpleNamespace:
         return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None, 1: None})})
 
-    def committed(self, places, timeout):
+    def committed(self, places: list[Any], timeout: float) -> list[Any]:
         return [TopicPartition(TOPIC, each.partition, self.offsets.get(each.partition, OFFSET_INVALID)) for each in places]
 
-    def get_watermark_offsets(self, place, timeout):
+    def get_watermark_offsets(self, place: Any, timeout: float) -> tuple[int, int]:
         return 3, 10
 
-    def offsets_for_times(self, places, timeout):
+    def offsets_for_times(self, places: list[Any], timeout: float) -> list[Any]:
         return [TopicPartition(TOPIC, each.partition, 7 if each.partition == 0 else -1) for each in places]
 
-    def commit(self, offsets, asynchronous):
+    def commit(self, offsets: list[Any], asynchronous: bool) -> None:
         assert not asynchronous
         self.offsets |= {each.partition: each.offset for each in offsets}
 
 
-def begin(broker, number, start, said=None):
+def begin(broker: Broker, number: int, start: str, said: list[Any] | None = None) -> int:
     mapping = SimpleNamespace(start=start, start_at=1_000)
     (point,) = starting_offsets(
         broker, TOPIC, [TopicPartition(TOPIC, number)], mapping, ([] if said is None else said).append
@@ -42,7 +43,7 @@ def begin(broker, number, start, said=None):
 
 
 @pytest.mark.parametrize(("start", "offsets"), [("TRIM_HORIZON", (3, 3)), ("LATEST", (10, 10)), ("AT_TIMESTAMP", (7, 10))])
-def test_two_pollers_of_a_new_group_begin_where_the_mapping_says(start, offsets):
+def test_two_pollers_of_a_new_group_begin_where_the_mapping_says(start: str, offsets: tuple[int, int]) -> None:
     broker = Broker()
     # The second one finds what the first one committed, and still is no reader of an added partition.
     assert (begin(broker, 0, start), begin(broker, 1, start)) == offsets
@@ -50,11 +51,11 @@ def test_two_pollers_of_a_new_group_begin_where_the_mapping_says(start, offsets)
 
 
 @pytest.mark.parametrize("start", ["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"])
-def test_a_partition_that_was_added_is_read_from_its_beginning(start):
+def test_a_partition_that_was_added_is_read_from_its_beginning(start: str) -> None:
     assert begin(Broker({0: 8}), 1, start) == 3
 
 
-def test_a_known_partition_goes_on_and_says_what_it_lost():
+def test_a_known_partition_goes_on_and_says_what_it_lost() -> None:
     said = []
     assert begin(Broker({0: 8}), 0, "LATEST", said) == 8
     assert begin(Broker({0: 1}), 0, "LATEST", said) == 3

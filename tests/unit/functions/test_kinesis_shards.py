@@ -111,7 +111,8 @@ def test_a_throttled_shard_is_asked_again(
 ) -> None:
     monkeypatch.setattr(kinesis_mapping, "KINESIS_READ", RetryPolicy(pauses=(0.0,)))
     checkpoints.set(SHARD, {"after": "6"})
-    client, said = Closed(**faults), []
+    client = Closed(**faults)
+    said: list[str] = []
     reader(client, checkpoints, said.append).run()
     assert checkpoints.known() == {SHARD: {"ended": True}}
     assert {each["StartingSequenceNumber"] for each in client.asked} == {"6"}

@@ -132,7 +132,7 @@ def test_a_pattern_matches_what_aws_says(name: str, pattern: dict[str, Any], mat
         ("x" * 5000, "4,096"),
     ],
 )
-def test_a_pattern_that_lambda_refuses_is_explained(pattern: Any, words: str) -> None:
+def test_a_pattern_that_lambda_refuses_is_explained(pattern: dict[str, Any] | str, words: str) -> None:
     with pytest.raises(InvalidPattern, match=words.replace("$", r"\$")):
         compile_pattern(pattern)
 

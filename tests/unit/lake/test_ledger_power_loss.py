@@ -5,6 +5,8 @@ next one relies on it.
 """
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -17,26 +19,26 @@ from tests.unit.lake.test_ledger import Catalog, Crash, Crashes, commit, opened
 class ForgetfulFiles(MemoryFiles):
     """Files in memory, and what of them is on the disk. Staged files are Spark's, which syncs none."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Callable[..., Any]) -> None:
         super().__init__(*arguments)
         self.disk: dict[str, bytes] = {}
         self.unsynced: set[str] = set()  # of these the content is not on the disk either
 
-    def write(self, path, data):
+    def write(self, path: str, data: bytes) -> None:
         super().write(path, data)
         if "/staging/" in path:
             self.unsynced.add(path)
         else:
             self.disk[path] = data
 
-    def move(self, source, target):
+    def move(self, source: str, target: str) -> None:
         super().move(source, target)
         self.unsynced.discard(target)
         if source in self.unsynced:
             self.unsynced.remove(source)
             self.unsynced.add(target)
 
-    def sync(self, paths, *, below):
+    def sync(self, paths: list[str], *, below: str) -> None:
         self._before("sync")
         for path in paths:
             assert path.startswith(f"{below}/")
@@ -60,14 +62,14 @@ class ForgetfulFiles(MemoryFiles):
 class PowerLosses(Crashes):
     """A stream on a machine that loses its power before any change to the file system, and at its end."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.files = ForgetfulFiles(self.before)
         self.files.files.update(self.foreign)
         self.files.disk.update(self.foreign)
 
     @rule(steps=st.integers(0, 40), seed=st.integers(0, 10_000))
-    def lose_power(self, steps, seed):
+    def lose_power(self, steps: int, seed: int) -> None:
         self.countdown, self.attempt = steps, self.attempt + 1
         done = self.next
         try:
@@ -82,7 +84,7 @@ class PowerLosses(Crashes):
         self.files.lose_power(random.Random(seed))
         self.next = done
 
-    def lose_a_staged_file(self, parts):
+    def lose_a_staged_file(self, parts: Any) -> None:
         """Not here: a disk that loses more than this is another test's."""
 
 

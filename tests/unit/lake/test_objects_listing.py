@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +81,7 @@ def test_a_listing_is_that_of_a_set_of_keys(
         assert list((Path(folder) / ".penstock-s3" / "drafts").iterdir()) == []
 
 
-def test_a_deep_tree_is_read_as_far_as_a_page_needs(tmp_path: Path, monkeypatch) -> None:
+def test_a_deep_tree_is_read_as_far_as_a_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LakeStore(tmp_path)
     store.create_bucket("bucket")
     for number in range(50):
@@ -89,7 +91,12 @@ def test_a_deep_tree_is_read_as_far_as_a_page_needs(tmp_path: Path, monkeypatch)
             (folder / f"{name:02}").touch()
     read: list[str] = []
     scan = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: (read.append(str(path)), scan(path))[1])
+
+    def scandir(path: Any) -> Any:
+        read.append(str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
     page = store.page("bucket", prefix="d30/sub/1", limit=5)
     assert [each.key for each in page.objects] == [f"d30/sub/{number}" for number in range(10, 15)]
     assert len(read) == 1

@@ -14,7 +14,7 @@ from penstock.testing.powerloss import ForgetfulDisk, after_power_loss
 
 
 @pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LakeStore:
     """A lake on a disk that forgets; ``lake.left()`` is the one that a power loss leaves."""
     store = LakeStore(tmp_path / "lake")
     for name in ("fsync", "fdatasync"):
@@ -42,7 +42,7 @@ def keys(store: LakeStore) -> list[str]:
     return [each.key for each in store.page("bk1").objects]
 
 
-def test_a_bucket_and_objects_are_there_with_their_folders(lake):
+def test_a_bucket_and_objects_are_there_with_their_folders(lake: LakeStore) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"first")
     put(lake, "a/b/c", b"second")
@@ -53,7 +53,7 @@ def test_a_bucket_and_objects_are_there_with_their_folders(lake):
     assert (left.root / "bk1" / "marked").is_dir()
 
 
-def test_what_was_deleted_stays_so(lake):
+def test_what_was_deleted_stays_so(lake: LakeStore) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"x")
     put(lake, "a/d", b"x")
@@ -65,7 +65,7 @@ def test_what_was_deleted_stays_so(lake):
     assert lake.left().buckets() == []
 
 
-def test_an_upload_and_its_parts_are_kept(lake):
+def test_an_upload_and_its_parts_are_kept(lake: LakeStore) -> None:
     lake.create_bucket("bk1")
     uploads = Uploads(lake)
     wanted = Upload(id="", bucket="bk1", key="k", initiated=0.0, attributes=Attributes())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives._serialization import PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from penstock.errors import EnvironmentProblem, InvalidInput
@@ -31,7 +32,7 @@ def usages(certificate: x509.Certificate) -> list[x509.ObjectIdentifier]:
     return list(certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
 
 
-def test_a_server_certificate_is_for_loopback_names_and_the_hosts(tmp_path):
+def test_a_server_certificate_is_for_loopback_names_and_the_hosts(tmp_path: Path) -> None:
     authority = LocalAuthority(tmp_path / "tls")
     assert authority.ensure_server(["192.0.2.7", "Lake.Example", ".svc.example"])
     certificate = loaded(authority.server_files[0])
@@ -47,7 +48,7 @@ def test_a_server_certificate_is_for_loopback_names_and_the_hosts(tmp_path):
     assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
 
 
-def test_it_is_renewed_when_a_third_is_left_or_the_hosts_change(tmp_path, monkeypatch):
+def test_it_is_renewed_when_a_third_is_left_or_the_hosts_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = LocalAuthority(tmp_path)
     assert authority.ensure_server(["one.example"])
     trusted = authority.certificate.read_bytes()
@@ -63,7 +64,7 @@ def test_it_is_renewed_when_a_third_is_left_or_the_hosts_change(tmp_path, monkey
     assert authority.certificate.read_bytes() == trusted
 
 
-def test_a_certificate_of_another_authority_is_replaced(tmp_path):
+def test_a_certificate_of_another_authority_is_replaced(tmp_path: Path) -> None:
     authority = LocalAuthority(tmp_path)
     authority.ensure_server([])
     for name in ("authority.crt", "authority.key"):
@@ -72,7 +73,7 @@ def test_a_certificate_of_another_authority_is_replaced(tmp_path):
     loaded(authority.server_files[0]).verify_directly_issued_by(loaded(authority.certificate))
 
 
-def test_a_client_certificate_is_for_a_client_alone(tmp_path):
+def test_a_client_certificate_is_for_a_client_alone(tmp_path: Path) -> None:
     certificate, key = LocalAuthority(tmp_path).issue_client("alice@example")
     assert loaded(certificate).subject.rfc4514_string() == "CN=alice@example"
     assert usages(loaded(certificate)) == [ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -80,12 +81,12 @@ def test_a_client_certificate_is_for_a_client_alone(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "a,b", "../a", "-a", "a" * 65, "a b", "ä"])
-def test_a_client_has_a_name_that_a_principal_can_have(tmp_path, name):
+def test_a_client_has_a_name_that_a_principal_can_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name of a client"):
         LocalAuthority(tmp_path).issue_client(name)
 
 
-def test_a_key_that_is_not_the_authoritys_is_said(tmp_path):
+def test_a_key_that_is_not_the_authoritys_is_said(tmp_path: Path) -> None:
     authority = LocalAuthority(tmp_path)
     authority.ensure_server([])
     (tmp_path / "authority.key").write_bytes((tmp_path / "server.key").read_bytes())
@@ -95,7 +96,9 @@ def test_a_key_that_is_not_the_authoritys_is_said(tmp_path):
 
 @pytest.mark.parametrize("form", [serialization.PrivateFormat.TraditionalOpenSSL, serialization.PrivateFormat.PKCS8])
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
-def test_the_broker_gets_given_certificates_in_its_form_and_half_a_renewal_not_at_all(tmp_path, kind, form):
+def test_the_broker_gets_given_certificates_in_its_form_and_half_a_renewal_not_at_all(
+    tmp_path: Path, kind: str, form: PrivateFormat
+) -> None:
     given = TestAuthority(tmp_path, "given")
     certificate, key = given.issue("server", kind=kind)
     private = serialization.load_pem_private_key(key.read_bytes(), None)
@@ -119,7 +122,7 @@ def test_the_broker_gets_given_certificates_in_its_form_and_half_a_renewal_not_a
     assert not (tmp_path / "home" / "tls" / "authority.key").exists()
 
 
-def test_a_platform_on_a_network_without_tls_is_refused(tmp_path):
+def test_a_platform_on_a_network_without_tls_is_refused(tmp_path: Path) -> None:
     config = PlatformConfig.generate(host="192.0.2.7")
     with pytest.raises(InvalidInput, match=r"192\.0\.2\.7 is not a loopback address"):
         Platform(Home(tmp_path / "home"), config).start()

@@ -14,14 +14,14 @@ VALUES = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters
 
 
 @given(VALUES)
-def test_a_shell_reads_back_what_was_printed(value: str):
+def test_a_shell_reads_back_what_was_printed(value: str) -> None:
     export, assignment = shlex.split(render({"NAME": value}, "sh"))
     assert export == "export"
     assert assignment == f"NAME={value}"
 
 
 @given(VALUES)
-def test_json_reads_back(value: str):
+def test_json_reads_back(value: str) -> None:
     assert json.loads(render({"NAME": value}, "json")) == {"NAME": value}
 
 
@@ -33,9 +33,9 @@ def test_json_reads_back(value: str):
         ("sh", "export NAME='it'\"'\"'s \\ $HOME'"),
     ],
 )
-def test_quoting(form: str, line: str):
+def test_quoting(form: str, line: str) -> None:
     assert render({"NAME": "it's \\ $HOME"}, form) == line
 
 
-def test_properties_escape_what_java_would_read_otherwise():
+def test_properties_escape_what_java_would_read_otherwise() -> None:
     assert properties_text({"a": "C:\\x\ny"}) == "a=C:\\\\x\\ny\n"

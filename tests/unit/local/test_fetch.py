@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -83,7 +84,7 @@ def artefacts() -> list[Artefact]:
     ]
 
 
-def test_fetches_all_in_class_path_order_and_then_asks_no_more(repository, tmp_path):
+def test_fetches_all_in_class_path_order_and_then_asks_no_more(repository: Repository, tmp_path: Path) -> None:
     paths = fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=artefacts())
     assert [path.read_bytes() for path in paths] == list(CONTENT.values())
     asked = len(repository.requests)
@@ -92,7 +93,7 @@ def test_fetches_all_in_class_path_order_and_then_asks_no_more(repository, tmp_p
     assert len(repository.requests) == asked
 
 
-def test_reports_bytes_that_add_up(repository, tmp_path):
+def test_reports_bytes_that_add_up(repository: Repository, tmp_path: Path) -> None:
     repository.cut_first_at = 100
     counted = {"bytes": 0, "begun": None, "finished": 0}
 
@@ -109,7 +110,7 @@ def test_reports_bytes_that_add_up(repository, tmp_path):
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_resumes_what_an_interrupted_run_left(repository, tmp_path, ranges):
+def test_resumes_what_an_interrupted_run_left(repository: Repository, tmp_path: Path, ranges: bool) -> None:
     repository.ranges = ranges
     first = artefacts()[0]
     partial = tmp_path / (first.path + ".part")
@@ -121,7 +122,7 @@ def test_resumes_what_an_interrupted_run_left(repository, tmp_path, ranges):
     assert not partial.exists()
 
 
-def test_a_partial_file_with_wrong_bytes_is_discarded_once(repository, tmp_path):
+def test_a_partial_file_with_wrong_bytes_is_discarded_once(repository: Repository, tmp_path: Path) -> None:
     first = artefacts()[0]
     partial = tmp_path / (first.path + ".part")
     partial.parent.mkdir(parents=True)
@@ -130,13 +131,13 @@ def test_a_partial_file_with_wrong_bytes_is_discarded_once(repository, tmp_path)
     assert path.read_bytes() == CONTENT["one"]
 
 
-def test_retries_errors_that_pass(repository, tmp_path):
+def test_retries_errors_that_pass(repository: Repository, tmp_path: Path) -> None:
     repository.fail_first = 4
     fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=artefacts())
     assert len(repository.requests) == 7
 
 
-def test_a_connection_that_breaks_off_is_resumed(repository, tmp_path):
+def test_a_connection_that_breaks_off_is_resumed(repository: Repository, tmp_path: Path) -> None:
     repository.cut_first_at = 4000
     [first, *_] = artefacts()
     [path] = fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=[first])
@@ -144,7 +145,7 @@ def test_a_connection_that_breaks_off_is_resumed(repository, tmp_path):
     assert [wanted for _, wanted in repository.requests] == [None, "bytes=4000-"]
 
 
-def test_a_wrong_hash_is_refused_and_leaves_no_file(repository, tmp_path):
+def test_a_wrong_hash_is_refused_and_leaves_no_file(repository: Repository, tmp_path: Path) -> None:
     first = artefacts()[0]
     repository.files[f"/maven/{first.path}"] = bytes(first.size)
     with pytest.raises(EnvironmentProblem, match=r"org\.example:one:1 has the wrong SHA-256.*PENSTOCK_MAVEN_REPOSITORY"):
@@ -153,14 +154,14 @@ def test_a_wrong_hash_is_refused_and_leaves_no_file(repository, tmp_path):
     assert not (tmp_path / (first.path + ".part")).exists()
 
 
-def test_a_file_longer_than_locked_is_refused(repository, tmp_path):
+def test_a_file_longer_than_locked_is_refused(repository: Repository, tmp_path: Path) -> None:
     first = artefacts()[0]
     repository.files[f"/maven/{first.path}"] += b"more"
     with pytest.raises(EnvironmentProblem, match="wrong SHA-256"):
         fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=artefacts())
 
 
-def test_a_missing_artefact_is_named_without_retries(repository, tmp_path):
+def test_a_missing_artefact_is_named_without_retries(repository: Repository, tmp_path: Path) -> None:
     [first, *_] = artefacts()
     repository.files.clear()
     with pytest.raises(
@@ -169,13 +170,13 @@ def test_a_missing_artefact_is_named_without_retries(repository, tmp_path):
         fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=[first])
 
 
-def test_a_dead_repository_is_named_with_what_to_do(repository, tmp_path):
+def test_a_dead_repository_is_named_with_what_to_do(repository: Repository, tmp_path: Path) -> None:
     dead = "http://127.0.0.1:9/maven"
     with pytest.raises(EnvironmentProblem, match=r"refused.*attempt 5 of 5.*run 'penstock fetch' again"):
         fetch(["g"], cache=tmp_path, repository=dead, artefacts=artefacts())
 
 
-def test_two_at_once_download_each_file_once(repository, tmp_path):
+def test_two_at_once_download_each_file_once(repository: Repository, tmp_path: Path) -> None:
     notes: list[str] = []
     barrier = threading.Barrier(2)
 
@@ -191,7 +192,7 @@ def test_two_at_once_download_each_file_once(repository, tmp_path):
     assert sorted(path for path, _ in repository.requests) == sorted(repository.files)
 
 
-def test_verify_replaces_a_file_that_was_damaged_in_the_cache(repository, tmp_path):
+def test_verify_replaces_a_file_that_was_damaged_in_the_cache(repository: Repository, tmp_path: Path) -> None:
     [path, *_] = fetch(["g"], cache=tmp_path, repository=repository.url, artefacts=artefacts())
     path.write_bytes(bytes(path.stat().st_size))
     assert cached(artefacts()[0], tmp_path)
@@ -200,7 +201,7 @@ def test_verify_replaces_a_file_that_was_damaged_in_the_cache(repository, tmp_pa
     assert path.read_bytes() == CONTENT["one"]
 
 
-def test_a_cache_that_cannot_be_written_is_named(repository, tmp_path):
+def test_a_cache_that_cannot_be_written_is_named(repository: Repository, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(EnvironmentProblem, match=r"cache .*file.* cannot be written: .*PENSTOCK_CACHE"):

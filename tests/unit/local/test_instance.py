@@ -1,6 +1,7 @@
 """One platform a home: the lock, and what is left of a platform that was killed."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from penstock.local.instance import Instance, PartState, PlatformState, process_
 STATE = PlatformState(pid=os.getpid(), phase="running", started_at=1.0)
 
 
-def test_a_second_platform_is_refused_and_told_who_runs(tmp_path, monkeypatch):
+def test_a_second_platform_is_refused_and_told_who_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PROBE_PATIENCE", 0.05)
     first, second = Instance(tmp_path / "run"), Instance(tmp_path / "run")
     assert not second.is_held()
@@ -26,7 +27,7 @@ def test_a_second_platform_is_refused_and_told_who_runs(tmp_path, monkeypatch):
     second.release()
 
 
-def test_a_stale_state_file_does_not_count(tmp_path):
+def test_a_stale_state_file_does_not_count(tmp_path: Path) -> None:
     instance = Instance(tmp_path / "run")
     instance.acquire()
     instance.write(STATE)
@@ -37,7 +38,7 @@ def test_a_stale_state_file_does_not_count(tmp_path):
     assert instance.wait_for_leftovers() == 0
 
 
-def test_a_reused_process_id_is_no_leftover(tmp_path):
+def test_a_reused_process_id_is_no_leftover(tmp_path: Path) -> None:
     instance = Instance(tmp_path / "run")
     instance.acquire()
     part = PartState(
@@ -49,7 +50,7 @@ def test_a_reused_process_id_is_no_leftover(tmp_path):
     instance.release()
 
 
-def test_process_started_knows_who_lives():
+def test_process_started_knows_who_lives() -> None:
     assert process_started(os.getpid()) is not None
     assert process_started(None) is None
     assert process_started(2**22 + 1) is None

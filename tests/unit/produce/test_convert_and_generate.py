@@ -122,7 +122,7 @@ def test_typed_values(kind: Any, value: Any, expected: Any) -> None:
     ("kind", "value"),
     [("int", "5x"), ("int", True), ("int", 1.5), ("string", 5), ("boolean", 1), ("double", None), ("null", 1)],
 )
-def test_typed_values_that_do_not_fit(kind: Any, value: Any) -> None:
+def test_typed_values_that_do_not_fit(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
         convert(kind, value, text=False)
 

@@ -53,7 +53,7 @@ class FakeCatalog:
         found = self.parts.get((database, table), [])
         if expression is None:
             return found
-        test = PartitionExpression(expression, self.kept[database, table].partition_keys)
+        test = PartitionExpression.parse(expression, self.kept[database, table].partition_keys)
         return [each for each in found if test.matches(each.values)]
 
 

@@ -68,7 +68,12 @@ def test_what_runs_is_killed_and_the_next_statement_has_a_new_process(children: 
     with children.lent("killed") as child:
         child.run(task, lake.catalog, lambda _: None)
         planned = threading.Event()
-        ender = threading.Thread(target=lambda: (planned.wait(), child.kill()))
+
+        def end() -> None:
+            planned.wait()
+            child.kill()
+
+        ender = threading.Thread(target=end)
         ender.start()
         with pytest.raises(ChildEnded):
             child.run(replace(task, sql=ENDLESS), lake.catalog, lambda _: planned.set())
@@ -93,6 +98,7 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
     limit = task.settings.memory_bytes + (512 << 20)
     with children.lent("memory") as child, pytest.raises((StatementError, ChildEnded)) as error:
         run(child, task, lake.catalog, sql)
+    assert isinstance(error.value, StatementError | ChildEnded)
     failure = error.value.failure()
     assert failure.message.startswith("EXCEEDED_MEMORY_LIMIT"), failure
     # The watch looks every 20 ms, in which memory is filled at some gigabytes a second.

@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from threading import Event
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
+from penstock.statements.model import StatementId, StatementState
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished
 
@@ -280,7 +282,7 @@ def test_tables_that_cannot_be_read_say_why(lake: Lake, ask: Ask, changes: dict[
     assert statement.reason.startswith(code)
 
 
-def test_links_out_of_the_lake_are_not_followed(lake: Lake, rows: Rows, tmp_path) -> None:
+def test_links_out_of_the_lake_are_not_followed(lake: Lake, rows: Rows, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
     outside = tmp_path / "outside.parquet"
@@ -419,7 +421,7 @@ def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: Quer
 
 
 def test_a_catalog_that_breaks_fails_the_statement_and_not_the_service(
-    service: QueryService, lake: Lake, ask: Ask, monkeypatch
+    service: QueryService, lake: Lake, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called = Event()
 
@@ -437,8 +439,13 @@ def test_a_catalog_that_breaks_fails_the_statement_and_not_the_service(
 def test_lost_statements_are_failed_once_and_for_all(service: QueryService, ask: Ask) -> None:
     done = ask("SELECT 1")
     lost = replace(
-        done, id="lost", token=None, state="RUNNING", owner=f"{service._owner.split(':')[0]}:999999999:x", completed=None
-    )  # type: ignore[arg-type]
+        done,
+        id=StatementId("lost"),
+        token=None,
+        state=StatementState.RUNNING,
+        owner=f"{service._owner.split(':')[0]}:999999999:x",
+        completed=None,
+    )
     service._store.add(lost)
     assert service.recover() == 1
     assert service.recover() == 0

@@ -1,6 +1,7 @@
 """Types from Hive through the engine to Athena, and values as Trino prints them."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import duckdb
 import pyarrow as pa
@@ -76,7 +77,7 @@ def test_doubles_keep_their_value_and_javas_form(value: float) -> None:
 
 @settings(deadline=None)
 @given(st.decimals(min_value=-(10**20), max_value=10**20, places=10, allow_nan=False))
-def test_decimals_keep_their_digits(value) -> None:
+def test_decimals_keep_their_digits(value: Decimal) -> None:
     (text,) = texts(pa.array([value], pa.decimal128(38, 10)))
     assert text is not None
     assert "E" not in text

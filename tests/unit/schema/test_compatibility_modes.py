@@ -5,6 +5,7 @@ import json
 import pytest
 
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, check
+from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 
 AVRO = format_of("AVRO")
@@ -12,7 +13,7 @@ A, B = {"name": "a", "type": "int"}, {"name": "b", "type": "string"}
 OPTIONAL_B = {**B, "default": ""}
 
 
-def parsed(*fields):
+def parsed(*fields: dict[str, str]) -> ParsedSchema:
     return AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": list(fields)}))
 
 
@@ -43,13 +44,13 @@ OPEN = frozenset({CompatibilityMode.NONE, CompatibilityMode.DISABLED})
     ],
 )
 @pytest.mark.parametrize("mode", list(CompatibilityMode))
-def test_modes(mode, change, passing):
+def test_modes(mode: CompatibilityMode, change: str, passing: set[str]) -> None:
     earlier, new = CHANGES[change]
     verdict = check(AVRO, mode, new, list(enumerate(earlier, start=1)))
     assert verdict.compatible == (mode in passing or mode in OPEN)
 
 
-def test_a_verdict_says_what_was_checked_and_what_broke():
+def test_a_verdict_says_what_was_checked_and_what_broke() -> None:
     earlier, new = CHANGES["fits the last, backward breaks the first"]
     verdict = check(AVRO, CompatibilityMode.FULL_ALL, new, list(enumerate(earlier, start=1)))
     assert verdict.checked == (1, 2)
@@ -59,7 +60,7 @@ def test_a_verdict_says_what_was_checked_and_what_broke():
     assert "reading data of version 1: READER_FIELD_MISSING_DEFAULT_VALUE at /b" in str(verdict)
 
 
-def test_only_what_the_mode_compares_is_checked():
+def test_only_what_the_mode_compares_is_checked() -> None:
     versions = [(number, parsed(A)) for number in (3, 5, 9)]
     checked = {mode: check(AVRO, mode, parsed(A), versions).checked for mode in CompatibilityMode}
     for mode, numbers in checked.items():
@@ -67,5 +68,5 @@ def test_only_what_the_mode_compares_is_checked():
         assert numbers == expected, mode
 
 
-def test_an_empty_verdict_is_compatible():
+def test_an_empty_verdict_is_compatible() -> None:
     assert str(CompatibilityVerdict(mode=CompatibilityMode.NONE)) == "Compatible under NONE."

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,12 @@ from penstock.schema.hive import HiveColumn
 AVRO = format_of("AVRO")
 
 
-def hive(kind, *, also=()):
+def hive(kind: Any, *, also: Any = ()) -> str:
     fields = [*also, {"name": "c", "type": kind}]
     return AVRO.columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))[-1].type
 
 
-def logical(kind, logical_type, /, **more):
+def logical(kind: str, logical_type: Any, /, **more: int | str) -> dict[str, Any]:
     return {"type": kind, "logicalType": logical_type, **more}
 
 
@@ -65,15 +66,15 @@ S = {"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}, {"n
         ({"type": "array", "items": ["null", S]}, "array<struct<x:int,y:string>>"),
     ],
 )
-def test_types(kind, expected):
+def test_types(kind: Any, expected: str) -> None:
     assert hive(kind) == expected
 
 
-def test_named_types_are_resolved_where_they_are_used():
+def test_named_types_are_resolved_where_they_are_used() -> None:
     assert hive("S", also=[{"name": "first", "type": S}]) == "struct<x:int,y:string>"
 
 
-def test_names_order_and_comments():
+def test_names_order_and_comments() -> None:
     text = json.dumps(
         {
             "type": "record",
@@ -94,17 +95,17 @@ def test_names_order_and_comments():
         ({"type": "record", "name": "E", "fields": []}, "/c: record E has no fields"),
     ],
 )
-def test_no_columns(kind, reason):
+def test_no_columns(kind: dict[str, Any] | list[str], reason: str) -> None:
     with pytest.raises(NoColumns, match=reason):
         hive(kind)
 
 
-def test_the_top_is_a_record():
+def test_the_top_is_a_record() -> None:
     with pytest.raises(NoColumns, match="not array of int"):
         AVRO.columns(AVRO.parse('{"type": "array", "items": "int"}'))
 
 
-def test_types_that_double_at_each_level_are_refused_before_they_are_built():
+def test_types_that_double_at_each_level_are_refused_before_they_are_built() -> None:
     fields = [{"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}]
     for level in range(1, 40):
         pair = [{"name": side, "type": f"N{level - 1}"} for side in "lr"]
@@ -113,7 +114,7 @@ def test_types_that_double_at_each_level_are_refused_before_they_are_built():
         AVRO.columns(AVRO.parse(json.dumps({"type": "record", "name": "R", "fields": fields})))
 
 
-def test_long_chains_of_names_are_refused():
+def test_long_chains_of_names_are_refused() -> None:
     fields = [{"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}]
     for level in range(1, 1_500):
         inner = {"type": "record", "name": f"N{level}", "fields": [{"name": "n", "type": f"N{level - 1}"}]}

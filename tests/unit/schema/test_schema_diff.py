@@ -161,7 +161,9 @@ def test_json_keywords() -> None:
         ),
     ],
 )
-def test_rules_about_types_are_charged_to_what_says_types(old: Any, new: Any, guilty: set[str]) -> None:
+def test_rules_about_types_are_charged_to_what_says_types(
+    old: dict[str, Any], new: dict[str, Any], guilty: set[str]
+) -> None:
     found = difference(old, new, "JSON")
     assert {change.path for change in found.changes if change.breaks} == guilty
     assert len(found.changes) > len(guilty)

@@ -158,7 +158,7 @@ def test_without_a_source_of_ids_confluents_frames_are_no_frames() -> None:
         (b"\x02", [("__value_schema_id", b"\x00\x00")], TruncatedFrame, "Data of 2 bytes"),
     ],
 )
-def test_damaged_frames(message: bytes, headers: Any, error: type[SerdeError], says: str) -> None:
+def test_damaged_frames(message: bytes, headers: list[tuple[str, bytes]] | None, error: type[SerdeError], says: str) -> None:
     with pytest.raises(error, match=says):
         MessageReader(FakeRegistry(), confluent=Registry()).read(message, headers)
 

@@ -114,7 +114,7 @@ def test_json_that_contains_itself() -> None:
     ],
 )
 @pytest.mark.parametrize("compression", ["NONE", "ZLIB"])
-def test_protobuf_of_mappings_and_messages(name: str, index: int, value: Any, compression: str) -> None:
+def test_protobuf_of_mappings_and_messages(name: str, index: int, value: dict[str, Any], compression: str) -> None:
     registry = FakeRegistry()
     write = serializer(registry, "PROTOBUF", schema=PROTO, message=name, compression=compression_of(compression))
     message = ParseDict(value, classes(PROTO)[name]())
@@ -180,7 +180,7 @@ message C { oneof which { string one = 1; int32 other = 2; } bytes blob = 3; map
         ({"keys": {"k": {"blobs": ["AQ==", "?"]}}}, "p.C.keys.blobs"),
     ],
 )
-def test_what_protobuf_would_drop_is_refused(value: Any, path: str) -> None:
+def test_what_protobuf_would_drop_is_refused(value: dict[str, Any], path: str) -> None:
     with pytest.raises(IncompatibleValue, match="schema r/flights") as caught:
         serializer(FakeRegistry(), "PROTOBUF", schema=CHOICES)(value, VALUE)
     assert caught.value.path == path
@@ -241,7 +241,7 @@ message A {
         {"list": [{}, {"a": {"more": [1e39]}}]},
     ],
 )
-def test_floats_that_32_bits_do_not_hold(value: Any) -> None:
+def test_floats_that_32_bits_do_not_hold(value: dict[str, Any]) -> None:
     with pytest.raises(IncompatibleValue, match=r"too large|too small"):
         serializer(FakeRegistry(), "PROTOBUF", schema=FLOATS)(value, VALUE)
 

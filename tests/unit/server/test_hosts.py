@@ -25,7 +25,7 @@ from penstock.settings.addresses import is_loopback
         ("2130706433", False),
     ],
 )
-def test_loopback(host, is_so):
+def test_loopback(host: str, is_so: bool) -> None:
     assert is_loopback(host) is is_so
 
 
@@ -44,11 +44,11 @@ def test_loopback(host, is_so):
         (b"\xff", None),
     ],
 )
-def test_the_host_of_a_header(header, host):
+def test_the_host_of_a_header(header: bytes, host: str | None) -> None:
     assert host_of(header) == host
 
 
-def test_on_loopback_only_loopback_names_are_answered():
+def test_on_loopback_only_loopback_names_are_answered() -> None:
     rule = host_rule("127.0.0.1", ["lake.example", ".svc.example"])
     assert rule is not None
     for host in ("localhost", "127.0.0.1", "::1", "bucket.localhost", "lake.example", "a.b.svc.example"):
@@ -58,7 +58,7 @@ def test_on_loopback_only_loopback_names_are_answered():
     assert rule.permits("10.0.0.1", local_address="10.0.0.1")
 
 
-def test_on_a_network_every_host_is_answered_unless_some_are_named():
+def test_on_a_network_every_host_is_answered_unless_some_are_named() -> None:
     assert host_rule("0.0.0.0") is None
     rule = host_rule("0.0.0.0", ["lake.example"])
     assert rule is not None
@@ -66,13 +66,13 @@ def test_on_a_network_every_host_is_answered_unless_some_are_named():
 
 
 @pytest.mark.parametrize("name", ["http://x", "x:80", "", "a/b", "*.x"])
-def test_a_name_that_is_none_is_refused(name):
+def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="is not a host name"):
         host_rule("127.0.0.1", [name])
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "lake.example"])
-def test_plain_http_on_a_network_is_refused_unless_asked_for_by_name(host):
+def test_plain_http_on_a_network_is_refused_unless_asked_for_by_name(host: str) -> None:
     with pytest.raises(InvalidInput, match="not a loopback address") as refused:
         check_listening(Listening(host=host, port=0))
     assert "--insecure-plain-http" in (refused.value.remedy or "")

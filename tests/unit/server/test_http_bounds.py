@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import uvicorn
@@ -18,12 +20,12 @@ GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 class Server:
     """An application behind the protocol, on a free port of the loop under test."""
 
-    def __init__(self, state, port):
+    def __init__(self, state: ServerState, port: int) -> None:
         self.state, self.port, self.bodies = state, port, []
         self.gone = self.received = 0
         self.writers, self.hold, self.hosts, self.config = [], None, None, None
 
-    async def app(self, scope, receive, send):
+    async def app(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         body = b""
         while True:
             message = await receive()
@@ -39,7 +41,7 @@ class Server:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
-    async def connect(self, *parts):
+    async def connect(self, *parts: bytes) -> Any:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         self.writers.append(writer)
         with contextlib.suppress(ConnectionError):
@@ -48,7 +50,7 @@ class Server:
                 await writer.drain()
         return reader, writer
 
-    async def ask(self, *parts):
+    async def ask(self, *parts: bytes) -> Any:
         """Status and body of what is answered before the connection is closed."""
         reader, writer = await self.connect(*parts)
         try:
@@ -57,7 +59,7 @@ class Server:
             writer.close()
         return int(head.split()[1]), json.loads(body), head.decode().lower()
 
-    async def good(self):
+    async def good(self) -> Any:
         reader, writer = await self.connect(GOOD)
         line = await reader.readline()
         writer.close()
@@ -69,15 +71,15 @@ class Counted(BoundedProtocol):
 
     server_of_test = None
 
-    def data_received(self, data):
+    def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self.server_of_test.received += len(data)
 
 
-def serving(work, monkeypatch, limit=100):
+def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: int = 100) -> None:
     """Run ``work`` with a server whose process may have ``limit`` connections."""
 
-    async def run():
+    async def run() -> None:
         waiting = Waiting(limit)
         monkeypatch.setattr(http, "waiting", waiting)
         server = Server(ServerState(), 0)
@@ -108,7 +110,7 @@ def serving(work, monkeypatch, limit=100):
     asyncio.run(asyncio.wait_for(run(), 20))
 
 
-async def until(condition):
+async def until(condition: Callable[..., Any]) -> None:
     while not condition():
         await asyncio.sleep(0)
 
@@ -127,8 +129,10 @@ async def until(condition):
         pytest.param((b"GET / HTTP/1.1\r\nbad header\r\n\r\n",), id="a header that is none"),
     ],
 )
-def test_what_is_no_http_is_answered_in_json_that_both_faces_clients_read(parts, monkeypatch):
-    async def work(server):
+def test_what_is_no_http_is_answered_in_json_that_both_faces_clients_read(
+    parts: tuple[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(server: Server) -> None:
         status, body, head = await server.ask(*parts)
         assert (status, body["__type"], body["error_code"]) == (400, "SerializationException", 400)
         assert body["message"]
@@ -149,8 +153,8 @@ def test_what_is_no_http_is_answered_in_json_that_both_faces_clients_read(parts,
         pytest.param([b"\r\n" * 60_000], id="empty lines without end"),
     ],
 )
-def test_a_head_without_end_is_refused(parts, monkeypatch):
-    async def work(server):
+def test_a_head_without_end_is_refused(parts: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         # A client that is still sending may see its connection reset before the answer.
         with contextlib.suppress(ConnectionError, IndexError):
             status, body, _ = await server.ask(*parts)
@@ -161,7 +165,7 @@ def test_a_head_without_end_is_refused(parts, monkeypatch):
     serving(work, monkeypatch)
 
 
-def _head(size, *, last=b"\r\n\r\n"):
+def _head(size: int, *, last: bytes = b"\r\n\r\n") -> bytes:
     """A request's head of exactly ``size`` bytes."""
     start = b"GET / HTTP/1.1\r\nhost: x\r\nx: "
     return start + b"a" * (size - len(start) - len(last)) + last
@@ -169,8 +173,8 @@ def _head(size, *, last=b"\r\n\r\n"):
 
 @pytest.mark.parametrize("pieces", [1, 7])
 @pytest.mark.parametrize(("size", "status"), [(MAX_HEAD_BYTES, 200), (MAX_HEAD_BYTES + 1, 431), (70_000, 431)])
-def test_the_bound_of_a_head_is_exact(size, status, pieces, monkeypatch):
-    async def work(server):
+def test_the_bound_of_a_head_is_exact(size: int, status: int, pieces: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         head = _head(size)
         step = -(-size // pieces)
         reader, _ = await server.connect(*(head[start : start + step] for start in range(0, size, step)))
@@ -179,8 +183,8 @@ def test_the_bound_of_a_head_is_exact(size, status, pieces, monkeypatch):
     serving(work, monkeypatch)
 
 
-def test_the_head_of_a_request_that_comes_with_another_has_the_same_bound(monkeypatch):
-    async def work(server):
+def test_the_head_of_a_request_that_comes_with_another_has_the_same_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         reader, _ = await server.connect(GOOD + _head(70_000))
         answers = await reader.read()
         assert b"431 " in answers
@@ -196,20 +200,20 @@ def test_the_head_of_a_request_that_comes_with_another_has_the_same_bound(monkey
         pytest.param(b"1;x=" + b"a" * 200_000, id="an extension of a chunk"),
     ],
 )
-def test_what_is_no_body_behind_a_head_has_a_bound(sent, monkeypatch):
-    async def work(server):
+def test_what_is_no_body_behind_a_head_has_a_bound(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         reader, _ = await server.connect(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + sent)
         assert (await reader.readline()).split()[1] == b"431"
 
     serving(work, monkeypatch)
 
 
-def test_trailers_are_no_headers(monkeypatch):
-    async def work(server):
+def test_trailers_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         seen = []
         inner = server.app
 
-        async def app(scope, receive, send):
+        async def app(scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
             await inner(scope, receive, send)
             seen.append([name for name, _ in scope["headers"]])
 
@@ -242,8 +246,8 @@ def test_trailers_are_no_headers(monkeypatch):
         (b"GET / HTTP/1.1\r\nhost: anything.example\r\n\r\n", 200),
     ],
 )
-def test_a_request_has_one_host(request_head, status, monkeypatch):
-    async def work(server):
+def test_a_request_has_one_host(request_head: bytes, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         reader, _ = await server.connect(request_head)
         assert (await reader.readline()).split()[1] == b"%d" % status
 
@@ -262,8 +266,8 @@ def test_a_request_has_one_host(request_head, status, monkeypatch):
         (b"GET http://rebound.example/ HTTP/1.1\r\nhost: localhost\r\n\r\n", 421),
     ],
 )
-def test_a_foreign_host_is_not_answered(request_head, status, monkeypatch):
-    async def work(server):
+def test_a_foreign_host_is_not_answered(request_head: bytes, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         server.hosts = host_rule("127.0.0.1", [".example.com"])
         reader, _ = await server.connect(request_head)
         assert (await reader.readline()).split()[1] == b"%d" % status
@@ -271,8 +275,8 @@ def test_a_foreign_host_is_not_answered(request_head, status, monkeypatch):
     serving(work, monkeypatch)
 
 
-def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch):
-    async def work(server):
+def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         head = b"POST / HTTP/1.1\r\nhost: x\r\n" + b"".join(b"x%d: %s\r\n" % (n, b"y" * 300) for n in range(190))
         body = b"z" * 3_000_000
         reader, writer = await server.connect(head + b"content-length: %d\r\n\r\n" % len(body), body)
@@ -298,8 +302,10 @@ def test_large_heads_and_bodies_within_the_bounds_are_served(monkeypatch):
         (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{", 60),
     ],
 )
-def test_a_request_that_does_not_arrive_is_given_up(before, sent, seconds, monkeypatch):
-    async def work(server):
+def test_a_request_that_does_not_arrive_is_given_up(
+    before: bytes, sent: bytes, seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(server: Server) -> None:
         reader, writer = await server.connect(before)
         if before:
             await reader.readuntil(b"ok")
@@ -319,8 +325,8 @@ def test_a_request_that_does_not_arrive_is_given_up(before, sent, seconds, monke
     serving(work, monkeypatch)
 
 
-def test_a_connection_without_any_request_is_given_up(monkeypatch):
-    async def work(server):
+def test_a_connection_without_any_request_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         reader, _ = await server.connect()
         await until(lambda: server.waiting.since)
         server.waiting.sweep(asyncio.get_running_loop().time() + 11)
@@ -329,8 +335,8 @@ def test_a_connection_without_any_request_is_given_up(monkeypatch):
     serving(work, monkeypatch)
 
 
-def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch):
-    async def work(server):
+def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         server.hold = asyncio.Event()
         reader, _ = await server.connect(GOOD)
         await until(lambda: server.bodies)
@@ -341,8 +347,8 @@ def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch):
     serving(work, monkeypatch)
 
 
-def test_one_that_waits_makes_room_for_one_that_comes(monkeypatch):
-    async def work(server):
+def test_one_that_waits_makes_room_for_one_that_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
         slow = [await server.connect(b"POST / HTTP/1.1\r\n") for _ in range(5)]
         await until(lambda: len(server.state.connections) == 5)
         assert b"200" in await server.good()
@@ -357,11 +363,11 @@ def test_one_that_waits_makes_room_for_one_that_comes(monkeypatch):
     serving(work, monkeypatch, limit=5)
 
 
-def test_connections_are_swept_by_themselves(monkeypatch):
+def test_connections_are_swept_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_SWEEP_SECONDS", 0.001)
     monkeypatch.setattr(http, "HEAD_SECONDS", 0.002)
 
-    async def work(server):
+    async def work(server: Server) -> None:
         status, _, _ = await server.ask(b"POST / HT")
         assert status == 408
         await until(lambda: not server.state.connections)
@@ -370,7 +376,7 @@ def test_connections_are_swept_by_themselves(monkeypatch):
     serving(work, monkeypatch)
 
 
-def test_the_limit_leaves_files_for_others(monkeypatch):
+def test_the_limit_leaves_files_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http.resource, "getrlimit", lambda which: (1_024, 4_096))
     assert http._connection_limit() == 768
     monkeypatch.setattr(http.resource, "getrlimit", lambda which: (http.resource.RLIM_INFINITY, 0))
@@ -378,7 +384,7 @@ def test_the_limit_leaves_files_for_others(monkeypatch):
     assert MAX_HEAD_BYTES == 65_536
 
 
-def test_a_worker_beside_others_steps_back_from_each_connection_before_it_serves_it(monkeypatch):
+def test_a_worker_beside_others_steps_back_from_each_connection_before_it_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(http.time, "sleep", lambda seconds: seen.append(0 < seconds < 0.001))
     monkeypatch.setattr(BoundedProtocol, "connection_made", lambda *_: seen.append("served"))

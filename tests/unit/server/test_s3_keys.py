@@ -1,6 +1,7 @@
 """Which root keys the S3 endpoint takes: those of the server's store, and before there is one the key it was given."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy.exc import DBAPIError
@@ -19,7 +20,7 @@ KEY = BootstrapKey(access_key_id="AKIATESTSROOTSOWNKEY", secret_access_key="the-
 
 
 @pytest.fixture
-def sealer(tmp_path) -> Sealer:
+def sealer(tmp_path: Path) -> Sealer:
     return Sealer(MasterKeys.load(tmp_path / "master.key"))
 
 

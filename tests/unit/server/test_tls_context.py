@@ -3,7 +3,9 @@
 import asyncio
 import shutil
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -20,7 +22,9 @@ def authority(tmp_path: Path) -> TestAuthority:
     return TestAuthority(tmp_path, "authority")
 
 
-def shake(server: ssl.SSLContext, authority: Path, *, minimum: ssl.TLSVersion | None = None, own=None) -> ssl.SSLObject:
+def shake(
+    server: ssl.SSLContext, authority: Path, *, minimum: ssl.TLSVersion | None = None, own: tuple[Path, Path] | None = None
+) -> ssl.SSLObject:
     """The client's end of a handshake in memory."""
     context = ssl.create_default_context(cafile=str(authority))
     if minimum is not None:
@@ -72,7 +76,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("kind", ["ec", "rsa"])
-def test_the_next_connection_gets_the_renewed_certificate(authority, tmp_path, kind):
+def test_the_next_connection_gets_the_renewed_certificate(authority: TestAuthority, tmp_path: Path, kind: str) -> None:
     old, new = authority.issue("old"), authority.issue("new", kind=kind)
     watched = Watched(tmp_path, old)
     assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
@@ -80,7 +84,7 @@ def test_the_next_connection_gets_the_renewed_certificate(authority, tmp_path, k
     assert serial(shake(watched.context, authority.path)) == serial_of(new[0])
 
 
-def test_half_a_renewal_leaves_the_former_pair_in_use(authority, tmp_path):
+def test_half_a_renewal_leaves_the_former_pair_in_use(authority: TestAuthority, tmp_path: Path) -> None:
     old, new = authority.issue("old"), authority.issue("new")
     watched = Watched(tmp_path, old)
     watched.put(new[0])
@@ -92,7 +96,9 @@ def test_half_a_renewal_leaves_the_former_pair_in_use(authority, tmp_path):
     assert serial(shake(watched.context, authority.path)) == serial_of(new[0])
 
 
-def test_an_expired_certificate_is_not_taken_for_a_renewal(authority, tmp_path, caplog):
+def test_an_expired_certificate_is_not_taken_for_a_renewal(
+    authority: TestAuthority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     old = authority.issue("old")
     watched = Watched(tmp_path, old)
     watched.put(*authority.issue("late", days=-1))
@@ -102,14 +108,14 @@ def test_an_expired_certificate_is_not_taken_for_a_renewal(authority, tmp_path, 
     assert [record.message[:44] for record in caplog.records] == ["the former certificate stays in use: The cer"]
 
 
-def test_old_versions_of_tls_are_refused(authority, tmp_path):
+def test_old_versions_of_tls_are_refused(authority: TestAuthority, tmp_path: Path) -> None:
     watched = Watched(tmp_path, authority.issue("server"))
     assert shake(watched.context, authority.path, minimum=ssl.TLSVersion.TLSv1_2).version() == "TLSv1.2"
     assert shake(watched.context, authority.path).version() == "TLSv1.3"
     assert watched.context._current.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-def test_clients_show_a_certificate_where_one_is_asked_for(authority, tmp_path):
+def test_clients_show_a_certificate_where_one_is_asked_for(authority: TestAuthority, tmp_path: Path) -> None:
     certificate, key = authority.issue("server")
     context = server_context(TlsFiles(certificate=certificate, key=key, client_authority=authority.path))
     old = ssl.TLSVersion.TLSv1_2
@@ -122,30 +128,30 @@ def test_clients_show_a_certificate_where_one_is_asked_for(authority, tmp_path):
         shake(context, authority.path, minimum=old, own=stranger.issue("client"))
 
 
-def _missing(folder, authority):
+def _missing(folder: Path, authority: TestAuthority) -> TlsFiles:
     return TlsFiles(certificate=folder / "none.crt", key=authority.issue("a")[1])
 
 
-def _mismatch(_folder, authority):
+def _mismatch(_folder: Path, authority: TestAuthority) -> TlsFiles:
     return TlsFiles(certificate=authority.issue("a")[0], key=authority.issue("b")[1])
 
 
-def _expired(_folder, authority):
+def _expired(_folder: Path, authority: TestAuthority) -> TlsFiles:
     certificate, key = authority.issue("a", days=-2)
     return TlsFiles(certificate=certificate, key=key)
 
 
-def _no_certificate(folder, authority):
+def _no_certificate(folder: Path, authority: TestAuthority) -> TlsFiles:
     (folder / "text").write_text("hello")
     return TlsFiles(certificate=folder / "text", key=authority.issue("a")[1])
 
 
-def _no_key(folder, authority):
+def _no_key(folder: Path, authority: TestAuthority) -> TlsFiles:
     (folder / "text").write_text("hello")
     return TlsFiles(certificate=authority.issue("a")[0], key=folder / "text")
 
 
-def _no_authority(folder, authority):
+def _no_authority(folder: Path, authority: TestAuthority) -> TlsFiles:
     (folder / "text").write_text("hello")
     certificate, key = authority.issue("a")
     return TlsFiles(certificate=certificate, key=key, client_authority=folder / "text")
@@ -162,12 +168,14 @@ def _no_authority(folder, authority):
         (_no_authority, "text holds no certificate of an authority"),
     ],
 )
-def test_files_that_do_not_work_are_named(authority, tmp_path, make, says):
+def test_files_that_do_not_work_are_named(
+    authority: TestAuthority, tmp_path: Path, make: Callable[..., Any], says: str
+) -> None:
     with pytest.raises(EnvironmentProblem, match=says):
         server_context(make(tmp_path, authority))
 
 
-def test_a_handshake_that_does_not_come_is_given_up(authority, monkeypatch):
+def test_a_handshake_that_does_not_come_is_given_up(authority: TestAuthority, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "HANDSHAKE_SECONDS", 0.1)
     certificate, key = authority.issue("server")
 

@@ -59,12 +59,12 @@ MADE_ANEW = ["venv", "sync", "install", "compileall"]
 RENEWED = ["sync", "install", "compileall"]
 
 
-def test_a_second_call_does_nothing(checkout):
+def test_a_second_call_does_nothing(checkout: Checkout) -> None:
     assert checkout.sync("runtime") == MADE_ANEW
     assert checkout.sync("runtime") == []
 
 
-def test_it_grows_and_never_shrinks(checkout):
+def test_it_grows_and_never_shrinks(checkout: Checkout) -> None:
     checkout.sync("runtime")
     assert checkout.sync("dev") == RENEWED
     assert checkout.sync("runtime") == []
@@ -72,14 +72,14 @@ def test_it_grows_and_never_shrinks(checkout):
 
 
 @pytest.mark.parametrize("changed", ["locks/dev.txt", "locks/build.txt", "pyproject.toml"])
-def test_a_changed_input_renews_what_is_installed(checkout, changed):
+def test_a_changed_input_renews_what_is_installed(checkout: Checkout, changed: str) -> None:
     checkout.sync("dev")
     (checkout.root / changed).write_text("changed")
     assert checkout.sync("runtime") == RENEWED
     assert checkout.level == "dev"
 
 
-def test_what_an_interrupted_run_left_is_made_anew(checkout):
+def test_what_an_interrupted_run_left_is_made_anew(checkout: Checkout) -> None:
     checkout.sync("runtime")
     step = checkout.tool.run
 
@@ -95,7 +95,7 @@ def test_what_an_interrupted_run_left_is_made_anew(checkout):
     assert checkout.sync("runtime") == MADE_ANEW
 
 
-def test_an_environment_that_was_moved_or_lost_its_python_is_made_anew(checkout):
+def test_an_environment_that_was_moved_or_lost_its_python_is_made_anew(checkout: Checkout) -> None:
     checkout.sync("dev")
     state = json.loads(checkout.tool.STATE.read_text())
     checkout.tool.STATE.write_text(json.dumps(state | {"place": "/elsewhere"}))
@@ -104,14 +104,14 @@ def test_an_environment_that_was_moved_or_lost_its_python_is_made_anew(checkout)
     assert checkout.sync("dev") == MADE_ANEW
 
 
-def test_a_damaged_state_is_made_anew(checkout):
+def test_a_damaged_state_is_made_anew(checkout: Checkout) -> None:
     checkout.sync("dev")
     for text in ("", "[]", '{"level": "other"}'):
         checkout.tool.STATE.write_text(text)
         assert checkout.sync("dev") == MADE_ANEW
 
 
-def test_whatever_stands_in_its_place_is_replaced(checkout):
+def test_whatever_stands_in_its_place_is_replaced(checkout: Checkout) -> None:
     (checkout.root / ".venv").write_text("a file")
     assert checkout.sync("dev") == MADE_ANEW
     elsewhere = checkout.root / "elsewhere"

@@ -1,6 +1,7 @@
 """Where class archives are kept, and that they go with what they were made for."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,14 +10,14 @@ from penstock.spark.archive import class_archive, make_class_archive
 
 
 @pytest.fixture
-def java(tmp_path):
+def java(tmp_path: Path) -> Path:
     home = tmp_path / "java"
     home.mkdir()
     (home / "release").write_text('JAVA_VERSION="17.0.1"')
     return home
 
 
-def test_each_java_and_class_path_has_its_own(java, tmp_path):
+def test_each_java_and_class_path_has_its_own(java: Path, tmp_path: Path) -> None:
     jars = [tmp_path / "a.jar"]
     first = class_archive(tmp_path, java, jars)
     assert class_archive(tmp_path, java, jars) == first
@@ -25,7 +26,7 @@ def test_each_java_and_class_path_has_its_own(java, tmp_path):
     assert class_archive(tmp_path, java, jars) != first
 
 
-def test_what_cannot_be_made_is_said_and_leaves_nothing(java, tmp_path):
+def test_what_cannot_be_made_is_said_and_leaves_nothing(java: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     archive = class_archive(folder, java, [])
     with pytest.raises(EnvironmentProblem, match="cannot be made: the rehearsal failed"):
@@ -33,7 +34,7 @@ def test_what_cannot_be_made_is_said_and_leaves_nothing(java, tmp_path):
     assert list(folder.iterdir()) == []
 
 
-def test_archives_of_environments_that_are_gone_are_removed(java, tmp_path):
+def test_archives_of_environments_that_are_gone_are_removed(java: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     folder.mkdir()
     for name, spark in (("spark-old", tmp_path / "gone"), ("spark-new", tmp_path)):

@@ -1,7 +1,9 @@
 """LookupEvents over the record of changes."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -28,7 +30,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def lookup():
+def lookup() -> Callable[..., Any]:
     times = iter(START + timedelta(minutes=number) for number in range(100_000))
     service = RegistryService(MemoryRegistryStore(), now=lambda: next(times))
     with acting(Actor(principal="arn:aws:iam::000000000000:user/ana", client="192.0.2.7")):
@@ -43,22 +45,22 @@ def lookup():
     return lambda **request: handler(request, CONTEXT)
 
 
-def by(key, value):
+def by(key: str, value: str) -> list[dict[str, str]]:
     return [{"AttributeKey": key, "AttributeValue": value}]
 
 
-def names(answer):
+def names(answer: dict[str, Any]) -> list[tuple[str, str]]:
     return [(event["EventName"], event["Resources"][0]["ResourceName"]) for event in answer["Events"]]
 
 
-def test_the_newest_change_comes_first(lookup):
+def test_the_newest_change_comes_first(lookup: Callable[..., Any]) -> None:
     found = lookup()
     assert names(found)[0] == ("RegisterSchemaVersion", "schema/r/a")
     assert names(found)[-1] == ("CreateRegistry", "registry/r")
     assert len(found["Events"]) == 6
 
 
-def test_an_event_says_who_what_when_and_from_where(lookup):
+def test_an_event_says_who_what_when_and_from_where(lookup: Callable[..., Any]) -> None:
     event = lookup()["Events"][-1]
     assert (event["Username"], event["EventSource"], event["ReadOnly"]) == ("ana", "glue.amazonaws.com", "false")
     assert event["Resources"] == [{"ResourceType": "AWS::Glue::Registry", "ResourceName": "registry/r"}]
@@ -83,16 +85,16 @@ def test_an_event_says_who_what_when_and_from_where(lookup):
         ("AccessKeyId", "AKIA", 0),
     ],
 )
-def test_one_attribute_picks(lookup, key, value, count):
+def test_one_attribute_picks(lookup: Callable[..., Any], key: str, value: str, count: int) -> None:
     assert len(lookup(LookupAttributes=by(key, value))["Events"]) == count
 
 
-def test_an_event_is_found_by_its_id(lookup):
+def test_an_event_is_found_by_its_id(lookup: Callable[..., Any]) -> None:
     event = lookup()["Events"][2]
     assert lookup(LookupAttributes=by("EventId", event["EventId"]))["Events"] == [event]
 
 
-def test_times_bound(lookup):
+def test_times_bound(lookup: Callable[..., Any]) -> None:
     times = [event["EventTime"] for event in lookup()["Events"]]
     assert [event["EventTime"] for event in lookup(StartTime=times[3], EndTime=times[1])["Events"]] == times[1:4]
     with pytest.raises(InvalidInput, match="EndTime lies before StartTime") as refused:
@@ -100,7 +102,7 @@ def test_times_bound(lookup):
     assert refused.value.aws_code == "InvalidTimeRangeException"
 
 
-def test_pages_follow_one_another(lookup):
+def test_pages_follow_one_another(lookup: Callable[..., Any]) -> None:
     everything, token = [], None
     for _ in range(10):
         answer = lookup(MaxResults=4, **({"NextToken": token} if token else {}))
@@ -113,7 +115,7 @@ def test_pages_follow_one_another(lookup):
         lookup(MaxResults=4, NextToken=lookup(MaxResults=4)["NextToken"], LookupAttributes=by("Username", "bo"))
 
 
-def test_a_search_reads_a_bounded_part_and_goes_on(lookup, monkeypatch):
+def test_a_search_reads_a_bounded_part_and_goes_on(lookup: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "_BATCH", 2)
     monkeypatch.setattr(audit, "_MAX_BATCHES", 1)
     first = lookup(LookupAttributes=by("EventName", "CreateRegistry"))
@@ -126,7 +128,7 @@ def test_a_search_reads_a_bounded_part_and_goes_on(lookup, monkeypatch):
     assert names({"Events": found}) == [("CreateRegistry", "registry/r")]
 
 
-def test_two_attributes_are_refused_as_by_aws(lookup):
+def test_two_attributes_are_refused_as_by_aws(lookup: Callable[..., Any]) -> None:
     with pytest.raises(InvalidInput, match="takes one attribute") as refused:
         lookup(LookupAttributes=by("Username", "a") + by("EventName", "b"))
     assert refused.value.aws_code == "InvalidLookupAttributesException"

@@ -1,12 +1,14 @@
 """Requests answered several at a time: each as if it were alone."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.protocol.coalescing import Gathered, answer_together
-from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.errors import UnreadableRequest
 from penstock.errors import NotFound
@@ -17,14 +19,14 @@ VERSION = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"
 class Store:
     """One account's handler, which notes what it is asked together."""
 
-    def __init__(self, status):
+    def __init__(self, status: str) -> None:
         self.status = status
         self.calls = []
 
-    def one(self, request, context):
+    def one(self, request: Any, context: Any) -> Any:
         return self.many([(request, context)])[0]
 
-    def many(self, asked):
+    def many(self, asked: list[tuple[dict[str, Any], RequestContext]]) -> list[Any]:
         names = [request["SchemaId"]["SchemaName"] for request, _ in asked]
         self.calls.append([(name, context.principal) for name, (_, context) in zip(names, asked, strict=True)])
         return [
@@ -34,28 +36,28 @@ class Store:
             for name in names
         ]
 
-    def handler(self):
+    def handler(self) -> Gathered:
         return Gathered(self.one, self.many)
 
 
 class Gate:
     """Lets ``eve`` in nowhere and sends the others to the handler of their account."""
 
-    def __init__(self, handlers):
+    def __init__(self, handlers: dict[str, Any]) -> None:
         self.handlers = handlers
 
-    def admit(self, endpoint, request, context):
+    def admit(self, endpoint: Endpoint, request: dict[str, Any], context: RequestContext) -> tuple[Any, ...]:
         if context.principal == "eve":
             raise NotAuthorized("eve may not.")
         return self.handlers.get(context.account, endpoint.handler), context
 
 
-def endpoint(handler):
+def endpoint(handler: Callable[..., Any] | Gathered) -> Endpoint:
     table = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})])
     return table.get("AWSGlue.RegisterSchemaVersion")
 
 
-def asked(name, principal="ana", account="1"):
+def asked(name: str, principal: str = "ana", account: str = "1") -> tuple[dict[str, Any], RequestContext]:
     context = RequestContext(
         service="glue",
         operation="RegisterSchemaVersion",
@@ -67,7 +69,7 @@ def asked(name, principal="ana", account="1"):
     return {"SchemaId": {"RegistryName": "r", "SchemaName": name}, "SchemaDefinition": "{}"}, context
 
 
-def test_each_is_checked_admitted_and_answered_for_itself():
+def test_each_is_checked_admitted_and_answered_for_itself() -> None:
     store = Store("AVAILABLE")
     unshaped = ({"SchemaId": 7}, asked("x")[1])
     raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob"), asked("unsayable")]
@@ -78,7 +80,7 @@ def test_each_is_checked_admitted_and_answered_for_itself():
     assert store.calls == [[("a", "ana"), ("missing", "ana"), ("c", "bob"), ("unsayable", "ana")]]
 
 
-def test_each_account_has_its_own_handler():
+def test_each_account_has_its_own_handler() -> None:
     ours, theirs = Store("AVAILABLE"), Store("FAILURE")
     handler = ours.handler()
     gate = Gate({"2": theirs.handler()})
@@ -90,8 +92,8 @@ def test_each_account_has_its_own_handler():
 
 
 @pytest.mark.parametrize("gate", [None, Gate({"2": lambda *_: {"Status": "DELETING"}})], ids=["no gate", "another handler"])
-def test_a_handler_that_answers_one_is_called_for_each(gate):
-    def alone(request, _):
+def test_a_handler_that_answers_one_is_called_for_each(gate: Gate | None) -> None:
+    def alone(request: dict[str, Any], _: RequestContext) -> dict[str, str]:
         if request["SchemaId"]["SchemaName"] == "missing":
             raise NotFound("no missing")
         return {"Status": "PENDING"}

@@ -3,7 +3,9 @@
 import asyncio
 import io
 import json
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import boto3
 import fastavro
@@ -19,6 +21,7 @@ from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.api.aws.registry.operations import operations
 from penstock.api.errors import Throttled
+from penstock.api.observer import Served
 from penstock.api.throttle import Throttle
 from penstock.registry.errors import VersionNotFound
 from penstock.registry.model import SchemaKey, ScopeConfig
@@ -37,27 +40,27 @@ SERVED = operations(RegistryService(MemoryRegistryStore()))
 
 
 class Silent:
-    def started(self):
+    def started(self) -> None:
         pass
 
-    def finished(self, served):
+    def finished(self, served: Served) -> None:
         pass
 
 
 class BytesBody(io.BytesIO):
-    def stream(self, **_):
+    def stream(self, **_: Any) -> Iterator[bytes]:
         yield self.getvalue()
 
 
 @pytest.fixture(scope="module")
-def loop():
+def loop() -> Iterator[Any]:
     loop = asyncio.new_event_loop()
     yield loop
     loop.close()
 
 
 @pytest.fixture(scope="module")
-def client():
+def client() -> Any:
     """One client for all tests: botocore takes long to read Glue's model."""
     return boto3.client(
         "glue",
@@ -70,18 +73,18 @@ def client():
 
 
 @pytest.fixture
-def glue(loop, client):
+def glue(loop: Any, client: Any) -> Iterator[Any]:
     """The client, whose requests go straight into the dispatcher over an empty registry."""
     table = EndpointTable([operations(RegistryService(MemoryRegistryStore()))])
     app = AwsApp(table, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
 
-    def answer(request, **_):
+    def answer(request: Any, **_: str) -> Any:
         sent = []
 
-        async def receive():
+        async def receive() -> Any:
             return {"type": "http.request", "body": request.body or b"", "more_body": False}
 
-        async def send(message):
+        async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
         headers = [
@@ -104,7 +107,7 @@ def glue(loop, client):
 
 
 @pytest.fixture
-def stored(glue):
+def stored(glue: Any) -> SimpleNamespace:
     """Registry ``r`` with schema ``s`` (BACKWARD) of one version; the client and CreateSchema's answer."""
     glue.create_registry(RegistryName="r", Description="first", Tags={"team": "x"})
     created = glue.create_schema(
@@ -113,19 +116,19 @@ def stored(glue):
     return SimpleNamespace(glue=glue, created=created, id=created["SchemaVersionId"], arn=created["SchemaArn"])
 
 
-def refused(call, code, text, **request):
+def refused(call: Callable[..., Any], code: str, text: str, **request: Any) -> None:
     with pytest.raises(ClientError) as error:
         call(**request)
     assert error.value.response["Error"]["Code"] == code
     assert text in error.value.response["Error"]["Message"]
 
 
-def test_all_registry_and_tag_operations_are_served():
+def test_all_registry_and_tag_operations_are_served() -> None:
     assert len(SERVED.handlers) == 27
     assert SERVED.inline <= SERVED.handlers.keys()
 
 
-def test_registries(glue):
+def test_registries(glue: Any) -> None:
     made = glue.create_registry(RegistryName="r", Description="d", Tags={"a": "b"})
     assert made["RegistryArn"] == f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/r"
     assert made["Tags"] == {"a": "b"}
@@ -143,7 +146,7 @@ def test_registries(glue):
     refused(glue.get_registry, "InvalidInputException", "names no registry", RegistryId={})
 
 
-def test_schemas(stored):
+def test_schemas(stored: SimpleNamespace) -> None:
     glue, created = stored.glue, stored.created
     assert (created["LatestSchemaVersion"], created["NextSchemaVersion"], created["SchemaCheckpoint"]) == (1, 2, 1)
     assert created["SchemaVersionStatus"] == "AVAILABLE"
@@ -161,7 +164,7 @@ def test_schemas(stored):
     refused(glue.get_schema, "EntityNotFoundException", "Schema is not found.", SchemaId=SCHEMA)
 
 
-def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(stored):
+def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(stored: SimpleNamespace) -> None:
     glue = stored.glue
     order = '{"type":"record","name":"Order","fields":[{"name":"r","type":"R"},{"name":"again","type":"R"}]}'
     made = glue.create_schema(
@@ -176,7 +179,7 @@ def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(
         assert found["SchemaVersionId"] == made["SchemaVersionId"]
 
 
-def test_the_order_of_calls_of_aws_java_serde(glue):
+def test_the_order_of_calls_of_aws_java_serde(glue: Any) -> None:
     """GetSchemaByDefinition, CreateSchema with empty tags, RegisterSchemaVersion, metadata; its choices by message text."""
     refused(
         glue.get_schema_by_definition, "EntityNotFoundException", "Schema is not found.",
@@ -203,7 +206,7 @@ def test_the_order_of_calls_of_aws_java_serde(glue):
     assert (found["SchemaVersionId"], found["Status"]) == (registered["SchemaVersionId"], "AVAILABLE")
 
 
-def test_versions(stored):
+def test_versions(stored: SimpleNamespace) -> None:
     glue = stored.glue
     assert glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=V1)["SchemaVersionId"] == stored.id
     second = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=V2)
@@ -231,7 +234,7 @@ def test_versions(stored):
     )  # fmt: skip
 
 
-def test_a_refused_version_says_why_in_two_places(stored):
+def test_a_refused_version_says_why_in_two_places(stored: SimpleNamespace) -> None:
     glue = stored.glue
     answer = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=BROKEN)
     assert (answer["Status"], answer["VersionNumber"]) == ("FAILURE", 2)
@@ -250,7 +253,7 @@ def test_a_refused_version_says_why_in_two_places(stored):
     assert "TYPE_MISMATCH at /a: the reader expects string and the writer wrote int" in diff
 
 
-def test_validity(glue):
+def test_validity(glue: Any) -> None:
     assert glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition=V1)["Valid"] is True
     answer = glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition='{"type": "record", "name": "1"}')
     assert answer["Valid"] is False
@@ -260,7 +263,7 @@ def test_validity(glue):
     assert "line 1, column" in answer["Error"]
 
 
-def test_metadata(stored):
+def test_metadata(stored: SimpleNamespace) -> None:
     glue = stored.glue
     for value in ("1", "2"):
         pair = {"MetadataKey": "k", "MetadataValue": value}
@@ -284,7 +287,7 @@ def test_metadata(stored):
     )  # fmt: skip
 
 
-def test_tags(stored):
+def test_tags(stored: SimpleNamespace) -> None:
     glue = stored.glue
     registry_arn = f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/r"
     assert glue.get_tags(ResourceArn=registry_arn)["Tags"] == {"team": "x"}
@@ -295,19 +298,19 @@ def test_tags(stored):
     refused(glue.get_tags, "InvalidInputException", "not served", ResourceArn=f"arn:aws:glue:us-east-1:{ACCOUNT}:job/j")
 
 
-def test_tags_of_other_resources_go_to_their_owner():
+def test_tags_of_other_resources_go_to_their_owner() -> None:
     class Jobs:
-        def owns(self, resource_arn):
+        def owns(self, resource_arn: str) -> bool:
             return ":job/" in resource_arn
 
-        def get(self, resource_arn):
+        def get(self, resource_arn: str) -> dict[str, str]:
             return {"job": resource_arn[-1]}
 
     served = operations(RegistryService(MemoryRegistryStore()), tag_owners=(Jobs(),))
     assert served.handlers["GetTags"]({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
 
 
-def test_a_version_is_named_by_its_id_or_by_its_schema(stored):
+def test_a_version_is_named_by_its_id_or_by_its_schema(stored: SimpleNamespace) -> None:
     other = {"RegistryName": "r", "SchemaName": "other"}
     refused(
         stored.glue.put_schema_version_metadata, "InvalidInputException", "No other input parameters", SchemaId=other,
@@ -330,7 +333,7 @@ BROKEN_TYPE = {
 
 
 @pytest.mark.parametrize("data_format", ["JSON", "PROTOBUF"])
-def test_every_operation_on_versions_serves_the_other_formats(glue, data_format):
+def test_every_operation_on_versions_serves_the_other_formats(glue: Any, data_format: str) -> None:
     schema = {"RegistryName": "r", "SchemaName": "person"}
     glue.create_registry(RegistryName="r")
     first = glue.create_schema(
@@ -362,7 +365,7 @@ def test_every_operation_on_versions_serves_the_other_formats(glue, data_format)
     assert invalid["Error"]
 
 
-def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop, client):
+def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop: Any, client: Any) -> None:
     service = RegistryService(MemoryRegistryStore())
     handlers = operations(service).handlers
     service.registries.create("r")
@@ -376,7 +379,7 @@ def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop, client):
         handlers["GetSchemaVersion"]({"SchemaId": SCHEMA, "SchemaVersionNumber": {"VersionNumber": 1}}, None)
 
 
-def test_an_inherited_compatibility_shows_as_the_one_that_holds():
+def test_an_inherited_compatibility_shows_as_the_one_that_holds() -> None:
     service = RegistryService(MemoryRegistryStore())
     service.schemas.create(NewSchema(name="s", data_format="AVRO", compatibility=None))
     handler = operations(service).handlers["GetSchema"]
@@ -389,7 +392,7 @@ def test_an_inherited_compatibility_shows_as_the_one_that_holds():
 POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"glue:Get*","Resource":"*"}]}'
 
 
-def test_resource_policies(stored):
+def test_resource_policies(stored: SimpleNamespace) -> None:
     glue = stored.glue
     refused(glue.get_resource_policy, "EntityNotFoundException", "Policy not found")
     refused(
@@ -420,16 +423,16 @@ def test_resource_policies(stored):
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "{{", '{"Statement": 1}', '{"Statement":[],"x":"' + "y" * 10_240 + '"}'])
-def test_what_is_no_resource_policy_is_refused(glue, text):
+def test_what_is_no_resource_policy_is_refused(glue: Any, text: str) -> None:
     refused(glue.put_resource_policy, "InvalidInputException", "policy", PolicyInJson=text)
 
 
-def test_resource_policies_are_of_things_that_exist(glue):
+def test_resource_policies_are_of_things_that_exist(glue: Any) -> None:
     for resource, code in ((f"arn:aws:glue:us-east-1:{ACCOUNT}:registry/x", "EntityNotFoundException"),):
         refused(glue.put_resource_policy, code, "registry/x", PolicyInJson=POLICY, ResourceArn=resource)
 
 
-def test_changes_are_recorded_as_the_callers(loop, client):
+def test_changes_are_recorded_as_the_callers(loop: Any, client: Any) -> None:
     context = RequestContext(
         service="glue", operation="CreateRegistry", account=ACCOUNT, region="us-east-1", principal="ana", request_id="1",
         client="10.0.0.7",
@@ -446,7 +449,7 @@ def test_changes_are_recorded_as_the_callers(loop, client):
     )
 
 
-def test_requests_over_the_bound_are_answered_as_aws_does(loop):
+def test_requests_over_the_bound_are_answered_as_aws_does(loop: Any) -> None:
     time = [0.0]
     throttle = Throttle(2.0, clock=lambda: time[0])
     throttle.take("a")

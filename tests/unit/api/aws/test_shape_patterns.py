@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,7 +15,7 @@ UNREAD = "^[a-z0-9]([a-z0-9]|-(?!-)){1,61}[a-z0-9]$"
 """Of IAM's account aliases, which are not served: a look-ahead within a repeat."""
 
 
-def _patterns():
+def _patterns() -> Iterator[pytest.ParameterSet]:
     for service in SERVICES:
         for name, shape in load_model(service).shapes.items():
             if "pattern" in shape:
@@ -37,11 +38,11 @@ def _patterns():
         (r".*\S.*", None, True),
     ],
 )
-def test_repeats_within_and_behind_each_other_are_seen(pattern, most, harmless):
+def test_repeats_within_and_behind_each_other_are_seen(pattern: str, most: int | None, harmless: bool) -> None:
     assert is_harmless(re.compile(pattern, re.DOTALL), most) is harmless
 
 
-def test_a_repeat_within_a_repeat_ends_soon_on_what_it_was_made_to_fail_on():
+def test_a_repeat_within_a_repeat_ends_soon_on_what_it_was_made_to_fail_on() -> None:
     """In a process of its own, which can be ended: the pattern of Glue's JsonPathString takes Python years."""
     program = (
         "from penstock.api.aws.protocol.models import load_model\n"
@@ -57,7 +58,7 @@ def test_a_repeat_within_a_repeat_ends_soon_on_what_it_was_made_to_fail_on():
 
 
 @pytest.mark.parametrize(("pattern", "most"), list(_patterns()))
-def test_each_pattern_that_python_reads_is_applied(pattern, most):
+def test_each_pattern_that_python_reads_is_applied(pattern: str, most: int | None) -> None:
     """None is left out because it is dangerous and RE2 does not read it."""
     if pattern == UNREAD:
         assert matcher(pattern, most) is None
@@ -66,7 +67,7 @@ def test_each_pattern_that_python_reads_is_applied(pattern, most):
     assert (matcher(pattern, most) is not None) == (_is_python(written) and not re.fullmatch(r"\[\^?[^\]]*\]", pattern))
 
 
-def _is_python(pattern):
+def _is_python(pattern: str) -> bool:
     try:
         re.compile(pattern, re.ASCII)
     except re.error:
@@ -74,7 +75,7 @@ def _is_python(pattern):
     return True
 
 
-def test_what_is_too_long_is_told_so_alone():
+def test_what_is_too_long_is_told_so_alone() -> None:
     shape = {"Name": {"type": "string", "max": 3, "pattern": "[a-z]+"}}
     broken: list[str] = []
     ShapeCompiler(shape).checker("Name")("A" * 4, "name", broken)

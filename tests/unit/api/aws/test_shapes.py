@@ -60,7 +60,7 @@ def test_ignores_what_the_model_does_not_know() -> None:
         ({"SchemaName": "a", "Tags": {"k": None}}, "Value null at 'tags.k.member'"),
     ],
 )
-def test_lists_broken_rules_in_aws_words(request_body: Any, says: str) -> None:
+def test_lists_broken_rules_in_aws_words(request_body: dict[str, Any], says: str) -> None:
     complete = {"DataFormat": "AVRO", "Compatibility": "NONE"} | request_body
     with pytest.raises(InvalidShape, match=says):
         endpoint("CreateSchema").check(complete)

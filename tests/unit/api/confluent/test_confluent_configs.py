@@ -1,6 +1,7 @@
 """Configurations beside the level: metadata under and over a schema's own, groups, reserved fields, policies."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     return Face()
 
 
@@ -18,11 +19,11 @@ UNDER = {"properties": {"owner": "nobody", "team": "core"}, "tags": {"R.a": ["X"
 OVER = {"properties": {"team": "all"}, "sensitive": ["owner"]}
 
 
-def metadata(face, subject, version="latest"):
+def metadata(face: Face, subject: str, version: int | str = "latest") -> dict[str, Any]:
     return face.get(f"/subjects/{subject}/versions/{version}")[1].get("metadata")
 
 
-def test_what_is_set_is_answered_merged_and_null_takes_it_back(face):
+def test_what_is_set_is_answered_merged_and_null_takes_it_back(face: Face) -> None:
     assert face.put("/config/s", compatibility="full", validateFields=True) == (
         200,
         {"compatibility": "FULL", "validateFields": True},
@@ -50,7 +51,7 @@ def test_what_is_set_is_answered_merged_and_null_takes_it_back(face):
     assert face.refused("GET", "/config/s") == (404, 40408)
 
 
-def test_a_level_that_was_set_before_the_first_version_can_be_taken_back(face):
+def test_a_level_that_was_set_before_the_first_version_can_be_taken_back(face: Face) -> None:
     face.put("/config/s", compatibility="NONE")
     face.register("s", V1)
     assert face.put("/config/s", compatibility=None) == (200, {})
@@ -79,18 +80,18 @@ def test_a_level_that_was_set_before_the_first_version_can_be_taken_back(face):
         ({"overrideMetadata": {"properties": {"a": "x" * 100_001}}}, (422, 42209)),
     ],
 )
-def test_refuses_what_it_would_not_keep(face, body, expected):
+def test_refuses_what_it_would_not_keep(face: Face, body: dict[str, Any], expected: tuple[int, int]) -> None:
     assert face.refused("PUT", "/config/s", {"normalize": True, **body}) == expected
     assert face.refused("GET", "/config/s") == (404, 40408)
 
 
-def test_what_asks_for_nothing_passes(face):
+def test_what_asks_for_nothing_passes(face: Face) -> None:
     nothing = {"defaultRuleSet": None, "validateRules": False, "validateNewSchemas": True, "aliasForDeks": None}
     assert face.put("/config/s", compatibility="FULL", **nothing) == (200, {"compatibility": "FULL"})
 
 
 @pytest.mark.parametrize("scope", ["/config", "/config/:.:", "/config/s"])
-def test_default_and_override_metadata(face, scope):
+def test_default_and_override_metadata(face: Face, scope: str) -> None:
     face.put(scope, defaultMetadata=UNDER, overrideMetadata=OVER)
     made = face.register("s", V1)
     first = {
@@ -118,25 +119,25 @@ def test_default_and_override_metadata(face, scope):
     assert metadata(face, "s", 9) is None
 
 
-def test_the_audit_log_says_that_metadata_changed_and_not_how(face):
+def test_the_audit_log_says_that_metadata_changed_and_not_how(face: Face) -> None:
     face.put("/config/s", compatibility="FULL", overrideMetadata={"properties": {"owner": "a secret"}})
     (entry,) = face.service.audit.list(resource="schema/default-registry/s").items
     assert entry.outcome == "compatibility FULL, override_metadata of 35 characters"
 
 
-def test_metadata_of_a_configuration_reaches_glues_callers_by_the_version_before(face):
+def test_metadata_of_a_configuration_reaches_glues_callers_by_the_version_before(face: Face) -> None:
     face.put("/config", overrideMetadata=OVER)
     face.register("s", V1)
     face.service.versions.register(SchemaKey("default-registry", "s"), V2)
     assert metadata(face, "s", 2) == OVER
 
 
-def major(number):
+def major(number: str) -> dict[str, dict[str, str]]:
     return {"properties": {"major": number}}
 
 
 @pytest.mark.parametrize("level", ["BACKWARD", "BACKWARD_TRANSITIVE"])
-def test_versions_are_compared_inside_their_group(face, level):
+def test_versions_are_compared_inside_their_group(face: Face, level: str) -> None:
     face.put("/config/s", compatibility=level, compatibilityGroup="major")
     face.register("s", V1, metadata=major("1"))
     assert face.refused("POST", "/subjects/s/versions", {"schema": BROKEN, "metadata": major("1")}) == (409, 409)
@@ -152,7 +153,7 @@ def test_versions_are_compared_inside_their_group(face, level):
     assert face.refused("POST", "/subjects/s/versions", {"schema": BROKEN.replace("string", "bytes")}) == (409, 409)
 
 
-def test_a_group_of_glues_callers_is_the_whole_schema(face):
+def test_a_group_of_glues_callers_is_the_whole_schema(face: Face) -> None:
     face.put("/config/s", compatibility="BACKWARD_TRANSITIVE", compatibilityGroup="major")
     face.register("s", V1, metadata=major("1"))
     face.register("s", BROKEN, metadata=major("2"))
@@ -160,7 +161,7 @@ def test_a_group_of_glues_callers_is_the_whole_schema(face):
         face.service.versions.register(SchemaKey("default-registry", "s"), V2, keep_refused=False)
 
 
-def reserved(*names):
+def reserved(*names: str) -> dict[str, dict[str, str]]:
     return {"properties": {"confluent:reserved": ",".join(names)}}
 
 
@@ -173,7 +174,7 @@ SCHEMAS = {
 
 @pytest.mark.parametrize("schema_type", SCHEMAS)
 @pytest.mark.parametrize("level", ["NONE", "BACKWARD"])
-def test_reserved_fields_are_not_used(face, schema_type, level):
+def test_reserved_fields_are_not_used(face: Face, schema_type: str, level: str) -> None:
     body = {"schema": SCHEMAS[schema_type], "schemaType": schema_type, "metadata": reserved("x", " a ")}
     face.put("/config", compatibility=level)
     assert face.call("POST", "/subjects/free/versions", body)[0] == 200, "nothing is validated unless it is asked for"
@@ -191,7 +192,7 @@ def test_reserved_fields_are_not_used(face, schema_type, level):
         face.call("POST", "/subjects/s/versions", {**body, "metadata": reserved("x")})
 
 
-def test_reserved_fields_stay_reserved(face):
+def test_reserved_fields_stay_reserved(face: Face) -> None:
     face.put("/config/s", compatibility="NONE", validateFields=True)
     face.register("s", V1, metadata=reserved("x", "y"))
     status, answer = face.post("/subjects/s/versions", schema=V2, metadata=reserved("y", "z"))
@@ -205,7 +206,7 @@ def test_reserved_fields_stay_reserved(face):
     assert face.register("s", used)["version"] == 3
 
 
-def test_an_import_is_not_held_against_reserved_fields(face):
+def test_an_import_is_not_held_against_reserved_fields(face: Face) -> None:
     face.put("/config/s", validateFields=True)
     face.put("/mode/s", mode="IMPORT")
     for number in (1, 2):
@@ -214,7 +215,7 @@ def test_an_import_is_not_held_against_reserved_fields(face):
         )
 
 
-def test_the_lenient_policy_opens_content_models(face):
+def test_the_lenient_policy_opens_content_models(face: Face) -> None:
     old = json.dumps({"type": "object", "properties": {"a": {"type": "string"}}})
     new = json.dumps({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})
     face.register("s", old, schemaType="JSON")
@@ -223,7 +224,7 @@ def test_the_lenient_policy_opens_content_models(face):
     assert face.register("s", new, schemaType="JSON")["version"] == 2
 
 
-def test_read_only_override_holds_whatever_a_subject_says(face):
+def test_read_only_override_holds_whatever_a_subject_says(face: Face) -> None:
     face.register("s", V1)
     face.register(":.ctx:s", V1)
     for path in ("/mode/s", "/mode/:.ctx:", "/mode/:.ctx:s"):

@@ -1,6 +1,7 @@
 """Requests of any shape: never a defect, always Confluent's error body; and histories that keep the registry's promises."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 from hypothesis import HealthCheck, given, settings
@@ -122,7 +123,7 @@ QUERIES = st.dictionaries(
         max_size=6,
     )
 )
-def test_no_request_is_a_defect(requests):
+def test_no_request_is_a_defect(requests: list[Any]) -> None:
     face = Face()
     for method, path, query, body in requests:
         answer = face.http.request(method, f"http://testserver{path}", params=query, content=json.dumps(body))
@@ -138,7 +139,7 @@ def test_no_request_is_a_defect(requests):
 class Histories(RuleBasedStateMachine):
     """Registrations, deletions and lookups in any order."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.face = Face()
         self.face.put("/config", compatibility="NONE")
@@ -146,7 +147,7 @@ class Histories(RuleBasedStateMachine):
         self.numbers: dict[str, int] = {}
 
     @rule(subject=st.sampled_from("st"), schema=st.sampled_from([V1, V2, V3, BROKEN]))
-    def register(self, subject, schema):
+    def register(self, subject: str, schema: str) -> None:
         answer = self.face.register(subject, schema)
         assert self.ids.setdefault(schema, answer["id"]) == answer["id"]
         self.numbers[subject] = max(self.numbers.get(subject, 0), answer["version"])
@@ -154,7 +155,7 @@ class Histories(RuleBasedStateMachine):
         assert (found["id"], found["version"]) == (answer["id"], answer["version"])
 
     @rule(subject=st.sampled_from("st"), number=st.integers(1, 4), permanent=st.sampled_from(["", "?permanent=true"]))
-    def delete_version(self, subject, number, permanent):
+    def delete_version(self, subject: str, number: int, permanent: str) -> None:
         _, live = self.face.get(f"/subjects/{subject}/versions")
         _, every = self.face.get(f"/subjects/{subject}/versions?deleted=true")
         status, answer = self.face.delete(f"/subjects/{subject}/versions/{number}{permanent}")
@@ -168,28 +169,28 @@ class Histories(RuleBasedStateMachine):
             self.forget_lost()
 
     @rule(subject=st.sampled_from("st"), permanent=st.sampled_from(["", "?permanent=true"]))
-    def delete_subject(self, subject, permanent):
+    def delete_subject(self, subject: str, permanent: str) -> None:
         status, _ = self.face.delete(f"/subjects/{subject}{permanent}")
         if status == 200 and permanent:
             self.numbers.pop(subject, None)
         self.forget_lost()
 
-    def teardown(self):
+    def teardown(self) -> None:
         self.face.app.close()
 
-    def forget_lost(self):
+    def forget_lost(self) -> None:
         """A schema that no version holds any more may come back under another id."""
         for schema, schema_id in list(self.ids.items()):
             if self.face.get(f"/schemas/ids/{schema_id}")[0] == 404:
                 del self.ids[schema]
 
     @invariant()
-    def ids_lead_to_their_schemas(self):
+    def ids_lead_to_their_schemas(self) -> None:
         for schema, schema_id in self.ids.items():
             assert self.face.get(f"/schemas/ids/{schema_id}")[1]["schema"] == schema
 
     @invariant()
-    def listings_agree(self):
+    def listings_agree(self) -> None:
         listed = {(each["subject"], each["version"]) for each in self.face.get("/schemas")[1]}
         _, subjects = self.face.get("/subjects")
         assert {subject for subject, _ in listed} == set(subjects)

@@ -17,23 +17,23 @@ SECRET = "a:secret with a colon and ü"
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     return Face()
 
 
 @pytest.fixture(scope="module")
-def guarded():
+def guarded() -> Face:
     store = MemoryAccessStore()
     now = datetime(2026, 11, 21, tzinfo=UTC)
     store.put(AccessKey(access_key_id=KEY, secret_access_key=SECRET, account="1" * 12, principal="arn:x", created=now))
     return Face(keys=KeyCache(store))
 
 
-def basic(key, secret):
+def basic(key: str, secret: str) -> str:
     return "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()
 
 
-def test_the_right_credentials_open(guarded):
+def test_the_right_credentials_open(guarded: Face) -> None:
     assert guarded.get("/subjects", authorization=basic(KEY, SECRET)) == (200, [])
     assert guarded.get("/subjects", authorization=basic(KEY, SECRET).replace("Basic", "basic")) == (200, [])
     assert guarded.observer.served[-1].principal == "arn:x"
@@ -59,7 +59,7 @@ def test_the_right_credentials_open(guarded):
     ],
 )
 @pytest.mark.parametrize("path", ["/subjects", "/schemas/ids/1", "/nothing", "/v1/metadata/id"])
-def test_wrong_credentials_do_not(guarded, header, path):
+def test_wrong_credentials_do_not(guarded: Face, header: bytes | str, path: str) -> None:
     answer = guarded.http.get(path, headers={"authorization": header} if header else {})
     assert (answer.status_code, answer.json()["error_code"]) == (401, 401)
     assert answer.headers["www-authenticate"].startswith('Basic realm="')
@@ -88,7 +88,7 @@ def test_wrong_credentials_do_not(guarded, header, path):
         ),
     ],
 )
-def test_answers_in_the_type_that_is_asked_for(face, accept, expected):
+def test_answers_in_the_type_that_is_asked_for(face: Face, accept: str, expected: str) -> None:
     for path in ("/subjects", "/nothing"):
         answer = face.http.get(path, headers={"accept": accept})
         assert answer.headers["content-type"] == expected
@@ -97,7 +97,7 @@ def test_answers_in_the_type_that_is_asked_for(face, accept, expected):
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/json;q=0", "text/*", "application/jso", ",", "*/json", "application/json;q=x", "*"]
 )
-def test_a_client_that_reads_no_answer_gets_none(face, accept):
+def test_a_client_that_reads_no_answer_gets_none(face: Face, accept: str) -> None:
     for method, path in (("GET", "/subjects"), ("DELETE", "/config"), ("POST", "/subjects/s/versions")):
         answer = face.http.request(
             method, path, headers={"accept": accept, "content-type": "application/json"}, content="{}"
@@ -110,17 +110,17 @@ def test_a_client_that_reads_no_answer_gets_none(face, accept):
 @pytest.mark.parametrize(
     "path", ["/nothing", "/subjects/s/none", "/schemas/ids", "/contexts/.x/nothing", "/v1", "/a/b/c/d/e/f/g"]
 )
-def test_unknown_paths(face, path):
+def test_unknown_paths(face: Face, path: str) -> None:
     assert face.refused("GET", path) == (404, 404)
 
 
-def test_the_root_is_empty(face):
+def test_the_root_is_empty(face: Face) -> None:
     assert face.get("/") == (200, {})
     assert set(face.get("/v1/metadata/version")[1]) == {"version", "commitId"}
     assert face.get("/v1/metadata/id")[1]["id"]
 
 
-def test_other_methods(face):
+def test_other_methods(face: Face) -> None:
     answer = face.http.put("/subjects")
     assert (answer.status_code, answer.json()["error_code"], answer.headers["allow"]) == (405, 405, "GET")
     answer = face.http.head("/subjects")
@@ -130,7 +130,7 @@ def test_other_methods(face):
 @pytest.mark.parametrize(
     "content", [b"{", b"[" * 5_000, b"\xff", b'{"schema":"\\ud800"}', b'{"a":' * 200 + b"1" + b"}" * 200]
 )
-def test_refuses_what_is_no_json(face, content):
+def test_refuses_what_is_no_json(face: Face, content: bytes) -> None:
     answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
 
@@ -147,7 +147,7 @@ def test_refuses_what_is_no_json(face, content):
         "*/*",
     ],
 )
-def test_refuses_what_is_sent_as_something_else(face, media_type):
+def test_refuses_what_is_sent_as_something_else(face: Face, media_type: str) -> None:
     content = json.dumps({"schema": V1})
     answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
     assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
@@ -163,13 +163,13 @@ def test_refuses_what_is_sent_as_something_else(face, media_type):
         "",
     ],
 )
-def test_reads_what_confluents_server_reads(face, media_type):
+def test_reads_what_confluents_server_reads(face: Face, media_type: str) -> None:
     headers = {"content-type": media_type} if media_type else {}
     answer = face.http.post("/subjects/s/versions", content=json.dumps({"schema": V1}).encode(), headers=headers)
     assert answer.status_code == 200, answer.text
 
 
-def test_bounds(face):
+def test_bounds(face: Face) -> None:
     assert face.refused("POST", "/subjects/s/versions", {"schema": "x" * (11 * 1024 * 1024)}) == (413, 413)
     assert face.refused("GET", "/subjects/" + "x" * 5_000 + "/versions") == (400, 400)
     assert face.refused("GET", "/subjects/" + "x" * 1_100 + "/versions") == (400, 400)
@@ -182,8 +182,8 @@ def test_bounds(face):
     assert face.refused("POST", "/subjects/s/versions", {"schema": V1, "references": references}) == (400, 400)
 
 
-def test_a_defect_shows_no_traceback(face, monkeypatch, caplog):
-    def broken(*_args, **_kwargs):
+def test_a_defect_shows_no_traceback(face: Face, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*_args: None, **_kwargs: int | str | None) -> None:
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(face.service.schemas, "subjects", broken)
@@ -193,7 +193,7 @@ def test_a_defect_shows_no_traceback(face, monkeypatch, caplog):
     assert "secret detail" in caplog.text
 
 
-def test_counts_requests(face):
+def test_counts_requests(face: Face) -> None:
     face.register("s", V1)
     face.get("/nothing")
     face.get("/subjects/x/versions")
@@ -216,7 +216,7 @@ def test_counts_requests(face):
         ("http://[::1]", 200),
     ],
 )
-def test_a_password_is_not_taken_where_others_can_read_it(guarded, url, status):
+def test_a_password_is_not_taken_where_others_can_read_it(guarded: Face, url: str, status: int) -> None:
     headers = {"authorization": basic(KEY, SECRET)}
     answer = TestClient(guarded.app, base_url=url).get("/subjects", headers=headers)
     assert answer.status_code == status

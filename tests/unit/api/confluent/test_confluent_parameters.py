@@ -7,7 +7,9 @@ ModeUpdateRequest.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +53,7 @@ BODIES = {"POST": {"schema": V1}, "PUT": {"mode": "READONLY"}}
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     made = Face()
     guid = made.register("s", V1)["guid"]
     made.put("/config/s", compatibility="FULL")
@@ -63,13 +65,13 @@ def face():
 class Asked:
     """The parameters that a handler looks at, with the ones a refusal names."""
 
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names: set[str] = set()
         for method in ("text", "texts", "flag", "number"):
             monkeypatch.setattr(Query, method, self._watching(getattr(Query, method)))
 
-    def _watching(self, method):
-        def watched(query, name, *rest):
+    def _watching(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(query: Query, name: str, *rest: int | str) -> Any:
             self.names.add(name)
             return method(query, name, *rest)
 
@@ -79,7 +81,9 @@ class Asked:
 @pytest.mark.parametrize(
     ("method", "path", "name"), [(*route, name) for route, names in PARAMETERS.items() for name in names.split()]
 )
-def test_every_parameter_is_read_or_refused(face, monkeypatch, method, path, name):
+def test_every_parameter_is_read_or_refused(
+    face: Face, monkeypatch: pytest.MonkeyPatch, method: str, path: str, name: str
+) -> None:
     asked = Asked(monkeypatch)
     status, answer = face.call(method, f"{face.paths(path)}?{name}=true", BODIES.get(method))
     if name in asked.names:
@@ -93,20 +97,20 @@ def test_every_parameter_is_read_or_refused(face, monkeypatch, method, path, nam
         assert name in answer["message"]
 
 
-def test_a_format_that_nobody_knows_is_refused(face):
+def test_a_format_that_nobody_knows_is_refused(face: Face) -> None:
     for path in ("/subjects/s/versions/1", "/schemas/ids/1", "/schemas/ids/1/schema", "/subjects/s/metadata"):
         assert face.refused("GET", f"{path}?format=ignore_extensions") == (400, 400)
         for known in ("", "default", "resolved", "serialized"):
             assert face.get(f"{path}?format={known}")[0] == 200
 
 
-def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(face):
+def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(face: Face) -> None:
     assert face.refused("GET", "/schemas/ids/1?findTags=&findTags=PII") == (400, 400)
     assert face.refused("DELETE", "/mode/s?recursive=false&recursive=true") == (400, 400)
     assert face.get("/mode/s") == (200, {"mode": "READWRITE"})
 
 
-def test_a_refused_parameter_that_asks_for_nothing_passes(face):
+def test_a_refused_parameter_that_asks_for_nothing_passes(face: Face) -> None:
     for path in ("/schemas?aliases=false", "/schemas?findTags=", "/schemas/ids/1?referenceFormat="):
         assert face.get(path)[0] == 200
     assert face.get("/schemas?ruleType=CEL") == (200, [])
@@ -129,7 +133,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_every_member_of_a_registration_has_an_effect_or_is_refused(face, name):
+def test_every_member_of_a_registration_has_an_effect_or_is_refused(face: Face, name: str) -> None:
     before = face.call("POST", "/subjects/s/versions", {"schema": V1})
     status, answer = face.call("POST", "/subjects/s/versions", {"schema": V1, name: MEMBERS[name]})
     assert (status, answer) != before
@@ -158,7 +162,7 @@ CONFIG = {
 
 
 @pytest.mark.parametrize("name", CONFIG)
-def test_every_member_of_a_configuration_is_kept_or_refused(face, name):
+def test_every_member_of_a_configuration_is_kept_or_refused(face: Face, name: str) -> None:
     status, answer = face.call("PUT", "/config/t", {name: CONFIG[name]})
     if status == 200:
         assert answer == {name: CONFIG[name]}
@@ -170,7 +174,7 @@ def test_every_member_of_a_configuration_is_kept_or_refused(face, name):
         assert face.refused("GET", "/config/t") == (404, 40408)
 
 
-def test_a_mode_is_all_that_a_mode_has(face):
+def test_a_mode_is_all_that_a_mode_has(face: Face) -> None:
     status, answer = face.call("PUT", "/mode/s", {"mode": "READONLY", "force": True})
     assert (status, answer["error_code"]) == (422, 422)
     assert answer["message"].startswith("Unrecognized field: force")

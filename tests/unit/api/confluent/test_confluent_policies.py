@@ -1,5 +1,7 @@
 """Levels and modes through Confluent's interface."""
 
+from typing import Any
+
 import pytest
 
 from penstock.api.aws.registry import operations as registry
@@ -13,13 +15,13 @@ LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSIT
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     return Face()
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("scope", ["", "/s", "/:.ctx:", "/:.ctx:s"])
-def test_keeps_every_level(face, level, scope):
+def test_keeps_every_level(face: Face, level: str, scope: str) -> None:
     assert face.put(f"/config{scope}", compatibility=level.lower()) == (200, {"compatibility": level})
     assert face.get(f"/config{scope}") == (200, {"compatibilityLevel": level})
     face.register("s", V1)
@@ -32,7 +34,7 @@ def test_keeps_every_level(face, level, scope):
     )
 
 
-def test_levels_are_inherited_from_near_to_far(face):
+def test_levels_are_inherited_from_near_to_far(face: Face) -> None:
     assert face.get("/config") == (200, {"compatibilityLevel": "BACKWARD"})
     assert face.refused("GET", "/config/s") == (404, 40408)
     assert face.refused("GET", "/contexts/.ctx/config") == (404, 40408)
@@ -51,7 +53,7 @@ def test_levels_are_inherited_from_near_to_far(face):
     assert face.delete("/config") == (200, {"compatibilityLevel": "BACKWARD"})
 
 
-def test_a_subjects_level_can_be_set_before_and_after_its_first_version(face):
+def test_a_subjects_level_can_be_set_before_and_after_its_first_version(face: Face) -> None:
     face.put("/config/s", compatibility="NONE")
     face.register("s", V1)
     face.register("s", BROKEN)
@@ -64,7 +66,7 @@ def test_a_subjects_level_can_be_set_before_and_after_its_first_version(face):
     assert face.refused("DELETE", "/config/s") == (404, 40401)
 
 
-def test_refuses_other_levels(face):
+def test_refuses_other_levels(face: Face) -> None:
     for body in ({"compatibility": "DISABLED"}, {"compatibility": "BACKWARD_ALL"}, {"compatibility": "x"}):
         assert face.refused("PUT", "/config", body) == (422, 42203)
     for body in ({"compatibility": 1}, {"normalize": "yes"}, []):
@@ -72,7 +74,7 @@ def test_refuses_other_levels(face):
     assert face.refused("GET", "/config/s") == (404, 40408)
 
 
-def test_normalize_is_kept(face):
+def test_normalize_is_kept(face: Face) -> None:
     assert face.put("/config/s", normalize=True) == (200, {"normalize": True})
     assert face.get("/config/s") == (200, {"normalize": True})
     assert face.put("/config/s", compatibility="FULL") == (200, {"compatibility": "FULL", "normalize": True})
@@ -80,7 +82,7 @@ def test_normalize_is_kept(face):
     assert face.get("/config/t?defaultToGlobal=true") == (200, {"compatibilityLevel": "BACKWARD"})
 
 
-def test_an_alias_stands_for_a_subject(face):
+def test_an_alias_stands_for_a_subject(face: Face) -> None:
     made = face.register("orders-value", V1)
     face.register(":.ctx:orders", V2)
     assert face.put("/config/old", alias="orders-value") == (200, {"alias": "orders-value"})
@@ -114,7 +116,7 @@ def test_an_alias_stands_for_a_subject(face):
     assert face.refused("PUT", "/config/s", {"alias": 1}) == (400, 400)
 
 
-def test_glue_sets_levels_that_confluent_sees(face):
+def test_glue_sets_levels_that_confluent_sees(face: Face) -> None:
     face.service.registries.ensure("default-registry", "")
     new = NewSchema(name="g", data_format="AVRO", compatibility=CompatibilityMode.FULL_ALL, definition=V1)
     face.service.schemas.create(new)
@@ -126,7 +128,7 @@ def test_glue_sets_levels_that_confluent_sees(face):
     assert face.service.schemas.effective(schema) is CompatibilityMode.BACKWARD
 
 
-def test_a_disabled_schema_of_glue_is_read_only(face):
+def test_a_disabled_schema_of_glue_is_read_only(face: Face) -> None:
     new = NewSchema(name="g", data_format="AVRO", compatibility=CompatibilityMode.DISABLED, definition=V1)
     face.service.schemas.create(new)
     assert face.get("/config/g") == (200, {"compatibilityLevel": "NONE"})
@@ -136,7 +138,7 @@ def test_a_disabled_schema_of_glue_is_read_only(face):
     assert face.register("g", V2)["version"] == 2
 
 
-def test_modes_are_inherited_from_near_to_far(face):
+def test_modes_are_inherited_from_near_to_far(face: Face) -> None:
     assert face.get("/mode") == (200, {"mode": "READWRITE"})
     assert face.refused("GET", "/mode/s") == (404, 40409)
     assert face.get("/mode/s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
@@ -164,13 +166,13 @@ def test_modes_are_inherited_from_near_to_far(face):
     assert face.delete("/mode") == (200, {"mode": "READWRITE"})
 
 
-def test_refuses_other_modes(face):
+def test_refuses_other_modes(face: Face) -> None:
     assert face.refused("PUT", "/mode", {"mode": "x"}) == (422, 42204)
     assert face.refused("PUT", "/mode/s", {"mode": 1}) == (400, 400)
     assert face.refused("PUT", "/mode/s", {}) == (400, 400)
 
 
-def test_the_global_context_is_what_all_inherit(face):
+def test_the_global_context_is_what_all_inherit(face: Face) -> None:
     face.put("/config/:.__GLOBAL:", compatibility="FULL")
     assert face.get("/config") == (200, {"compatibilityLevel": "FULL"})
     assert face.refused("POST", "/subjects/:.__GLOBAL:s/versions", {"schema": V1}) == (422, 42208)
@@ -190,7 +192,7 @@ GLUE_WRITES = {
 }
 
 
-def glue(face, operation, **request):
+def glue(face: Face, operation: str, **request: Any) -> dict[str, Any]:
     return registry.operations(face.service).handlers[operation](request or GLUE_WRITES[operation], None)
 
 
@@ -198,7 +200,7 @@ def glue(face, operation, **request):
     ("scope", "mode"),
     [("/mode", "READONLY"), ("/mode/:.:", "READONLY"), ("/mode/s", "READONLY"), ("/mode", "READONLY_OVERRIDE")],
 )
-def test_read_only_binds_glues_callers_too(face, scope, mode):
+def test_read_only_binds_glues_callers_too(face: Face, scope: str, mode: str) -> None:
     face.register("s", V1)
     if mode == "READONLY_OVERRIDE":
         face.put("/mode/s", mode="READWRITE")
@@ -220,7 +222,7 @@ def test_read_only_binds_glues_callers_too(face, scope, mode):
             glue(face, operation)
 
 
-def test_import_mode_takes_no_version_of_glue_which_has_no_id_to_keep(face):
+def test_import_mode_takes_no_version_of_glue_which_has_no_id_to_keep(face: Face) -> None:
     face.register("s", V1)
     face.call("PUT", "/mode?force=true", {"mode": "IMPORT"})
     for operation in ("RegisterSchemaVersion", "CreateSchema"):
@@ -231,7 +233,7 @@ def test_import_mode_takes_no_version_of_glue_which_has_no_id_to_keep(face):
     glue(face, "DeleteSchema")
 
 
-def test_fetch_max_id(face):
+def test_fetch_max_id(face: Face) -> None:
     first = face.register("s", V1)["id"]
     assert "maxId" not in face.get(f"/schemas/ids/{first}")[1]
     last = face.register("s", V2)["id"]

@@ -10,11 +10,11 @@ PROTO = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     return Face()
 
 
-def test_reads_schemas_by_id(face):
+def test_reads_schemas_by_id(face: Face) -> None:
     made = face.register("s", V1)
     assert face.get("/schemas/ids/1") == (200, {"schema": V1, "schemaType": "AVRO", "guid": made["guid"]})
     assert face.get("/schemas/ids/1", user_agent="Java/11") == (200, {"schema": V1, "schemaType": "AVRO"})
@@ -24,13 +24,13 @@ def test_reads_schemas_by_id(face):
 
 @pytest.mark.parametrize("schema_id", ["2", "0", "-1", "x", "99999999999", "٣"])
 @pytest.mark.parametrize("rest", ["", "/schema", "/subjects", "/versions"])
-def test_says_which_ids_there_are_not(face, schema_id, rest):
+def test_says_which_ids_there_are_not(face: Face, schema_id: str, rest: str) -> None:
     face.register("s", V1)
     status, answer = face.get(f"/schemas/ids/{schema_id}{rest}")
     assert (status, answer["error_code"], answer["message"]) == (404, 40403, f"Schema {schema_id} not found")
 
 
-def test_an_id_belongs_to_its_subjects(face):
+def test_an_id_belongs_to_its_subjects(face: Face) -> None:
     face.register("a", V1)
     face.register("b", V2)
     face.register("b", V3)
@@ -52,7 +52,7 @@ def test_an_id_belongs_to_its_subjects(face):
     assert face.get("/schemas/ids/1")[0] == 200
 
 
-def test_an_id_is_looked_for_in_the_context_that_has_its_subject(face):
+def test_an_id_is_looked_for_in_the_context_that_has_its_subject(face: Face) -> None:
     face.put("/contexts/.ctx/mode", mode="IMPORT")
     face.register("a", V1)
     face.register(":.ctx:b", V2, id=1, version=1)
@@ -67,7 +67,7 @@ def test_an_id_is_looked_for_in_the_context_that_has_its_subject(face):
     assert face.get("/schemas/ids/1?subject=:.ctx:")[1]["schema"] == V2
 
 
-def test_a_uuid_of_glue_is_a_guid(face):
+def test_a_uuid_of_glue_is_a_guid(face: Face) -> None:
     made = face.register(":.ctx:s", V1)
     assert face.get(f"/schemas/guids/{made['guid']}")[1] == {"schema": V1, "schemaType": "AVRO", "guid": made["guid"]}
     assert face.get(f"/schemas/guids/{made['guid'].upper()}")[0] == 200
@@ -76,7 +76,7 @@ def test_a_uuid_of_glue_is_a_guid(face):
         assert face.refused("GET", f"/schemas/guids/{text}") == (404, 40403)
 
 
-def test_lists_all_schemas(face):
+def test_lists_all_schemas(face: Face) -> None:
     face.register("a", V1)
     face.register("a", V2)
     face.register(":.ctx:b", V1)
@@ -91,13 +91,13 @@ def test_lists_all_schemas(face):
     assert [each["version"] for each in face.get("/schemas?subjectPrefix=a&deleted=true")[1]] == [1, 2]
 
 
-def test_names_the_types(face):
+def test_names_the_types(face: Face) -> None:
     from penstock.schema.formats import FORMATS
 
     assert sorted(face.get("/schemas/types")[1]) == sorted(FORMATS)
 
 
-def test_protobuf_in_both_spellings(face):
+def test_protobuf_in_both_spellings(face: Face) -> None:
     made = face.register("p", PROTO, schemaType="PROTOBUF")
     assert face.get("/schemas/ids/1")[1]["schemaType"] == "PROTOBUF"
     _, answer = face.get("/subjects/p/versions/1?format=serialized")
@@ -109,7 +109,7 @@ def test_protobuf_in_both_spellings(face):
     assert face.http.get("/subjects/p/versions/1/schema").text == PROTO
 
 
-def test_contexts_are_apart(face):
+def test_contexts_are_apart(face: Face) -> None:
     first = face.register("s", V1)
     other = face.register(":.ctx:s", V2)
     assert face.get("/contexts") == (200, [".", ".ctx"])
@@ -129,7 +129,7 @@ def test_contexts_are_apart(face):
     assert face.post(path, schema=BROKEN) == (200, {"is_compatible": False})
 
 
-def test_a_context_is_a_registry_of_glue(face):
+def test_a_context_is_a_registry_of_glue(face: Face) -> None:
     face.register(":.my team:orders-value", V1)
     (schema,) = face.service.schemas.list().items
     assert schema.key == ("my$20team", "orders-value")
@@ -138,7 +138,7 @@ def test_a_context_is_a_registry_of_glue(face):
     assert face.register(":.default-registry:s", V1)["subject"] == "s"
 
 
-def test_references_lead_into_other_contexts(face):
+def test_references_lead_into_other_contexts(face: Face) -> None:
     face.register("a", V1)
     uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
     reference = {"name": "R", "subject": ":.:a", "version": 1}
@@ -154,7 +154,7 @@ def test_references_lead_into_other_contexts(face):
     assert found == [{**inside, "subject": ":.ctx:a"}]
 
 
-def test_deletes_empty_contexts(face):
+def test_deletes_empty_contexts(face: Face) -> None:
     face.register(":.ctx:s", V1)
     assert face.refused("DELETE", "/contexts/.ctx") == (422, 42211)
     face.delete("/subjects/:.ctx:s")
@@ -165,7 +165,7 @@ def test_deletes_empty_contexts(face):
     assert face.refused("DELETE", "/contexts/.ctx") == (422, 42208)
 
 
-def test_import_mode_keeps_ids_and_versions(face):
+def test_import_mode_keeps_ids_and_versions(face: Face) -> None:
     face.put("/mode/s", mode="IMPORT")
     made = face.register("s", V1, id=100, version=3)
     assert (made["id"], made["version"]) == (100, 3)
@@ -197,7 +197,7 @@ LEGACY = {
 
 
 @pytest.mark.parametrize("text", LEGACY.values(), ids=LEGACY)
-def test_an_import_takes_legacy_avro(face, text):
+def test_an_import_takes_legacy_avro(face: Face, text: str) -> None:
     """canonicalizeSchema: what comes with an id is not new, so that AvroSchema checks neither names nor defaults."""
     face.put("/mode/:.old:", mode="IMPORT")
     made = face.register(":.old:s", text, id=7, version=1)
@@ -214,7 +214,7 @@ def test_an_import_takes_legacy_avro(face, text):
     assert face.post("/compatibility/subjects/:.old:s/versions/1", schema=V1)[0] == 200
 
 
-def test_what_builds_on_legacy_avro_can_be_imported_and_registered(face):
+def test_what_builds_on_legacy_avro_can_be_imported_and_registered(face: Face) -> None:
     face.put("/mode/:.old:", mode="IMPORT")
     inner = '{"type":"record","name":"my-inner","fields":[{"name":"1","type":"int","default":"x"}]}'
     face.register(":.old:inner", inner, id=7, version=1)
@@ -241,12 +241,12 @@ def test_what_builds_on_legacy_avro_can_be_imported_and_registered(face):
         '{"type":"record","name":"%s","fields":[]}' % ("x" * 1_001),
     ],
 )
-def test_an_import_refuses_what_is_no_avro(face, text):
+def test_an_import_refuses_what_is_no_avro(face: Face, text: str) -> None:
     face.put("/mode/:.old:", mode="IMPORT")
     assert face.refused("POST", "/subjects/:.old:s/versions", {"schema": text, "id": 7, "version": 1}) == (422, 42201)
 
 
-def test_import_mode_in_another_context_may_use_the_same_ids(face):
+def test_import_mode_in_another_context_may_use_the_same_ids(face: Face) -> None:
     face.register("s", V1)
     face.put("/mode/:.copy:", mode="IMPORT")
     made = face.register(":.copy:s", V2, id=1, version=1)
@@ -255,7 +255,7 @@ def test_import_mode_in_another_context_may_use_the_same_ids(face):
     assert face.get("/schemas/ids/1")[1]["schema"] == V1
 
 
-def test_import_needs_an_empty_place_or_force(face):
+def test_import_needs_an_empty_place_or_force(face: Face) -> None:
     face.register("s", V1)
     for path in ("/mode", "/mode/s", "/mode/:.:"):
         assert face.refused("PUT", path, {"mode": "IMPORT"}) == (422, 42205)

@@ -1,6 +1,7 @@
 """Subjects and their versions through Confluent's interface."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -9,11 +10,11 @@ from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
 
 
 @pytest.fixture
-def face():
+def face() -> Face:
     return Face()
 
 
-def test_registers_once_whatever_the_spelling(face):
+def test_registers_once_whatever_the_spelling(face: Face) -> None:
     first = face.register("s", V1)
     again = face.register("s", json.dumps(json.loads(V1), indent=2))
     assert set(first) == {"id", "version", "guid", "subject", "schemaType"}
@@ -21,13 +22,13 @@ def test_registers_once_whatever_the_spelling(face):
     assert again == first
 
 
-def test_one_schema_has_one_id_under_all_subjects(face):
+def test_one_schema_has_one_id_under_all_subjects(face: Face) -> None:
     assert face.register("a", V1)["id"] == face.register("b", V1)["id"]
     assert face.register("a", V2)["id"] != face.register("b", V1)["id"]
     assert face.register("b", V2)["version"] == 2
 
 
-def test_an_id_is_all_that_old_java_clients_are_told(face):
+def test_an_id_is_all_that_old_java_clients_are_told(face: Face) -> None:
     body = {"schema": V1}
     assert face.call("POST", "/subjects/s/versions", body, user_agent="Java/11.0.2") == (200, {"id": 1})
     status, answer = face.call(
@@ -36,7 +37,7 @@ def test_an_id_is_all_that_old_java_clients_are_told(face):
     assert (status, answer["id"], answer["version"]) == (200, 1, 1)
 
 
-def test_refuses_an_incompatible_schema_and_says_why(face):
+def test_refuses_an_incompatible_schema_and_says_why(face: Face) -> None:
     face.register("s", V1)
     status, answer = face.post("/subjects/s/versions", schema=BROKEN)
     assert (status, answer["error_code"]) == (409, 409)
@@ -72,7 +73,7 @@ def test_refuses_an_incompatible_schema_and_says_why(face):
         ),
     ],
 )
-def test_refuses_in_every_format(face, schema_type, old, new, path):
+def test_refuses_in_every_format(face: Face, schema_type: str, old: str, new: str, path: str) -> None:
     face.register("s", old, schemaType=schema_type)
     status, answer = face.post("/subjects/s/versions", schema=new, schemaType=schema_type)
     assert (status, answer["error_code"]) == (409, 409)
@@ -80,13 +81,13 @@ def test_refuses_in_every_format(face, schema_type, old, new, path):
     assert all(each["rule"] in answer["message"] for each in answer["incompatibilities"])
 
 
-def test_java_gets_the_refusal_without_what_it_cannot_read(face):
+def test_java_gets_the_refusal_without_what_it_cannot_read(face: Face) -> None:
     face.register("s", V1)
     _, answer = face.call("POST", "/subjects/s/versions", {"schema": BROKEN}, user_agent="Java/11.0.2")
     assert set(answer) == {"error_code", "message"}
 
 
-def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(face):
+def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(face: Face) -> None:
     face.register("s", V1)
     renamed = V1.replace('"R"', '"S"')
     assert face.refused("POST", "/subjects/s/versions", {"schema": renamed}) == (409, 409)
@@ -118,12 +119,12 @@ def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(face):
         ([V1], (400, 400)),
     ],
 )
-def test_refuses_what_is_no_schema(face, body, expected):
+def test_refuses_what_is_no_schema(face: Face, body: Any, expected: tuple[int, int]) -> None:
     assert face.refused("POST", "/subjects/s/versions", body) == expected
     assert face.get("/subjects") == (200, [])
 
 
-def test_a_version_that_is_given_has_to_be_the_next(face):
+def test_a_version_that_is_given_has_to_be_the_next(face: Face) -> None:
     assert face.register("s", V1, version=1)["version"] == 1
     assert face.register("s", V2, version=2)["version"] == 2
     assert face.refused("POST", "/subjects/s/versions", {"schema": V3, "version": 7}) == (422, 42201)
@@ -134,7 +135,7 @@ SPELLED = {"tags": {"R.a": ["EU", "PII", "EU"]}, "properties": {"email": "a@b", 
 OTHER = {"properties": {"owner": "bob"}}
 
 
-def test_metadata_is_part_of_what_a_schema_is(face):
+def test_metadata_is_part_of_what_a_schema_is(face: Face) -> None:
     plain = face.register("s", V1)
     owned = face.register("s", V1, metadata=OWNED)
     assert (owned["version"], owned["id"]) == (2, 2)
@@ -152,7 +153,7 @@ def test_metadata_is_part_of_what_a_schema_is(face):
     assert face.register("u", V1, metadata={"properties": {}, "tags": None})["id"] == plain["id"]
 
 
-def test_metadata_goes_on_with_the_next_version(face):
+def test_metadata_goes_on_with_the_next_version(face: Face) -> None:
     face.register("s", V1, metadata=OTHER)
     assert face.register("s", V1)["version"] == 1
     assert face.post("/subjects/s", schema=V1)[1]["version"] == 1
@@ -170,7 +171,7 @@ def test_metadata_goes_on_with_the_next_version(face):
     assert "metadata" not in face.get("/subjects/s/versions/9")[1]
 
 
-def test_the_latest_version_with_metadata(face):
+def test_the_latest_version_with_metadata(face: Face) -> None:
     face.register("s", V1, metadata=OWNED)
     face.register("s", V2, metadata=OTHER)
     found = face.get("/subjects/s/metadata?key=owner&value=ana&key=email&value=a%40b")[1]
@@ -186,7 +187,7 @@ def test_the_latest_version_with_metadata(face):
     assert face.register("s", V1, metadata=OWNED)["id"] == 1
 
 
-def test_looks_schemas_up(face):
+def test_looks_schemas_up(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     status, answer = face.post("/subjects/s", schema=json.dumps(json.loads(V2), indent=1))
@@ -204,7 +205,7 @@ def test_looks_schemas_up(face):
     assert face.refused("POST", "/subjects/s", {"schema": V1, "schemaType": "JSON"}) == (404, 40403)
 
 
-def test_a_refused_version_of_glue_is_not_there(face):
+def test_a_refused_version_of_glue_is_not_there(face: Face) -> None:
     face.register("s", V1)
     key = face.service.schemas.list().items[0].key
     refused = face.service.versions.register(key, BROKEN)
@@ -217,7 +218,7 @@ def test_a_refused_version_of_glue_is_not_there(face):
 
 
 @pytest.mark.parametrize("schema_type", ["avro", "Json", "XML", "AVRO ", "protobuf"])
-def test_a_schema_type_is_matched_exactly_everywhere(face, schema_type):
+def test_a_schema_type_is_matched_exactly_everywhere(face: Face, schema_type: str) -> None:
     face.register("s", V1)
     body = {"schema": V1, "schemaType": schema_type}
     for path in (
@@ -234,7 +235,7 @@ def test_a_schema_type_is_matched_exactly_everywhere(face, schema_type):
 
 
 @pytest.mark.parametrize("empty", [{"schema": ""}, {"schema": " \n"}, {}, {"schema": None}])
-def test_a_schema_without_text(face, empty):
+def test_a_schema_without_text(face: Face, empty: dict[str, Any]) -> None:
     assert face.refused("POST", "/subjects/s", empty) == (404, 40401)
     assert face.refused("POST", "/subjects/s/versions", empty) == (422, 42201)
     face.register("s", V1)
@@ -248,7 +249,7 @@ def test_a_schema_without_text(face, empty):
     assert face.refused("POST", "/subjects/t/versions", {**empty, "id": 7, "version": 1}) == (422, 42201)
 
 
-def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(face):
+def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(face: Face) -> None:
     face.register("s", V1)
     for rest in ("", "/latest", "/1"):
         path = f"/compatibility/subjects/s/versions{rest}"
@@ -264,7 +265,7 @@ def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(fac
     assert face.refused("POST", f"{path}?verbose=true", []) == (400, 400)
 
 
-def test_no_limit_is_the_default(face):
+def test_no_limit_is_the_default(face: Face) -> None:
     for subject in "abc":
         face.register(subject, V1)
     for limit in ("0", "-1", "-5"):
@@ -275,7 +276,7 @@ def test_no_limit_is_the_default(face):
         assert face.get(f"/schemas/ids/1/subjects?limit={limit}") == (200, ["a", "b", "c"])
 
 
-def test_soft_deleted_versions_as_negative_numbers(face):
+def test_soft_deleted_versions_as_negative_numbers(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     face.delete("/subjects/s/versions/1")
@@ -326,7 +327,9 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "begin"), MESSAGES)
-def test_messages_begin_as_confluents_do(face, method, path, body, begin):
+def test_messages_begin_as_confluents_do(
+    face: Face, method: str, path: str, body: dict[str, Any] | None, begin: str
+) -> None:
     """Errors.java, the Rest...Exception classes, AbstractSchemaRegistry and KafkaSchemaRegistry: clients look into these."""
     face.register("s", V1)
     face.register("gone", V1)
@@ -340,7 +343,7 @@ def test_messages_begin_as_confluents_do(face, method, path, body, begin):
     assert face.call(method, path, body)[1]["message"].startswith(begin)
 
 
-def test_reads_versions(face):
+def test_reads_versions(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     assert face.get("/subjects/s/versions/1")[1]["schema"] == V1
@@ -352,14 +355,14 @@ def test_reads_versions(face):
 
 
 @pytest.mark.parametrize("version", ["0", "-2", "x", "1.5", "2147483648", "99999999999", "١"])
-def test_refuses_what_is_no_version(face, version):
+def test_refuses_what_is_no_version(face: Face, version: str) -> None:
     face.register("s", V1)
     assert face.refused("GET", f"/subjects/s/versions/{version}") == (422, 42202)
     assert face.refused("DELETE", f"/subjects/s/versions/{version}") == (422, 42202)
     assert face.refused("POST", f"/compatibility/subjects/s/versions/{version}", {"schema": V1}) == (422, 42202)
 
 
-def test_says_what_is_not_there(face):
+def test_says_what_is_not_there(face: Face) -> None:
     face.register("s", V1)
     for path in ("", "/schema", "/referencedby"):
         assert face.refused("GET", f"/subjects/s/versions/9{path}") == (404, 40402)
@@ -371,7 +374,7 @@ def test_says_what_is_not_there(face):
     assert face.refused("DELETE", "/subjects/s/versions/2") == (404, 40402)
 
 
-def test_deletes_versions_in_two_steps(face):
+def test_deletes_versions_in_two_steps(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     assert face.refused("DELETE", "/subjects/s/versions/1?permanent=true") == (404, 40407)
@@ -390,7 +393,7 @@ def test_deletes_versions_in_two_steps(face):
     assert face.refused("GET", "/subjects/s/versions") == (404, 40401)
 
 
-def test_the_last_version_takes_level_and_mode_along_when_it_goes_for_good(face):
+def test_the_last_version_takes_level_and_mode_along_when_it_goes_for_good(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     face.put("/config/s", compatibility="FULL")
@@ -405,7 +408,7 @@ def test_the_last_version_takes_level_and_mode_along_when_it_goes_for_good(face)
     assert face.refused("GET", "/mode/s") == (404, 40409)
 
 
-def test_deletes_subjects_in_two_steps(face):
+def test_deletes_subjects_in_two_steps(face: Face) -> None:
     face.register("s", V1)
     face.register("s", V2)
     face.put("/config/s", compatibility="NONE")
@@ -425,7 +428,7 @@ def test_deletes_subjects_in_two_steps(face):
     assert face.refused("DELETE", "/subjects/s?permanent=true") == (404, 40401)
 
 
-def test_what_was_deleted_comes_back_under_its_id(face):
+def test_what_was_deleted_comes_back_under_its_id(face: Face) -> None:
     face.register("s", V1)
     before = face.register("s", V2)
     face.delete("/subjects/s/versions/2")
@@ -433,13 +436,13 @@ def test_what_was_deleted_comes_back_under_its_id(face):
     assert (after["id"], after["guid"], after["version"]) == (before["id"], before["guid"], 3)
 
 
-def test_deleted_versions_count_for_no_check(face):
+def test_deleted_versions_count_for_no_check(face: Face) -> None:
     face.register("s", V1)
     face.delete("/subjects/s")
     assert face.register("s", BROKEN)["version"] == 2
 
 
-def test_what_others_build_on_stays(face):
+def test_what_others_build_on_stays(face: Face) -> None:
     face.register("a", V1)
     uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
     used = {"name": "R", "subject": "a", "version": 1}
@@ -459,7 +462,7 @@ def test_what_others_build_on_stays(face):
     assert face.delete("/subjects/a/versions/1") == (200, 1)
 
 
-def test_tests_compatibility(face):
+def test_tests_compatibility(face: Face) -> None:
     path = "/compatibility/subjects/s/versions"
     assert face.post(f"{path}/latest", schema=V1) == (200, {"is_compatible": True})
     assert face.post(path, schema=V1) == (200, {"is_compatible": True})
@@ -483,7 +486,7 @@ def test_tests_compatibility(face):
     assert face.get("/subjects/s/versions") == (200, [1, 2])
 
 
-def test_a_transitive_level_tests_all_versions(face):
+def test_a_transitive_level_tests_all_versions(face: Face) -> None:
     path = "/compatibility/subjects/s/versions"
     face.put("/config", compatibility="NONE")
     face.register("s", BROKEN)
@@ -496,7 +499,7 @@ def test_a_transitive_level_tests_all_versions(face):
     assert face.post(f"{path}/latest", schema=V2)[1]["is_compatible"] is True
 
 
-def test_a_subject_holds_one_format(face):
+def test_a_subject_holds_one_format(face: Face) -> None:
     face.register("s", V1)
     proto = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
     status, answer = face.post("/subjects/s/versions", schema=proto, schemaType="PROTOBUF")
@@ -505,7 +508,7 @@ def test_a_subject_holds_one_format(face):
     assert face.post(path, schema=proto, schemaType="PROTOBUF") == (200, {"is_compatible": False})
 
 
-def test_lists_subjects(face):
+def test_lists_subjects(face: Face) -> None:
     for subject in ("b", "a-key", "a-value", ":.ctx:a", "%2Fodd%20name"):
         face.register(subject, V1)
     assert face.get("/subjects") == (200, [":.ctx:a", "/odd name", "a-key", "a-value", "b"])

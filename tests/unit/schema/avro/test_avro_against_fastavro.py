@@ -150,7 +150,7 @@ def within(*types: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_registration_finds_in_the_empty_namespace_the_serdes_reads(definition: Any, value: Any) -> None:
+def test_what_registration_finds_in_the_empty_namespace_the_serdes_reads(definition: Any, value: dict[str, Any]) -> None:
     text = json.dumps(definition)
     written, canonical = AvroSchema(text), AvroSchema(AVRO.parse(text).canonical)
     payload = encoder(written)(value)

@@ -1,6 +1,7 @@
 """The canonical text: one for every spelling, another for every difference that a reader can notice."""
 
 import json
+from typing import Any
 
 import fastavro
 import pytest
@@ -13,11 +14,11 @@ from tests.unit.schema.avro.avro_schemas import respelled, schemas
 AVRO = format_of("AVRO")
 
 
-def canonical(schema):
+def canonical(schema: Any) -> str:
     return canonical_text(json.dumps(schema))
 
 
-def canonical_text(text):
+def canonical_text(text: str) -> str:
     return AVRO.parse(text).canonical
 
 
@@ -40,15 +41,15 @@ BASE = {
 }
 
 
-def changed(**more):
+def changed(**more: Any) -> dict[str, Any]:
     return {**BASE, **more}
 
 
-def with_field(**more):
+def with_field(**more: Any) -> dict[str, Any]:
     return changed(fields=[{**BASE["fields"][0], **more}, BASE["fields"][1]])
 
 
-def test_java_and_registered_text_match():
+def test_java_and_registered_text_match() -> None:
     assert canonical_text(AS_REGISTERED) == canonical_text(AS_JAVA_WRITES)
 
 
@@ -64,7 +65,7 @@ def test_java_and_registered_text_match():
         changed(fields=[BASE["fields"][0], {"name": "b", "type": {"type": "double"}, "default": 1.0}]),
     ],
 )
-def test_spelling_does_not_count(same):
+def test_spelling_does_not_count(same: dict[str, Any]) -> None:
     assert canonical(same) == canonical(BASE)
 
 
@@ -89,16 +90,16 @@ def test_spelling_does_not_count(same):
         changed(fields=[BASE["fields"][0], {"name": "b", "type": "double"}]),
     ],
 )
-def test_meaning_counts(other):
+def test_meaning_counts(other: dict[str, Any]) -> None:
     assert canonical(other) != canonical(BASE)
 
 
-def test_logical_types_count():
+def test_logical_types_count() -> None:
     date = {"type": "int", "logicalType": "date"}
     assert canonical(date) != canonical("int")
 
 
-def test_a_name_without_namespace_inside_one_keeps_none():
+def test_a_name_without_namespace_inside_one_keeps_none() -> None:
     inner = {"type": "fixed", "name": "F", "namespace": "", "size": 1}
     text = canonical({"type": "record", "name": "n.R", "fields": [{"name": "f", "type": inner}, {"name": "g", "type": "F"}]})
     assert canonical_text(text) == text
@@ -107,7 +108,7 @@ def test_a_name_without_namespace_inside_one_keeps_none():
 
 @settings(max_examples=60, deadline=None)
 @given(schema=schemas(), seed=st.integers())
-def test_order_of_attributes_does_not_count_and_the_text_is_a_fixed_point(schema, seed):
+def test_order_of_attributes_does_not_count_and_the_text_is_a_fixed_point(schema: Any, seed: int) -> None:
     text = canonical(schema)
     assert canonical(respelled(schema, seed)) == text
     assert canonical_text(text) == text
@@ -115,6 +116,6 @@ def test_order_of_attributes_does_not_count_and_the_text_is_a_fixed_point(schema
 
 @settings(max_examples=60, deadline=None)
 @given(schema=schemas())
-def test_the_text_means_the_same_to_fastavro(schema):
+def test_the_text_means_the_same_to_fastavro(schema: Any) -> None:
     forms = [fastavro.schema.to_parsing_canonical_form(item) for item in (schema, json.loads(canonical(schema)))]
     assert forms[0] == forms[1]

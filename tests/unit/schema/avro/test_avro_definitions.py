@@ -1,6 +1,7 @@
 """What is a valid Avro definition, and what the refusal of an invalid one says."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,11 @@ from penstock.schema.formats import format_of
 AVRO = format_of("AVRO")
 
 
-def record(*fields, **more):
+def record(*fields: Any, **more: str) -> str:
     return json.dumps({"type": "record", "name": "R", "fields": list(fields), **more})
 
 
-def with_default(kind, default):
+def with_default(kind: Any, default: Any) -> str:
     return record({"name": "a", "type": kind, "default": default})
 
 
@@ -95,7 +96,7 @@ def with_default(kind, default):
         ),
     ],
 )
-def test_refusals_say_where_and_why(text, place, reason):
+def test_refusals_say_where_and_why(text: str, place: str | None, reason: str) -> None:
     with pytest.raises(InvalidSchema) as refusal:
         AVRO.parse(text)
     assert reason in str(refusal.value)
@@ -123,15 +124,15 @@ def test_refusals_say_where_and_why(text, place, reason):
         '{"type": "error", "name": "Oops", "fields": []}',
     ],
 )
-def test_valid_definitions_are_taken(text):
+def test_valid_definitions_are_taken(text: str) -> None:
     assert AVRO.parse(AVRO.parse(text).canonical).canonical == AVRO.parse(text).canonical
 
 
-def nested(levels):
+def nested(levels: int) -> str:
     return '{"type":"array","items":' * levels + '"int"' + "}" * levels
 
 
-def test_depth_is_bounded_at_every_size():
+def test_depth_is_bounded_at_every_size() -> None:
     AVRO.parse(nested(60))
     for levels in (65, 150, 199, 201, 5_000):
         with pytest.raises(InvalidSchema, match="nest"):
@@ -140,7 +141,7 @@ def test_depth_is_bounded_at_every_size():
         AVRO.parse("[" * 100_000)
 
 
-def test_deep_properties_and_defaults_stay_within_the_stack():
+def test_deep_properties_and_defaults_stay_within_the_stack() -> None:
     deep = "[" * 190 + "]" * 190
     AVRO.parse(f'{{"type": "int", "x": {deep}}}')
     kids: list = []
@@ -149,22 +150,22 @@ def test_deep_properties_and_defaults_stay_within_the_stack():
     AVRO.parse(record({"name": "kids", "type": {"type": "array", "items": "R"}, "default": kids}))
 
 
-def test_size_is_bounded():
+def test_size_is_bounded() -> None:
     text = json.dumps({"type": "int", "doc": "x" * 170_000})
     with pytest.raises(InvalidSchema, match="170000"):
         AVRO.parse(text)
 
 
-def test_brackets_in_text_are_no_nesting():
+def test_brackets_in_text_are_no_nesting() -> None:
     AVRO.parse(json.dumps({"type": "int", "note": '[{"' * 1_000}))
 
 
-def test_formats_that_are_not_served():
+def test_formats_that_are_not_served() -> None:
     with pytest.raises(FormatNotServed, match="XML"):
         format_of("XML")
 
 
-def test_fields_at_the_top():
+def test_fields_at_the_top() -> None:
     schema = AVRO.parse(
         record({"name": "a", "type": "int", "doc": "A"}, {"name": "b", "type": ["null", "string"], "default": None})
     )

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -65,14 +66,14 @@ def use(text: str) -> None:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=st.one_of(VALUES, fields_of(VALUES), fields_of(schemas()), fields_of(fields_of(schemas()))))
-def test_any_json_is_a_schema_or_refused(value):
+def test_any_json_is_a_schema_or_refused(value: Any) -> None:
     with contextlib.suppress(InvalidSchema):
         use(json.dumps(value))
 
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text())
-def test_any_text_is_a_schema_or_refused(text):
+def test_any_text_is_a_schema_or_refused(text: str) -> None:
     with contextlib.suppress(InvalidSchema):
         use(text)
 

@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+from typing import Any
 
 import fastavro
 import pytest
@@ -16,22 +17,22 @@ from tests.unit.schema.avro.avro_schemas import covering, schemas
 AVRO = format_of("AVRO")
 
 
-def record(*fields, name="R", **more):
+def record(*fields: dict[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": list(fields), **more}
 
 
-def field(name, kind, **more):
+def field(name: str, kind: Any, **more: list[str] | None) -> dict[str, Any]:
     return {"name": name, "type": kind, **more}
 
 
-def found(reader, writer):
+def found(reader: Any, writer: Any) -> list[tuple[str, str]]:
     parse = AVRO.parse
     return [
         (item.rule, item.path) for item in AVRO.readable(parse(json.dumps(reader)), parse(json.dumps(writer)), GLUE_RULES)
     ]
 
 
-def enum(*symbols, name="E", **more):
+def enum(*symbols: str, name: str = "E", **more: Any) -> dict[str, Any]:
     return {"type": "enum", "name": name, "symbols": list(symbols), **more}
 
 
@@ -101,11 +102,11 @@ TREE = record(field("v", "int"), field("kids", {"type": "array", "items": "R"}))
         ),
     ],
 )
-def test_each_rule_names_its_place(reader, writer, expected):
+def test_each_rule_names_its_place(reader: Any, writer: Any, expected: list[tuple[str, str]]) -> None:
     assert found(reader, writer) == expected
 
 
-def test_findings_carry_both_sides_and_a_way_out():
+def test_findings_carry_both_sides_and_a_way_out() -> None:
     parse = AVRO.parse
     reader = parse(json.dumps(record(field("a", "int"), field("tail", "string"))))
     (finding,) = AVRO.readable(reader, parse(json.dumps(record(field("a", "int")))), GLUE_RULES)
@@ -115,10 +116,10 @@ def test_findings_carry_both_sides_and_a_way_out():
     assert "default" in finding.message
 
 
-def test_a_wrong_guess_inside_a_cycle_does_not_survive():
+def test_a_wrong_guess_inside_a_cycle_does_not_survive() -> None:
     """S counts as readable while a.R is open. a.R breaks, which its union bears by way of b.R; S alone has no way out."""
 
-    def holder(kind):
+    def holder(kind: str) -> dict[str, Any]:
         inner = record(field("r", ["null", "a.R"]), name="a.S")
         return record(field("s", inner), field("v", kind), name="a.R")
 
@@ -128,8 +129,8 @@ def test_a_wrong_guess_inside_a_cycle_does_not_survive():
     assert [rule for rule, _ in found(reader, writer)] == ["TYPE_MISMATCH"]
 
 
-def test_long_chains_of_names_need_no_stack():
-    def chain(kind):
+def test_long_chains_of_names_need_no_stack() -> None:
+    def chain(kind: str) -> list[dict[str, Any]]:
         links = [record(field("v", kind), name="N0")]
         links += [record(field("n", f"N{index}"), name=f"N{index + 1}") for index in range(1_800)]
         return links
@@ -138,14 +139,14 @@ def test_long_chains_of_names_need_no_stack():
     assert found(chain("int"), chain("string"))[0][0] == "TYPE_MISMATCH"
 
 
-def test_comparisons_are_bounded(monkeypatch):
+def test_comparisons_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.schema.avro.resolve._MAX_STEPS", 10)
     reader, writer = (record(*(field(f"f{index}", kind) for index in range(20))) for kind in ("long", "int"))
     with pytest.raises(TooComplex, match="too large to compare"):
         found(reader, writer)
 
 
-def can_read(reader, writer):
+def can_read(reader: Any, writer: Any) -> bool:
     """Whether fastavro reads every covering datum of ``writer`` with ``reader``."""
     ours, theirs = fastavro.parse_schema(copy.deepcopy(reader)), fastavro.parse_schema(copy.deepcopy(writer))
     for datum in covering(writer):
@@ -161,17 +162,17 @@ def can_read(reader, writer):
 
 @settings(max_examples=150, deadline=None)
 @given(writer=schemas(), reader=schemas())
-def test_agrees_with_fastavro(writer, reader):
+def test_agrees_with_fastavro(writer: Any, reader: Any) -> None:
     assert (found(reader, writer) == []) == can_read(reader, writer)
 
 
 @settings(max_examples=40, deadline=None)
 @given(schema=schemas())
-def test_every_schema_reads_itself(schema):
+def test_every_schema_reads_itself(schema: Any) -> None:
     assert found(schema, schema) == []
 
 
-def test_the_face_decides_whether_the_outermost_record_may_be_renamed():
+def test_the_face_decides_whether_the_outermost_record_may_be_renamed() -> None:
     reader, writer = (AVRO.parse(json.dumps(record(name=name))) for name in ("New", "Old"))
     assert AVRO.readable(reader, writer, GLUE_RULES) == []
     assert [item.rule for item in AVRO.readable(reader, writer, CONFLUENT_RULES)] == ["NAME_MISMATCH"]

@@ -2,13 +2,14 @@
 
 import os
 import resource
+from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 
 import pytest
 
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
-from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
+from penstock.schema.format import MAX_DEFINITION_CHARS, ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from tests.unit.schema.hostile.hostile_definitions import HOSTILE, hostile
@@ -18,7 +19,7 @@ MAX_CPU_SECONDS = 8.0
 
 
 @pytest.fixture(autouse=True)
-def bounded():
+def bounded() -> Iterator[None]:
     """Fail on work out of all proportion."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     yield
@@ -27,7 +28,7 @@ def bounded():
     assert after.ru_maxrss - before.ru_maxrss < 300_000  # kibibytes
 
 
-def read(data_format, text):
+def read(data_format: str, text: str) -> ParsedSchema | None:
     """The schema, or None where it is refused in words that can be sent."""
     assert len(text) <= MAX_DEFINITION_CHARS
     try:
@@ -40,7 +41,7 @@ def read(data_format, text):
 
 
 @pytest.mark.parametrize(("data_format", "name"), hostile())
-def test_each_is_read_or_refused(data_format, name):
+def test_each_is_read_or_refused(data_format: str, name: str) -> None:
     schema = read(data_format, HOSTILE[data_format][name]())
     if schema is None:
         return
@@ -57,7 +58,7 @@ def test_each_is_read_or_refused(data_format, name):
 
 
 @pytest.mark.parametrize("levels", [60])
-def test_references_that_double_at_each_level(levels):
+def test_references_that_double_at_each_level(levels: int) -> None:
     """In the other formats this is bounded by the depth of types, and by compiling each file once."""
     texts = [
         ReferencedText(
@@ -84,7 +85,7 @@ SLOW_ONCE = [
 
 
 @pytest.mark.parametrize(("data_format", "reader", "writer"), SLOW_ONCE)
-def test_what_was_slow_once(data_format, reader, writer):
+def test_what_was_slow_once(data_format: str, reader: str, writer: str) -> None:
     texts = (HOSTILE[data_format][name]() for name in (reader, writer))
     one, other = (read(data_format, text) for text in texts)
     with suppress(TooComplex):
@@ -92,7 +93,7 @@ def test_what_was_slow_once(data_format, reader, writer):
 
 
 @pytest.mark.parametrize("data_format", HOSTILE)
-def test_pairs(data_format):
+def test_pairs(data_format: str) -> None:
     """A few pairs a run, others each day by PENSTOCK_SEED; a comparison ends in findings or gives up in words."""
     random = Random(int(os.environ.get("PENSTOCK_SEED", "7")))
     names = random.sample(sorted(HOSTILE[data_format]), 8)
@@ -114,11 +115,11 @@ def test_pairs(data_format):
         '{"\ud800":1,"\ud800":2}',
     ],
 )
-def test_lone_surrogates_are_refused_in_words_that_can_be_sent(data_format, text):
+def test_lone_surrogates_are_refused_in_words_that_can_be_sent(data_format: str, text: str) -> None:
     with pytest.raises(InvalidSchema, match="lone surrogate") as refused:
         format_of(data_format).parse(text)
     str(refused.value).encode()
 
 
-def test_surrogates_in_pairs_are_text():
+def test_surrogates_in_pairs_are_text() -> None:
     assert read("AVRO", r'{"type":"string","doc":"\ud83d\ude00 \\ud800"}') is not None

@@ -1,8 +1,10 @@
 """Valid definitions with something changed in their text: read or refused in words, by every format, and never a defect."""
 
-# ruff: noqa: E501 -- definitions, as they are written
+from collections.abc import Callable
 
+# ruff: noqa: E501 -- definitions, as they are written
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -46,7 +48,7 @@ PIECES = {
 
 
 @st.composite
-def mutated(draw, data_format):
+def mutated(draw: Callable[..., Any], data_format: str) -> str:
     """A definition in which up to four places were cut, doubled, exchanged or filled with something else."""
     text = draw(st.sampled_from(VALID[data_format]))
     for _ in range(draw(st.integers(1, 4))):
@@ -71,7 +73,7 @@ def mutated(draw, data_format):
 @pytest.mark.parametrize("data_format", VALID)
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
-def test_read_or_refused(data_format, data):
+def test_read_or_refused(data_format: str, data: st.DataObject) -> None:
     rules = format_of(data_format)
     text = data.draw(mutated(data_format))
     try:
@@ -94,6 +96,6 @@ def test_read_or_refused(data_format, data):
 
 
 @pytest.mark.parametrize("data_format", VALID)
-def test_what_is_changed_was_valid(data_format):
+def test_what_is_changed_was_valid(data_format: str) -> None:
     for text in VALID[data_format]:
         assert format_of(data_format).parse(text).fingerprint

@@ -1,7 +1,9 @@
 """Random JSON Schemas, edits of them, and documents that tell them apart."""
 
 import copy
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 __all__ = ["DOCUMENTS", "DRAFTS", "edited", "schema", "with_definitions"]
 
@@ -18,7 +20,7 @@ _PATTERNS = ("^x", "a", "^a+$")
 _VALUES = (None, True, False, 0, 1, 2, 0.5, "a", "xa", "", [], [1], {}, {"a": 1}, {"a": "a", "b": 1})
 
 
-def schema(random: Random, depth: int = 2, draft: int = 7):
+def schema(random: Random, depth: int = 2, draft: int = 7) -> Any:
     """A schema of ``draft``, in which ``#/definitions/r`` may be referred to from below a value."""
     if depth <= 0 or random.random() < 0.1:
         booleans = [True, False] if draft > 4 else []
@@ -33,7 +35,7 @@ def schema(random: Random, depth: int = 2, draft: int = 7):
 
 
 def _keyword(random: Random, depth: int, draft: int) -> dict:  # noqa: C901, PLR0911, PLR0912
-    def inner():
+    def inner() -> Any:
         if random.random() < 0.08:
             return {"$ref": "#/definitions/r"}
         return schema(random, depth - 1, draft)
@@ -96,7 +98,7 @@ def _keyword(random: Random, depth: int, draft: int) -> dict:  # noqa: C901, PLR
     return {"title": random.choice("xyz")}
 
 
-def _items(random: Random, inner, draft: int) -> dict:
+def _items(random: Random, inner: Callable[..., Any], draft: int) -> dict:
     if random.random() < 0.5:
         return {"items": inner()}
     listed = [inner() for _ in range(random.randint(1, 2))]
@@ -108,7 +110,7 @@ def _items(random: Random, inner, draft: int) -> dict:
     return {"prefixItems" if draft == 2020 else "items": listed, **rest}
 
 
-def edited(random: Random, made, draft: int = 7):
+def edited(random: Random, made: Any, draft: int = 7) -> dict[str, Any]:
     """``made`` with one or two places changed."""
     made = copy.deepcopy(made)
     for _ in range(random.randint(1, 2)):
@@ -116,7 +118,7 @@ def edited(random: Random, made, draft: int = 7):
     return made
 
 
-def _edit(random: Random, made, draft: int):  # noqa: C901, PLR0912
+def _edit(random: Random, made: Any, draft: int) -> dict[str, Any]:  # noqa: C901, PLR0912
     if not isinstance(made, dict) or not made or random.random() < 0.1:
         return schema(random, 1, draft)
     word = random.choice(sorted(made))
@@ -160,13 +162,13 @@ def _edit(random: Random, made, draft: int):  # noqa: C901, PLR0912
     return made
 
 
-def with_definitions(random: Random, made, definition, draft: int):
+def with_definitions(random: Random, made: dict[str, Any], definition: Any, draft: int) -> dict[str, Any]:
     """``made`` as a whole definition with its ``$schema`` and what it may refer to."""
     body = made if isinstance(made, dict) else {"allOf": [made]} if draft > 4 else {}
     return {**body, "$schema": DRAFTS[draft], "definitions": {"r": definition if isinstance(definition, dict) else {}}}
 
 
-def _document(random: Random, depth: int):
+def _document(random: Random, depth: int) -> Any:
     kind = random.randrange(9 if depth else 6)
     match kind:
         case 0:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -36,7 +37,7 @@ def pair(seed: int, draft: int) -> tuple[dict, dict]:
 
 @settings(max_examples=400, deadline=None)
 @given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
-def test_compatible_schemas_accept_every_document_of_the_other(seed, draft):
+def test_compatible_schemas_accept_every_document_of_the_other(seed: int, draft: int) -> None:
     old, new = pair(seed, draft)
     writer, reader = JSON.parse(json.dumps(old)), JSON.parse(json.dumps(new))
     found = JSON.readable(reader, writer, GLUE_RULES)
@@ -49,7 +50,7 @@ def test_compatible_schemas_accept_every_document_of_the_other(seed, draft):
     assert lenient == set() or found
 
 
-def without(keyword, value):
+def without(keyword: str, value: Any) -> Any:
     """``value`` without a keyword at any depth; a property of that name goes too."""
     if isinstance(value, list):
         return [without(keyword, item) for item in value]
@@ -58,7 +59,7 @@ def without(keyword, value):
     return value
 
 
-def assert_sound(old, new, draft, rules):
+def assert_sound(old: dict[str, Any], new: dict[str, Any], draft: int, rules: JsonRules) -> None:
     writer, reader = JSON.parse(json.dumps(old)), JSON.parse(json.dumps(new))
     if not JSON.readable(reader, writer, replace(CONFLUENT_RULES, json=rules)):
         accepts, still = JUDGES[draft](old).is_valid, JUDGES[draft](new).is_valid
@@ -67,7 +68,7 @@ def assert_sound(old, new, draft, rules):
 
 @settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
-def test_an_implied_type_excuses_a_type_and_nothing_else(seed, draft):
+def test_an_implied_type_excuses_a_type_and_nothing_else(seed: int, draft: int) -> None:
     """Confluent's rules let the reader name the type that keywords imply: a reader without types breaks no document."""
     old, new = pair(seed, draft)
     assert_sound(old, without("type", new), draft, JsonRules(keywords_imply_type=True))
@@ -75,7 +76,7 @@ def test_an_implied_type_excuses_a_type_and_nothing_else(seed, draft):
 
 @settings(max_examples=300, deadline=None)
 @given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
-def test_a_combination_that_becomes_one_of_breaks_no_document(seed, draft):
+def test_a_combination_that_becomes_one_of_breaks_no_document(seed: int, draft: int) -> None:
     random = Random(seed)
     branches = [schema(random, 1, draft) for _ in range(random.randint(2, 3))]
     old = {"$schema": DRAFTS[draft], random.choice(["anyOf", "allOf"]): branches}
@@ -88,7 +89,7 @@ def test_a_combination_that_becomes_one_of_breaks_no_document(seed, draft):
 
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**40), draft=st.sampled_from(list(DRAFTS)))
-def test_canonical_text_is_the_same_schema(seed, draft):
+def test_canonical_text_is_the_same_schema(seed: int, draft: int) -> None:
     _, definition = pair(seed, draft)
     parsed = JSON.parse(json.dumps(definition))
     again = JSON.parse(parsed.canonical)
@@ -100,7 +101,7 @@ def test_canonical_text_is_the_same_schema(seed, draft):
     assert JSON.readable(again, parsed, GLUE_RULES) == JSON.readable(parsed, again, GLUE_RULES) == []
 
 
-def test_most_compatible_edits_are_recognised():
+def test_most_compatible_edits_are_recognised() -> None:
     """What jsonschema-rs proves to be contained is rarely refused: the rules are not sound by refusing all."""
     contained = refused = 0
     for seed in range(600):
@@ -114,7 +115,7 @@ def test_most_compatible_edits_are_recognised():
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_every_draft_is_read_and_told_apart(draft):
+def test_every_draft_is_read_and_told_apart(draft: int) -> None:
     definition = {"$schema": DRAFTS[draft], "const": 1, "prefixItems": [{"type": "string"}]}
     accepts = validator_of(JSON.parse(json.dumps(definition)).tree.document).is_valid
     assert accepts(2) == (draft == 4)

@@ -1,6 +1,7 @@
 """JSON Schemas with what they refer to in one text; the reference is the jsonschema library over the separate documents."""
 
 import json
+from typing import Any
 
 import jsonschema
 import pytest
@@ -63,17 +64,17 @@ VALUES = [
 ]
 
 
-def bundle(root, **others):
+def bundle(root: dict[str, Any], **others: Any) -> str:
     texts = tuple(ReferencedText(name=name, text=json.dumps(other)) for name, other in others.items())
     parsed = JsonSchemaFormat().parse(json.dumps(root), texts)
     return JsonSchemaFormat().standalone(parsed)
 
 
-def no_lookup(uri):
+def no_lookup(uri: Any) -> None:
     raise AssertionError(uri)
 
 
-def test_the_bundle_takes_the_same_values():
+def test_the_bundle_takes_the_same_values() -> None:
     text = bundle(ORDER, **{"address.json": ADDRESS, "land.json": LAND})
     resources = [
         (uri, referencing.Resource.from_contents(schema, default_specification=DRAFT7))
@@ -99,7 +100,7 @@ def test_the_bundle_takes_the_same_values():
         ("https://json-schema.org/draft/2020-12/schema", "$defs"),
     ],
 )
-def test_each_draft_has_its_place_for_them(draft, holder):
+def test_each_draft_has_its_place_for_them(draft: str, holder: str) -> None:
     other = {"$schema": draft, ("id" if "04" in draft else "$id"): "urn:x:y", "minimum": 3}
     found = json.loads(bundle({"$schema": draft, "properties": {"a": {"$ref": "a(b)/c"}}}, **{"a(b)/c": other}))
     assert found[holder] == {"a_b_c": {"minimum": 3}}
@@ -108,13 +109,13 @@ def test_each_draft_has_its_place_for_them(draft, holder):
     assert not check.is_valid({"a": 2})
 
 
-def test_true_and_false_are_definitions_too():
+def test_true_and_false_are_definitions_too() -> None:
     found = json.loads(bundle({"properties": {"a": {"$ref": "never"}}}, never=False))
     assert jsonschema.Draft7Validator(found).is_valid({"b": 1})
     assert not jsonschema.Draft7Validator(found).is_valid({"a": 1})
 
 
-def test_what_refers_to_nothing_stays_as_it_is():
+def test_what_refers_to_nothing_stays_as_it_is() -> None:
     text = '{ "type" : "object" }'
     parsed = JsonSchemaFormat().parse(text, (ReferencedText(name="a", text="{}"),))
     assert JsonSchemaFormat().standalone(parsed) == text
@@ -130,6 +131,6 @@ def test_what_refers_to_nothing_stays_as_it_is():
         ),
     ],
 )
-def test_what_cannot_be_one_text_is_said(root, other):
+def test_what_cannot_be_one_text_is_said(root: dict[str, str], other: dict[str, Any]) -> None:
     with pytest.raises(NotSelfContained):
         bundle(root, a=other)

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from penstock.schema.format import ReferencedText
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
-from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES, JsonRules
+from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES, CompatibilityRules, JsonRules
 
 JSON = format_of("JSON")
 STRING, INTEGER, NUMBER, NULL = ({"type": kind} for kind in ("string", "integer", "number", "null"))
@@ -15,15 +16,15 @@ OLD_TUPLE = "http://json-schema.org/draft-07/schema#"
 NEW_TUPLE = "https://json-schema.org/draft/2020-12/schema"
 
 
-def objects(properties=None, **more):
+def objects(properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties or {}, **more}
 
 
-def closed(properties=None, **more):
+def closed(properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return objects(properties, additionalProperties=False, **more)
 
 
-def found(new, old, rules=GLUE_RULES):
+def found(new: Any, old: Any, rules: CompatibilityRules = GLUE_RULES) -> list[tuple[str, str]]:
     """Rule and path of each reason why ``new`` cannot read data of ``old``."""
     reader, writer = JSON.parse(json.dumps(new)), JSON.parse(json.dumps(old))
     return [(item.rule, item.path) for item in JSON.readable(reader, writer, rules)]
@@ -121,7 +122,7 @@ COMPATIBLE = {
 
 
 @pytest.mark.parametrize("name", COMPATIBLE)
-def test_compatible(name):
+def test_compatible(name: str) -> None:
     new, old = COMPATIBLE[name]
     assert found(new, old) == found(new, old, CONFLUENT_RULES) == []
 
@@ -310,12 +311,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name):
+def test_refused(name: str) -> None:
     new, old, rule, path = REFUSED[name]
     assert found(new, old) == found(new, old, CONFLUENT_RULES) == [(rule, path)]
 
 
-def test_a_finding_says_what_and_what_to_do():
+def test_a_finding_says_what_and_what_to_do() -> None:
     (item,) = JSON.readable(
         JSON.parse(json.dumps(objects({"a": {"type": "string", "maxLength": 5}}))),
         JSON.parse(json.dumps(objects({"a": {"type": "string", "maxLength": 9}}))),
@@ -326,7 +327,7 @@ def test_a_finding_says_what_and_what_to_do():
     assert item.message == "the reader asks for maxLength 5 and the writer kept to maxLength 9. Keep maxLength at least 9."
 
 
-def test_all_findings_are_given_at_once():
+def test_all_findings_are_given_at_once() -> None:
     old = objects({"a": STRING, "b": {"type": "object", "properties": {"c": NUMBER}}})
     new = objects({"a": INTEGER, "b": {"type": "object", "properties": {"c": INTEGER}}, "d": STRING}, required=["a"])
     assert found(new, old) == [
@@ -352,7 +353,7 @@ def test_all_findings_are_given_at_once():
         ({"oneOf": [objects({}), objects({"a": STRING})]}, objects({}), ("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "/oneOf")),
     ],
 )
-def test_where_the_faces_differ(new, old, glue):
+def test_where_the_faces_differ(new: dict[str, Any], old: dict[str, Any], glue: tuple[str, str]) -> None:
     assert found(new, old) == [glue]
     assert found(new, old, CONFLUENT_RULES) == []
 
@@ -383,7 +384,7 @@ STRICT_UNDER_CONFLUENTS_RULES = {
 
 
 @pytest.mark.parametrize(("new", "old"), STRICT_UNDER_CONFLUENTS_RULES.values(), ids=STRICT_UNDER_CONFLUENTS_RULES)
-def test_confluents_rules_are_no_laxer_than_its_classes(new, old):
+def test_confluents_rules_are_no_laxer_than_its_classes(new: dict[str, Any], old: dict[str, Any]) -> None:
     assert found(new, old, CONFLUENT_RULES) != []
 
 
@@ -400,11 +401,11 @@ LAX_UNDER_CONFLUENTS_RULES = {
 
 
 @pytest.mark.parametrize(("new", "old"), LAX_UNDER_CONFLUENTS_RULES.values(), ids=LAX_UNDER_CONFLUENTS_RULES)
-def test_confluents_rules_take_what_its_classes_take(new, old):
+def test_confluents_rules_take_what_its_classes_take(new: dict[str, Any], old: dict[str, Any]) -> None:
     assert found(new, old, CONFLUENT_RULES) == []
 
 
-def test_the_lenient_policy():
+def test_the_lenient_policy() -> None:
     lenient = replace(CONFLUENT_RULES, json=JsonRules(lenient_content_models=True))
     for name, (new, old, rule, path) in REFUSED.items():
         passes = rule in {
@@ -417,12 +418,12 @@ def test_the_lenient_policy():
         assert found(new, old, lenient) == ([] if passes else [(rule, path)]), name
 
 
-def test_a_list_of_one_type_is_that_type_where_schemas_are_compared_as_a_whole():
+def test_a_list_of_one_type_is_that_type_where_schemas_are_compared_as_a_whole() -> None:
     base = {"$schema": NEW_TUPLE, "anyOf": [{"type": "array"}, STRING], "unevaluatedItems": False}
     assert found(base | {"anyOf": [{"type": ["array"]}, STRING]}, base) == []
 
 
-def test_unevaluated_properties_alone_are_a_content_model():
+def test_unevaluated_properties_alone_are_a_content_model() -> None:
     open_object = {"$schema": NEW_TUPLE, "type": "object", "properties": {"a": STRING}}
     closed_object = open_object | {"unevaluatedProperties": False}
     wider = closed_object | {"properties": {"a": STRING, "b": STRING}}
@@ -431,7 +432,7 @@ def test_unevaluated_properties_alone_are_a_content_model():
     assert found(closed_object, open_object) == [("ADDITIONAL_PROPERTIES_REMOVED", "/unevaluatedProperties")]
 
 
-def test_unevaluated_properties_close_what_all_schemas_list_together():
+def test_unevaluated_properties_close_what_all_schemas_list_together() -> None:
     base = {
         "$schema": NEW_TUPLE,
         "allOf": [objects({"a": STRING})],
@@ -448,14 +449,14 @@ def test_unevaluated_properties_close_what_all_schemas_list_together():
     ]
 
 
-def test_unevaluated_properties_beside_alternatives_are_compared_as_a_whole():
+def test_unevaluated_properties_beside_alternatives_are_compared_as_a_whole() -> None:
     base = {"$schema": NEW_TUPLE, "anyOf": [objects({"a": STRING}), objects({"b": STRING})], "unevaluatedProperties": False}
     assert found(base | {"title": "renamed"}, base) == []
     assert ("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "/unevaluatedProperties") in found(base | {"minProperties": 0}, base)
 
 
-def test_referenced_definitions_are_compared_as_they_were():
-    def read(kind):
+def test_referenced_definitions_are_compared_as_they_were() -> None:
+    def read(kind: str) -> ParsedSchema:
         return JSON.parse('{"items": {"$ref": "b.json"}}', [ReferencedText(name="b.json", text=json.dumps({"type": kind}))])
 
     assert JSON.readable(read("number"), read("integer"), GLUE_RULES) == []

@@ -3,12 +3,13 @@
 import builtins
 import json
 import sys
+from typing import Any
 
 import pytest
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema, NoColumns
-from penstock.schema.format import ReferencedText
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 from penstock.schema.jsonschema.document import validator_of
 
@@ -16,7 +17,7 @@ JSON = format_of("JSON")
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
 
-def parse(definition, **references):
+def parse(definition: Any, **references: Any) -> ParsedSchema:
     given = [ReferencedText(name=name, text=json.dumps(text)) for name, text in references.items()]
     return JSON.parse(json.dumps(definition), given)
 
@@ -48,7 +49,7 @@ def parse(definition, **references):
         (None, "", "is null"),
     ],
 )
-def test_refused_definitions(definition, path, words):
+def test_refused_definitions(definition: Any, path: str, words: str) -> None:
     with pytest.raises(InvalidSchema, match=words) as refused:
         parse(definition)
     assert refused.value.path == path
@@ -57,7 +58,7 @@ def test_refused_definitions(definition, path, words):
 @pytest.mark.parametrize(
     "text", ["", "{", '{"type": "string",}', '{"a": 1, "a": 2}', '{"minimum": NaN}', "{'type': 'null'}"]
 )
-def test_what_is_not_json_is_refused(text):
+def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(InvalidSchema):
         JSON.parse(text)
 
@@ -85,7 +86,7 @@ def test_what_is_not_json_is_refused(text):
         {"pattern": r"^(?=.*[a-z])(?!x)(\w)\1$"},
     ],
 )
-def test_accepted_definitions(definition):
+def test_accepted_definitions(definition: bool | dict[str, Any]) -> None:
     parsed = parse(definition)
     assert JSON.parse(parsed.canonical).fingerprint == parsed.fingerprint
 
@@ -109,7 +110,7 @@ def test_accepted_definitions(definition):
         ('{"items": [{"required": ["b", "a"]}, true]}', '{"items": [{"required": ["a", "b"]}, true]}'),
     ],
 )
-def test_one_fingerprint_for_all_spellings(one, other):
+def test_one_fingerprint_for_all_spellings(one: str, other: str) -> None:
     assert JSON.parse(one).fingerprint == JSON.parse(other).fingerprint
 
 
@@ -129,11 +130,11 @@ def test_one_fingerprint_for_all_spellings(one, other):
         ("true", "{}"),
     ],
 )
-def test_what_a_reader_can_notice_counts(one, other):
+def test_what_a_reader_can_notice_counts(one: str, other: str) -> None:
     assert JSON.parse(one).fingerprint != JSON.parse(other).fingerprint
 
 
-def test_references_between_definitions():
+def test_references_between_definitions() -> None:
     definition = {"$id": "http://example.com/a/order.json", "properties": {"buyer": {"$ref": "buyer.json#/definitions/p"}}}
     buyer = {"definitions": {"p": {"properties": {"home": {"$ref": "address.json"}}}}}
     parsed = parse(definition, **{"http://example.com/a/address.json": {"type": "string"}, "buyer.json": buyer})
@@ -147,7 +148,7 @@ def test_references_between_definitions():
         parse(definition, **{"buyer.json": buyer})
 
 
-def test_a_reference_is_found_by_its_name_whatever_its_own_id():
+def test_a_reference_is_found_by_its_name_whatever_its_own_id() -> None:
     buyer = {"$id": "http://elsewhere.example/buyer", "properties": {"home": {"$ref": "address.json"}}}
     parsed = parse({"items": {"$ref": "buyer.json"}}, **{"address.json": {"type": "string"}, "buyer.json": buyer})
     accepts = validator_of(parsed.tree.document).is_valid
@@ -155,23 +156,23 @@ def test_a_reference_is_found_by_its_name_whatever_its_own_id():
     assert [accepts(item) for item in ([], {})] == [True, True]
 
 
-def test_an_invalid_reference_is_named():
+def test_an_invalid_reference_is_named() -> None:
     with pytest.raises(InvalidSchema, match=r"address\.json.*text"):
         parse({"items": {"$ref": "address.json"}}, **{"address.json": {"type": "text"}})
     with pytest.raises(InvalidSchema, match=r"address\.json.* is a number"):
         parse({"items": {"$ref": "address.json"}}, **{"address.json": 3})
 
 
-def test_patterns_of_the_validator_are_the_definitions():
+def test_patterns_of_the_validator_are_the_definitions() -> None:
     accepts = validator_of(parse({"patternProperties": {"^a{2}$": {"pattern": "^b{3}$"}}}).tree.document).is_valid
     assert [accepts({"aa": text}) for text in ("bbb", "bbbb")] == [True, False]
     assert accepts({"aaa": "bbbb"})
 
 
-def test_the_missing_library_is_named(monkeypatch):
+def test_the_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
-    def without(name, *arguments, **more):
+    def without(name: str, *arguments: Any, **more: Any) -> Any:
         if name == "jsonschema_rs":
             raise ImportError(name)
         return real(name, *arguments, **more)
@@ -182,11 +183,11 @@ def test_the_missing_library_is_named(monkeypatch):
         JSON.parse("{}")
 
 
-def test_pretty():
+def test_pretty() -> None:
     assert JSON.pretty(JSON.parse('{"type":"string","title":"Größe"}')) == '{\n  "title": "Größe",\n  "type": "string"\n}'
 
 
-def test_fields():
+def test_fields() -> None:
     schema = parse(
         {
             "type": "object",
@@ -235,7 +236,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_columns(kind):
+def test_columns(kind: str) -> None:
     nullable = {"anyOf": [{"type": "null"}, COLUMNS[kind]]}
     referred = {"$ref": "#/definitions/r"}
     schema = parse(
@@ -264,7 +265,7 @@ def test_columns(kind):
         {"type": "null"},
     ],
 )
-def test_what_has_no_one_type_is_text(definition):
+def test_what_has_no_one_type_is_text(definition: dict[str, Any]) -> None:
     (column,) = JSON.columns(parse({"type": "object", "properties": {"a": definition}}))
     assert column.type == "string"
 
@@ -280,12 +281,12 @@ def test_what_has_no_one_type_is_text(definition):
         ({"type": "object", "properties": {"a": {"type": "object", "properties": {"b:c": {}}}}}, "b:c"),
     ],
 )
-def test_no_columns(definition, words):
+def test_no_columns(definition: dict[str, Any], words: str) -> None:
     with pytest.raises(NoColumns, match=words):
         JSON.columns(parse(definition))
 
 
-def test_columns_of_a_combined_object():
+def test_columns_of_a_combined_object() -> None:
     schema = parse(
         {
             "allOf": [
@@ -302,7 +303,7 @@ def test_columns_of_a_combined_object():
 
 
 @pytest.mark.parametrize("said", ['"objekt"', '["string","strin"]', '["string","string"]'])
-def test_what_is_no_type_is_told_the_types(said):
+def test_what_is_no_type_is_told_the_types(said: str) -> None:
     with pytest.raises(InvalidSchema) as refused:
         format_of("JSON").parse(f'{{"properties":{{"a":{{"type":{said}}}}}}}')
     assert refused.value.path == "/properties/a/type"

@@ -4,11 +4,14 @@ import json
 import socket
 import sys
 import tracemalloc
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
-from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
+from penstock.schema.format import MAX_DEFINITION_CHARS, ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 from penstock.schema.jsonschema.compatibility.engine import Comparison
 from penstock.schema.jsonschema.document import read_document, validator_of
@@ -19,11 +22,11 @@ JSON = format_of("JSON")
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-def parse(definition):
+def parse(definition: dict[str, Any]) -> ParsedSchema:
     return JSON.parse(json.dumps(definition, separators=(",", ":")))
 
 
-def compared(new, old):
+def compared(new: dict[str, Any], old: dict[str, Any]) -> list[Any]:
     """The findings, or the error that stands for too many combinations."""
     try:
         return JSON.readable(parse(new), parse(old), GLUE_RULES)
@@ -31,7 +34,7 @@ def compared(new, old):
         return [error]
 
 
-def chain(length, last, *properties):
+def chain(length: int, last: dict[str, str], *properties: str) -> dict[str, Any]:
     """Definitions each of which refers to the next."""
     links = {
         f"a{index}": {"properties": {name: {"$ref": f"#/definitions/a{index + 1}"} for name in properties}}
@@ -40,7 +43,7 @@ def chain(length, last, *properties):
     return {"$ref": "#/definitions/a0", "definitions": {**links, f"a{length}": last}}
 
 
-def nested_objects(depth):
+def nested_objects(depth: int) -> dict[str, Any]:
     """Objects in objects, by reference so that the text stays flat."""
     links = {
         f"a{index}": {"type": "object", "properties": {"x": {"$ref": f"#/definitions/a{index + 1}"}}}
@@ -49,13 +52,13 @@ def nested_objects(depth):
     return {"$ref": "#/definitions/a0", "definitions": {**links, f"a{depth}": STRING}}
 
 
-def nested(depth, keyword, inner):
+def nested(depth: int, keyword: str, inner: dict[str, Any]) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
     for _ in range(depth):
         inner = {keyword: inner}
     return inner
 
 
-def test_size_and_depth_are_bounded():
+def test_size_and_depth_are_bounded() -> None:
     with pytest.raises(InvalidSchema, match="limit is 170000"):
         JSON.parse(json.dumps({"title": "x" * MAX_DEFINITION_CHARS}))
     with pytest.raises(InvalidSchema, match="nests more than 200"):
@@ -67,7 +70,7 @@ def test_size_and_depth_are_bounded():
 
 
 @pytest.mark.parametrize("keyword", ["not", "items", "additionalProperties", "propertyNames", "contains", "if"])
-def test_nesting_up_to_the_bound_is_walked_within_the_stack(keyword):
+def test_nesting_up_to_the_bound_is_walked_within_the_stack(keyword: str) -> None:
     here = len(list(iter_frames()))
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(here + 250)
@@ -80,27 +83,27 @@ def test_nesting_up_to_the_bound_is_walked_within_the_stack(keyword):
         sys.setrecursionlimit(limit)
 
 
-def iter_frames():
+def iter_frames() -> Iterator[FrameType]:
     frame = sys._getframe()
     while frame:
         yield frame
         frame = frame.f_back
 
 
-def test_values_nest_up_to_the_bound():
+def test_values_nest_up_to_the_bound() -> None:
     value = json.loads("[" * 195 + "]" * 195)
     assert compared({"const": value}, {"const": value}) == []
     assert compared({"enum": [value, 1]}, {"const": value, "default": value}) == []
     assert compared({"items": {"type": "array", "items": STRING}}, {"const": value})
 
 
-def test_long_chains_of_references_are_walked_to_the_end():
+def test_long_chains_of_references_are_walked_to_the_end() -> None:
     (found,) = compared(chain(1_200, STRING, "x"), chain(1_200, INTEGER, "x"))
     assert found.path == "/properties/x" * 1_200
     assert compared(chain(1_200, STRING, "x"), chain(1_200, STRING, "x")) == []
 
 
-def test_references_that_fan_out_are_walked_once():
+def test_references_that_fan_out_are_walked_once() -> None:
     found = compared(chain(600, STRING, "x", "y"), chain(600, INTEGER, "x", "y"))
     assert found
     same = {"allOf": [{"$ref": "#/definitions/b"}] * 2}
@@ -108,7 +111,7 @@ def test_references_that_fan_out_are_walked_once():
     parse({"$ref": "#/definitions/a0", "definitions": {**links, "a800": same, "b": STRING}})
 
 
-def test_recursion_through_every_keyword_ends():
+def test_recursion_through_every_keyword_ends() -> None:
     own = {"$ref": "#"}
     for keyword in ("items", "additionalProperties", "contains", "propertyNames", "additionalItems"):
         assert compared({keyword: own, "title": "a"}, {keyword: own}) == []
@@ -123,7 +126,7 @@ def test_recursion_through_every_keyword_ends():
     "pattern",
     ["^(a+)+$", r"^(a|a)*\1$", r"(x+x+)+(?!z)y", "^(([a-z])+.)+[A-Z]([a-z])+$", "(((((a{100}){100}){100}){100}){100})"],
 )
-def test_patterns_that_backtrack_are_read_and_never_run_long(pattern):
+def test_patterns_that_backtrack_are_read_and_never_run_long(pattern: str) -> None:
     definition = {"pattern": pattern, "patternProperties": {pattern: STRING}}
     assert compared(definition, definition) == []
     text = "x" * 25_000 + "a" * 25_000
@@ -131,7 +134,7 @@ def test_patterns_that_backtrack_are_read_and_never_run_long(pattern):
     matches(pattern, text)
 
 
-def test_undecided_patterns_count_against_the_reader():
+def test_undecided_patterns_count_against_the_reader() -> None:
     pattern = r"(x+x+)+(?!z)y"
     text = "x" * 2_000
     assert matches(pattern, text) is None
@@ -141,7 +144,7 @@ def test_undecided_patterns_count_against_the_reader():
     assert [item.path for item in found] == [f"/properties/{text}"]
 
 
-def test_many_patterns_are_bounded():
+def test_many_patterns_are_bounded() -> None:
     with pytest.raises(InvalidSchema, match="1000"):
         parse({"patternProperties": {f"^{index}$": {} for index in range(1_001)}})
     with pytest.raises(InvalidSchema, match="limit is 5000"):
@@ -165,8 +168,8 @@ def test_many_patterns_are_bounded():
         "s.json",
     ],
 )
-def test_references_out_of_the_definition_are_never_followed(reference, monkeypatch):
-    def refuse(*arguments, **more):
+def test_references_out_of_the_definition_are_never_followed(reference: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **more: Any) -> None:
         raise AssertionError("something was looked up")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
@@ -185,7 +188,7 @@ def test_references_out_of_the_definition_are_never_followed(reference, monkeypa
         JSON.parse('{"$ref": "b"}', [ReferencedText(name="b", text=json.dumps({"$ref": reference}))])
 
 
-def test_long_lists_are_compared_by_their_values():
+def test_long_lists_are_compared_by_their_values() -> None:
     assert compared({"enum": list(range(20_000))}, {"enum": list(range(19_999))}) == []
     (found,) = compared({"enum": list(range(19_999))}, {"enum": list(range(20_000))})
     assert (found.rule, len(found.message) < 500) == ("ENUM_ARRAY_NARROWED", True)
@@ -198,7 +201,7 @@ def test_long_lists_are_compared_by_their_values():
     assert compared(closed | {"properties": names | {"more": STRING}}, closed) == []
 
 
-def choices(count, shift, word="anyOf"):
+def choices(count: int, shift: int, word: str = "anyOf") -> dict[str, list[dict[str, list[Any]]]]:
     groups = [[{"minLength": i + shift}, {"maxLength": i}, {"pattern": f"a{i + shift}"}] for i in range(count)]
     return {"allOf": [{word: group} for group in groups]}
 
@@ -221,7 +224,9 @@ def choices(count, shift, word="anyOf"):
         ),
     ],
 )
-def test_cross_products_end_within_a_bounded_number_of_steps(new, old, monkeypatch):
+def test_cross_products_end_within_a_bounded_number_of_steps(
+    new: dict[str, Any], old: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = []
     spend = Comparison.spend
     monkeypatch.setattr(Comparison, "spend", lambda self, amount: (seen.append(self), spend(self, amount)))
@@ -230,7 +235,7 @@ def test_cross_products_end_within_a_bounded_number_of_steps(new, old, monkeypat
     assert compared(old, old) == []
 
 
-def test_memory_stays_bounded():
+def test_memory_stays_bounded() -> None:
     links = {f"a{i}": {"properties": {"x": {"$ref": f"#/definitions/a{i + 1}"}, "y": STRING}} for i in range(600)}
     definition = {"$ref": "#/definitions/a0", "definitions": {**links, "a600": {}}}
     tracemalloc.start()
@@ -241,7 +246,7 @@ def test_memory_stays_bounded():
         tracemalloc.stop()
 
 
-def test_columns_of_shared_and_deep_objects_are_bounded():
+def test_columns_of_shared_and_deep_objects_are_bounded() -> None:
     links = {
         f"a{i}": {"type": "object", "properties": {name: {"$ref": f"#/definitions/a{i + 1}"} for name in "xyz"}}
         for i in range(40)
@@ -252,7 +257,7 @@ def test_columns_of_shared_and_deep_objects_are_bounded():
         JSON.columns(parse(nested_objects(70)))
 
 
-def test_numbers_of_any_size():
+def test_numbers_of_any_size() -> None:
     huge = {"type": "number", "minimum": 1e300, "maximum": 10**300, "multipleOf": 1e-300}
     assert compared(huge, huge | {"title": "x"}) == []
     assert compared({"minLength": 1e300}, {"type": "string", "minLength": 10**299})
@@ -260,7 +265,7 @@ def test_numbers_of_any_size():
         JSON.parse('{"minimum": 1' + "0" * 5_000 + "}")
 
 
-def _resources(number, refers):
+def _resources(number: int, refers: Callable[..., Any] | type[range]) -> str:
     """Definitions with URIs of their own, each of which refers to some of the others."""
     parts = {
         f"r{n}": {"$id": f"r{n}", "properties": {f"p{other}": {"$ref": f"r{other}"} for other in refers(n)}}
@@ -269,7 +274,7 @@ def _resources(number, refers):
     return json.dumps({"definitions": parts, "$ref": f"r{number - 1}"})
 
 
-def _in_pairs(levels):
+def _in_pairs(levels: int) -> tuple[str, list[ReferencedText]]:
     """Definitions beside each other, each referring to the two before it."""
     texts = [
         ReferencedText(
@@ -289,7 +294,9 @@ def _in_pairs(levels):
         pytest.param(lambda: _in_pairs(60), id="in texts of their own"),
     ],
 )
-def test_no_validator_is_made_where_ways_double_with_each_reference(document, monkeypatch):
+def test_no_validator_is_made_where_ways_double_with_each_reference(
+    document: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.schema.jsonschema.document.check_by_library", None)
     read = read_document(*document())
     with pytest.raises(InvalidSchema, match=r"More than 20\d\d\d ways lead through references"):
@@ -305,17 +312,17 @@ def test_no_validator_is_made_where_ways_double_with_each_reference(document, mo
         pytest.param(lambda: _in_pairs(14), id="in texts of their own"),
     ],
 )
-def test_a_validator_is_made_where_there_are_few_ways(document):
+def test_a_validator_is_made_where_there_are_few_ways(document: Callable[..., Any]) -> None:
     assert validator_of(read_document(*document())).is_valid({})
 
 
-def test_ways_inside_one_text_do_not_count():
+def test_ways_inside_one_text_do_not_count() -> None:
     parts = {f"d{n}": {"properties": {name: {"$ref": f"#/definitions/d{n + 1}"} for name in "ab"}} for n in range(150)}
     text = json.dumps({"definitions": {**parts, "d150": {"type": "string"}}, "$ref": "#/definitions/d0"})
     assert not validator_of(read_document(text)).is_valid(_nested_value(150, 5))
 
 
-def _nested_value(levels, value):
+def _nested_value(levels: int, value: int) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
     for _ in range(levels):
         value = {"a": value}
     return value

@@ -1,6 +1,7 @@
 """JSON as text: quick where it may be, and always what Python's own writer gives."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,10 +18,10 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_the_text_is_that_of_pythons_writer(value):
+def test_the_text_is_that_of_pythons_writer(value: Any) -> None:
     assert write_json(value) == json.dumps(value, separators=(",", ":"), sort_keys=True)
 
 
 @pytest.mark.parametrize("value", [1e16, 1e-5, 2**64, "\x7f", {"é": 1, "\U00010000": 2}, [[]] * 3])
-def test_so_it_is_where_writers_differ(value):
+def test_so_it_is_where_writers_differ(value: Any) -> None:
     assert write_json(value) == json.dumps(value, separators=(",", ":"), sort_keys=True)

@@ -1,6 +1,17 @@
 """Protobuf definitions that several tests read, and what they mean apart from how they are written."""
 
-from penstock.schema.format import ReferencedText
+from typing import Any
+
+from google._upb._message import RepeatedCompositeContainer
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    MethodDescriptorProto,
+)
+
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats import format_of
 
 PROTOBUF = format_of("PROTOBUF")
@@ -181,11 +192,11 @@ service S {
 DEPENDENCY = ReferencedText(name="dep.proto", text='syntax = "proto3"; package d; message Dep { int32 x = 1; }')
 
 
-def proto(body, syntax="proto3"):
+def proto(body: str, syntax: str = "proto3") -> ParsedSchema:
     return PROTOBUF.parse(f'syntax = "{syntax}";\n{body}')
 
 
-def meaning(file):
+def meaning(file: FileDescriptorProto) -> dict[str, Any]:
     """A FileDescriptorProto as plain values in which nothing is left that a canonical text may change."""
     return {
         "syntax": file.syntax or "proto2",
@@ -198,7 +209,7 @@ def meaning(file):
     }
 
 
-def _message(proto):
+def _message(proto: DescriptorProto) -> dict[str, Any]:
     oneofs = [item.name for item in proto.oneof_decl]
     return {
         "name": proto.name,
@@ -224,12 +235,12 @@ def _message(proto):
     }
 
 
-def _method(proto):
+def _method(proto: MethodDescriptorProto) -> tuple[str, str, tuple[bool, bool], bytes]:
     streams = (proto.client_streaming, proto.server_streaming)
     return proto.input_type, proto.output_type, streams, proto.options.SerializeToString(deterministic=True)
 
 
-def _runs(spans):
+def _runs(spans: RepeatedCompositeContainer) -> list[tuple[int, int]]:
     runs = []
     for start, end in sorted((span.start, span.end) for span in spans):
         if runs and runs[-1][1] >= start:
@@ -239,12 +250,12 @@ def _runs(spans):
     return runs
 
 
-def _enum(proto):
+def _enum(proto: EnumDescriptorProto) -> tuple[Any, ...]:
     first, *rest = [(value.name, value.number, value.options.SerializeToString()) for value in proto.value]
     return first, sorted(rest), proto.options.SerializeToString(), set(proto.reserved_name)
 
 
-def _json_name(item):
+def _json_name(item: FieldDescriptorProto) -> str:
     head, *tail = item.name.split("_")
     plain = head + "".join(part[:1].upper() + part[1:] for part in tail)
     return item.json_name if item.json_name not in {"", plain} else None

@@ -1,12 +1,14 @@
 """The verdicts against Google's own runtime: what is called compatible decodes to what was written, what is not does not."""
 
 import itertools
+from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
+from penstock.schema.format import ParsedSchema
 from penstock.schema.rules import GLUE_RULES
 from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
 
@@ -17,14 +19,14 @@ BY_LUCK = {("sint32", "bool"), ("sint64", "bool")}  # any number but 0 is true
 ONES = {**dict.fromkeys(TYPES, 1), "string": "1", "bytes": b"1", "bool": True}
 
 
-def message(schema):
+def message(schema: ParsedSchema) -> type[Message]:
     pool = DescriptorPool()
     for file in schema.tree.files:
         pool.AddSerializedFile(file.SerializeToString())
     return GetMessageClass(pool.FindMessageTypeByName("R"))
 
 
-def written(kind, label, schema):
+def written(kind: str, label: str, schema: ParsedSchema) -> bytes:
     value = message(schema)()
     if kind == "M":
         (value.f.add() if label == "repeated" else value.f).x = 1
@@ -35,7 +37,7 @@ def written(kind, label, schema):
     return value.SerializeToString()
 
 
-def read(kind, label, schema, data):
+def read(kind: str, label: str, schema: ParsedSchema, data: bytes) -> Any:
     """The first value, as text and numbers compare: the string, the number, or the message's field."""
     try:
         value = message(schema).FromString(data)
@@ -55,7 +57,7 @@ def read(kind, label, schema, data):
 
 
 @pytest.mark.parametrize(("writer", "reader"), list(itertools.product(TYPES, TYPES)))
-def test_types(writer, reader):
+def test_types(writer: str, reader: str) -> None:
     old, new = (proto(f"message R {{ optional {kind} f = 1; }} {DECLARED}") for kind in (writer, reader))
     compatible = not PROTOBUF.readable(new, old, GLUE_RULES)
     expected = ("message", 1) if writer == "M" else ONES[writer].decode() if writer == "bytes" else ONES[writer]
@@ -64,7 +66,7 @@ def test_types(writer, reader):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_repeated_to_one(kind):
+def test_repeated_to_one(kind: str) -> None:
     old, new = (proto(f"message R {{ {label} {kind} f = 1; }} {DECLARED}") for label in ("repeated", "optional"))
     compatible = not PROTOBUF.readable(new, old, GLUE_RULES)
     assert compatible == (kind in {"string", "bytes", "M"})

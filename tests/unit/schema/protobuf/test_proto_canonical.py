@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from hypothesis import HealthCheck, given, settings
 
 from penstock.schema.errors import InvalidSchema
@@ -13,7 +14,7 @@ from tests.unit.schema.protobuf.protobuf_files import files
 from tests.unit.schema.protobuf.protobuf_schemas import AS_JAVA_RENDERS_IT, AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
 
-def test_what_java_renders_is_what_was_written():
+def test_what_java_renders_is_what_was_written() -> None:
     written = PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY])
     rendered = PROTOBUF.parse(AS_JAVA_RENDERS_IT, [DEPENDENCY])
     assert rendered.canonical == written.canonical
@@ -57,7 +58,7 @@ def test_what_java_renders_is_what_was_written():
         ("package p; message A { .p.A a = 1; }", "package p; message A { p.A a = 1; }"),
     ],
 )
-def test_spellings_of_one_schema(one, other):
+def test_spellings_of_one_schema(one: str, other: str) -> None:
     assert proto(one).canonical == proto(other).canonical
     assert proto(one).fingerprint == proto(other).fingerprint
 
@@ -79,17 +80,17 @@ def test_spellings_of_one_schema(one, other):
         ("message A { string s = 1; } // option map_entry = true;", "message A { bytes s = 1; }"),
     ],
 )
-def test_schemas_that_are_not_one(one, other):
+def test_schemas_that_are_not_one(one: str, other: str) -> None:
     assert proto(one).canonical != proto(other).canonical
     assert proto(one).fingerprint != proto(other).fingerprint
 
 
-def test_a_text_without_syntax_is_proto2():
+def test_a_text_without_syntax_is_proto2() -> None:
     bare = PROTOBUF.parse("message A { optional int32 a = 1; }")
     assert bare.canonical == proto("message A { optional int32 a = 1; }", "proto2").canonical
 
 
-def test_words_in_comments_and_strings_stay():
+def test_words_in_comments_and_strings_stay() -> None:
     text = 'option java_package = "option map_entry = true;"; /* option map_entry = true; */ message A { int32 a = 1; }'
     assert 'java_package = "option map_entry = true;"' in proto(text).canonical
 
@@ -104,14 +105,14 @@ def test_words_in_comments_and_strings_stay():
         (r"""'\"' /* "\q" */""", r'"\""'),
     ],
 )
-def test_backslashes_that_java_does_not_escape(rendered, written):
+def test_backslashes_that_java_does_not_escape(rendered: str, written: str) -> None:
     text = "option php_namespace = %s; message A { int32 a = 1; }"
     assert proto(text % rendered).fingerprint == proto(text % written).fingerprint
     assert rendered in proto(text % rendered).text
 
 
 @pytest.mark.parametrize("value", [r'"a\"b\q"', r'"a\q', r'"a\"', '"\\'])
-def test_strings_that_no_backslash_more_would_end(value):
+def test_strings_that_no_backslash_more_would_end(value: str) -> None:
     with pytest.raises(InvalidSchema):
         proto(f"option php_namespace = {value}; message A {{ int32 a = 1; }}")
 
@@ -146,7 +147,7 @@ def test_strings_that_no_backslash_more_would_end(value):
         """,
     ],
 )
-def test_proto2_survives_its_canonical_text(body):
+def test_proto2_survives_its_canonical_text(body: str) -> None:
     first = proto(body, "proto2")
     again = PROTOBUF.parse(first.canonical)
     assert again.canonical == first.canonical
@@ -161,20 +162,20 @@ def test_proto2_survives_its_canonical_text(body):
         'edition = "2024"; export message A { local message B {} int32 a = 1; } local enum E { X = 0; }',
     ],
 )
-def test_editions_survive_their_canonical_text(text):
+def test_editions_survive_their_canonical_text(text: str) -> None:
     first = PROTOBUF.parse(text)
     again = PROTOBUF.parse(first.canonical)
     assert again.canonical == first.canonical
     assert meaning(again.tree.file) == meaning(first.tree.file)
 
 
-def test_an_editions_map_entry():
+def test_an_editions_map_entry() -> None:
     body = "repeated MEntry m = 1; message MEntry { option map_entry = true; string key = 1; int32 value = 2; }"
     spelled = PROTOBUF.parse(f'edition = "2023"; message A {{ {body} }}')
     assert spelled.canonical == PROTOBUF.parse('edition = "2023"; message A { map<string, int32> m = 1; }').canonical
 
 
-def test_what_is_imported_is_a_part_of_the_schema():
+def test_what_is_imported_is_a_part_of_the_schema() -> None:
     text = 'syntax = "proto3"; import "dep.proto"; message A { d.Dep d = 1; }'
     other = ReferencedText(name="dep.proto", text=DEPENDENCY.text.replace("int32", "int64"))
     same = ReferencedText(name="dep.proto", text=DEPENDENCY.text.replace(";", " ; "))
@@ -185,7 +186,7 @@ def test_what_is_imported_is_a_part_of_the_schema():
     assert PROTOBUF.parse(text, [unused, same]).fingerprint == schema.fingerprint
 
 
-def test_googles_own_imports_are_the_same_with_and_without_a_reference():
+def test_googles_own_imports_are_the_same_with_and_without_a_reference() -> None:
     text = 'syntax = "proto3"; import "google/protobuf/timestamp.proto"; message A { google.protobuf.Timestamp t = 1; }'
     reference = ReferencedText(
         name="google/protobuf/timestamp.proto", text='syntax = "proto3"; package google.protobuf; message Timestamp {}'
@@ -193,7 +194,7 @@ def test_googles_own_imports_are_the_same_with_and_without_a_reference():
     assert PROTOBUF.parse(text, [reference]).fingerprint == PROTOBUF.parse(text).fingerprint
 
 
-def test_a_descriptor_in_base64_is_its_text():
+def test_a_descriptor_in_base64_is_its_text() -> None:
     written = PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY])
     read = PROTOBUF.parse(PROTOBUF.serialized(written), [DEPENDENCY])
     assert read.text == read.canonical == written.canonical
@@ -204,7 +205,7 @@ def test_a_descriptor_in_base64_is_its_text():
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(files())
-def test_descriptors_survive_their_text(file):
+def test_descriptors_survive_their_text(file: FileDescriptorProto) -> None:
     text = render_file(ProtoTree(files=[file]))
     schema = PROTOBUF.parse(text)
     assert meaning(schema.tree.file) == meaning(file)

@@ -12,7 +12,7 @@ IMPORTS = "".join(
 )
 
 
-def hive(kind, *, also="", syntax="proto3"):
+def hive(kind: str, *, also: str = "", syntax: str = "proto3") -> str:
     return PROTOBUF.columns(proto(f"{IMPORTS} message R {{ {kind} c = 1; }} {also}", syntax))[0].type
 
 
@@ -56,11 +56,11 @@ def hive(kind, *, also="", syntax="proto3"):
         ("google.protobuf.UInt64Value", "decimal(20,0)"),
     ],
 )
-def test_types(kind, expected):
+def test_types(kind: str, expected: str) -> None:
     assert hive(kind, also="enum E { X = 0; } message S { int32 x = 1; repeated string y = 2; }") == expected
 
 
-def test_groups_are_structs():
+def test_groups_are_structs() -> None:
     schema = proto(
         "message R { optional group G = 1 { optional int32 x = 1; } repeated group H = 2 { required bool y = 1; } }",
         "proto2",
@@ -71,7 +71,7 @@ def test_groups_are_structs():
     ]
 
 
-def test_the_first_message_gives_the_columns_and_its_comments_theirs():
+def test_the_first_message_gives_the_columns_and_its_comments_theirs() -> None:
     text = """
     // Not a field's.
     enum E { X = 0; }
@@ -110,35 +110,35 @@ def test_the_first_message_gives_the_columns_and_its_comments_theirs():
         ("google.protobuf.Struct", "", "contains itself"),
     ],
 )
-def test_no_columns(kind, also, reason):
+def test_no_columns(kind: str, also: str, reason: str) -> None:
     with pytest.raises(NoColumns, match=reason):
         hive(kind, also=also)
 
 
-def test_columns_need_a_message():
+def test_columns_need_a_message() -> None:
     with pytest.raises(NoColumns, match="the definition has none"):
         PROTOBUF.columns(proto("enum E { X = 0; }"))
     assert PROTOBUF.fields(proto("enum E { X = 0; }")) == ()
 
 
-def test_types_that_double_at_each_level_are_refused_before_they_are_built():
+def test_types_that_double_at_each_level_are_refused_before_they_are_built() -> None:
     levels = "".join(f"message N{level} {{ N{level - 1} l = 1; N{level - 1} r = 2; }} " for level in range(1, 40))
     with pytest.raises(NoColumns, match="131072"):
         hive("N39", also=levels + "message N0 { int32 v = 1; }")
 
 
-def test_long_chains_of_messages_are_refused():
+def test_long_chains_of_messages_are_refused() -> None:
     levels = "".join(f"message N{level} {{ N{level - 1} n = 1; }} " for level in range(1, 1_500))
     with pytest.raises(NoColumns, match="64 levels"):
         hive("N1499", also=levels + "message N0 { int32 v = 1; }")
 
 
-def test_imported_types_are_structs():
+def test_imported_types_are_structs() -> None:
     text = f'syntax = "proto3"; import "{DEPENDENCY.name}"; message A {{ d.Dep dep = 1; }}'
     assert PROTOBUF.columns(PROTOBUF.parse(text, [DEPENDENCY])) == (HiveColumn(name="dep", type="struct<x:int>"),)
 
 
-def test_fields():
+def test_fields() -> None:
     schema = PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY])
     fields = {item.name: item for item in PROTOBUF.fields(schema)}
     assert fields["name"] == Field(name="name", type="string", doc="who", required=False)
@@ -154,13 +154,13 @@ def test_fields():
     assert field == Field(name="a", type="required int32", required=True)
 
 
-def test_comments_of_an_import_are_not_the_definitions():
+def test_comments_of_an_import_are_not_the_definitions() -> None:
     reference = ReferencedText(name="x.proto", text='syntax = "proto3"; /* no */ message A { int32 a = 1; /* no */ }')
     schema = PROTOBUF.parse('syntax = "proto3"; import "x.proto"; package p; message A { int32 a = 1; }', [reference])
     assert schema.tree.comments == {}
 
 
-def test_comments_of_what_is_no_field_or_message_are_left_out():
+def test_comments_of_what_is_no_field_or_message_are_left_out() -> None:
     text = """
     // M
     message M {

@@ -6,11 +6,12 @@ from importlib import import_module
 import pytest
 from confluent_kafka.schema_registry.common.protobuf import _create_index_array, _str_to_proto
 from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from penstock.errors import EnvironmentProblem
 from penstock.schema.errors import InvalidSchema
-from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
+from penstock.schema.format import MAX_DEFINITION_CHARS, ParsedSchema, ReferencedText
 from penstock.schema.protobuf import compiler, parse
 from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, meaning, proto
 
@@ -43,7 +44,7 @@ from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, 
         ("a" * (MAX_DEFINITION_CHARS + 1), r"the limit is 170000"),
     ],
 )
-def test_refused(text, reason):
+def test_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidSchema, match=reason):
         PROTOBUF.parse(text)
 
@@ -67,12 +68,12 @@ ENTRY = "message A { repeated %s m = 1; message %s { option map_entry = true; %s
         (ENTRY % ("MEntry", "MEntry", "string key = 1; int32 value = 2 [deprecated = true];"), "have options"),
     ],
 )
-def test_map_entries_that_are_none(text, reason):
+def test_map_entries_that_are_none(text: str, reason: str) -> None:
     with pytest.raises(InvalidSchema, match=reason):
         proto(text)
 
 
-def test_a_name_like_the_marker_is_not_one():
+def test_a_name_like_the_marker_is_not_one() -> None:
     schema = proto('message A { reserved "penstock_map_entry"; map<string, int32> m = 1; }')
     assert 'reserved "penstock_map_entry"' in schema.canonical
     body = "repeated MEntry m = 1; message MEntry { option map_entry = true; string key = 1; int32 value = 2; }"
@@ -80,7 +81,7 @@ def test_a_name_like_the_marker_is_not_one():
     assert both.canonical == schema.canonical
 
 
-def test_what_an_import_gets_wrong_is_told_by_its_name():
+def test_what_an_import_gets_wrong_is_told_by_its_name() -> None:
     reference = ReferencedText(name="dep.proto", text='syntax = "proto3";\nmessage B { C c = 1; }')
     with pytest.raises(InvalidSchema, match=r"in the import 'dep.proto', line 2, column 13: \"C\" is not defined"):
         PROTOBUF.parse('syntax = "proto3"; import "dep.proto"; message A { B b = 1; }', [reference])
@@ -89,12 +90,12 @@ def test_what_an_import_gets_wrong_is_told_by_its_name():
 @pytest.mark.parametrize(
     "name", ["", "/a", "a//b", "../a", "a/../b", "./a", "a\\b", "a\0", "a\n", "x" * 256, "penstock-definition.proto"]
 )
-def test_references_that_cannot_be_paths(name):
+def test_references_that_cannot_be_paths(name: str) -> None:
     with pytest.raises(InvalidSchema, match="cannot be the path of an import"):
         PROTOBUF.parse('syntax = "proto3"; message A {}', [ReferencedText(name=name, text='syntax = "proto3";')])
 
 
-def test_references_that_contradict_each_other():
+def test_references_that_contradict_each_other() -> None:
     first, second = (ReferencedText(name="a.proto", text=f'syntax = "proto{version}";') for version in (2, 3))
     assert PROTOBUF.parse('syntax = "proto3"; message A {}', [first, first]).tree.file.message_type
     with pytest.raises(InvalidSchema, match="Two different texts"):
@@ -104,7 +105,7 @@ def test_references_that_contradict_each_other():
         PROTOBUF.parse('syntax = "proto3"; message A {}', [first, inside])
 
 
-def test_references_are_bounded():
+def test_references_are_bounded() -> None:
     many = [ReferencedText(name=f"a{number}.proto", text="") for number in range(parse.MAX_REFERENCES + 1)]
     with pytest.raises(InvalidSchema, match="the limits are 1000"):
         PROTOBUF.parse('syntax = "proto3"; message A {}', many)
@@ -115,14 +116,14 @@ def test_references_are_bounded():
         PROTOBUF.parse('syntax = "proto3"; message A {}', [ReferencedText(name="a.proto", text=" " * 170_001)])
 
 
-def test_descriptors_among_the_references_are_bounded():
+def test_descriptors_among_the_references_are_bounded() -> None:
     text = PROTOBUF.serialized(PROTOBUF.parse(DEPENDENCY.text))
     many = [ReferencedText(name=f"a{number}.proto", text=text) for number in range(51)]
     with pytest.raises(InvalidSchema, match="51 of the imports are descriptors"):
         PROTOBUF.parse('syntax = "proto3"; message A {}', many)
 
 
-def test_descriptors_that_build_on_descriptors():
+def test_descriptors_that_build_on_descriptors() -> None:
     options = PROTOBUF.parse(
         'syntax = "proto3"; package o; import "google/protobuf/descriptor.proto"; '
         "extend google.protobuf.FieldOptions { string tag = 50001; }"
@@ -136,11 +137,11 @@ def test_descriptors_that_build_on_descriptors():
 
 
 @pytest.mark.parametrize("text", ['\ufeffsyntax = "proto3";\nmessage A {}', 'syntax = "proto3";\r\nmessage A {\r\n}\r\n'])
-def test_what_editors_leave_in_files(text):
+def test_what_editors_leave_in_files(text: str) -> None:
     assert PROTOBUF.parse(text).fingerprint == proto("message A {}").fingerprint
 
 
-def test_references_through_references():
+def test_references_through_references() -> None:
     texts = {
         "c/c.proto": 'syntax = "proto3"; package c; message C { int32 x = 1; }',
         "b.proto": 'syntax = "proto3"; package b; import public "c/c.proto"; message B { c.C c = 1; }',
@@ -154,12 +155,12 @@ def test_references_through_references():
     "garbage",
     ["aaaa", "message1", "QUJD", "CgA=", "////", "EgN4eXo=", "IgA="],
 )
-def test_words_that_happen_to_be_base64(garbage):
+def test_words_that_happen_to_be_base64(garbage: str) -> None:
     with pytest.raises(InvalidSchema):
         PROTOBUF.parse(garbage)
 
 
-def test_descriptors_that_no_compiler_makes():
+def test_descriptors_that_no_compiler_makes() -> None:
     file = type(proto("message A {}").tree.file)(syntax="proto3")
     file.message_type.add(name="A {} message B")
     with pytest.raises(InvalidSchema, match="means something else"):
@@ -169,20 +170,20 @@ def test_descriptors_that_no_compiler_makes():
         PROTOBUF.parse(PROTOBUF.serialized(with_file(file)))
 
 
-def with_file(file):
+def with_file(file: FileDescriptorProto) -> ParsedSchema:
     schema = proto("message A {}")
     schema.tree.files[-1].CopyFrom(file)
     return schema
 
 
-def test_confluents_python_client_reads_what_is_served_serialized():
+def test_confluents_python_client_reads_what_is_served_serialized() -> None:
     schema = PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY])
     read = _str_to_proto("x.proto", PROTOBUF.serialized(schema))
     assert [item.name for item in read.message_type] == ["M", "Second"]
     assert list(read.dependency) == list(schema.tree.file.dependency)
 
 
-def test_message_indexes():
+def test_message_indexes() -> None:
     schema = proto("package p; message Z {} message M { message X {} map<string, int32> m = 1; message B {} } message a {}")
     tree = schema.tree
     names = tree.names_glue()
@@ -199,12 +200,12 @@ def test_message_indexes():
             lookup("p.N")
 
 
-def test_the_first_message_is_the_records():
+def test_the_first_message_is_the_records() -> None:
     assert proto("enum E { X = 0; } message B { message A {} } message A {}").tree.first_message.full_name == "B"
 
 
 @pytest.mark.parametrize("module", ["grpc_tools", "google.protobuf"])
-def test_what_is_not_installed_is_named(module, monkeypatch):
+def test_what_is_not_installed_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(compiler, "find_spec", lambda _: None)
     pool = compiler.CompilerPool()
@@ -215,7 +216,7 @@ def test_what_is_not_installed_is_named(module, monkeypatch):
 
 
 @pytest.mark.parametrize("module", ["meta_pb2", "type.decimal_pb2", "type.variant_pb2", "types.decimal_pb2"])
-def test_what_confluents_registry_knows_is_there(module):
+def test_what_confluents_registry_knows_is_there(module: str) -> None:
     theirs = descriptor_pb2.FileDescriptorProto()
     import_module(f"confluent_kafka.schema_registry.confluent.{module}").DESCRIPTOR.CopyToProto(theirs)
     schema = proto(f'import "{theirs.name}"; message A {{}}')
@@ -226,7 +227,7 @@ def test_what_confluents_registry_knows_is_there(module):
     }
 
 
-def test_googles_common_types_are_there():
+def test_googles_common_types_are_there() -> None:
     text = """
     import "google/type/money.proto"; import "google/api/field_behavior.proto"; import "google/api/annotations.proto";
     import "confluent/meta.proto"; import "confluent/type/decimal.proto";
@@ -246,6 +247,6 @@ def test_googles_common_types_are_there():
 @pytest.mark.parametrize(
     "path", ["google/type/date_pb2.py", "google/cloud/common_resources.proto", "grpc_tools/_proto/x.proto"]
 )
-def test_other_installed_files_are_not_there(path):
+def test_other_installed_files_are_not_there(path: str) -> None:
     with pytest.raises(InvalidSchema):
         proto(f'import "{path}"; message A {{}}')

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -31,7 +32,7 @@ OPTION = (
 )
 
 
-def read(text):
+def read(text: str) -> Any:
     """The schema, or nothing where it is refused in few words."""
     try:
         return PROTOBUF.parse(text)
@@ -51,12 +52,12 @@ ENDED_THE_COMPILER = [
 
 
 @pytest.mark.parametrize("body", ENDED_THE_COMPILER, ids=["braces", "angles", "dots", "groups"])
-def test_nesting_is_bounded(body):
+def test_nesting_is_bounded(body: str) -> None:
     with pytest.raises(InvalidSchema, match=r"nest more than 50 levels|over 32 parts"):
         proto(body, "proto2")
 
 
-def test_the_deepest_that_is_let_through_is_read():
+def test_the_deepest_that_is_let_through_is_read() -> None:
     value = "{ m " * (MAX_DEPTH - 3) + "{}" + "}" * (MAX_DEPTH - 3)
     assert "option" in proto(OPTION + f"message X {{ option (opt){'.m' * 31} = {value}; }}", "proto2").canonical
     inner = "message X { option (opt)" + ".m" * 31 + " = " + "{ m " * 18 + "{}" + "}" * 18 + "; }"
@@ -88,7 +89,7 @@ def test_the_deepest_that_is_let_through_is_read():
     ],
     ids=lambda body: body[:12],
 )
-def test_refused_or_read(body):
+def test_refused_or_read(body: str) -> None:
     schema = read('syntax = "proto3"; ' + body)
     assert schema is None or len(schema.canonical) < 1_000_000
 
@@ -108,7 +109,7 @@ def test_refused_or_read(body):
     ],
     ids=["messages", "fields", "maps", "oneofs", "values", "reserved", "methods", "mesh"],
 )
-def test_large_ones_are_read_compared_and_rendered(body):
+def test_large_ones_are_read_compared_and_rendered(body: str) -> None:
     schema = proto(body)
     assert PROTOBUF.readable(schema, schema, GLUE_RULES) == []
     assert PROTOBUF.parse(PROTOBUF.serialized(schema)).fingerprint == schema.fingerprint
@@ -117,12 +118,12 @@ def test_large_ones_are_read_compared_and_rendered(body):
         PROTOBUF.columns(schema)
 
 
-def test_recursive_messages_are_fine():
+def test_recursive_messages_are_fine() -> None:
     schema = proto("message A { B b = 1; map<string, A> m = 2; } message B { A a = 1; repeated B b = 2; }")
     assert PROTOBUF.readable(schema, schema, GLUE_RULES) == []
 
 
-def test_imports_that_import_each_other():
+def test_imports_that_import_each_other() -> None:
     ring = [
         ReferencedText(name=f"{number}.proto", text=f'syntax = "proto3"; import "{(number + 1) % 100}.proto";')
         for number in range(100)
@@ -131,7 +132,7 @@ def test_imports_that_import_each_other():
         PROTOBUF.parse('syntax = "proto3"; import "0.proto"; message A {}', ring)
 
 
-def test_imports_that_double_at_each_level():
+def test_imports_that_double_at_each_level() -> None:
     levels = 300
     texts = [
         ReferencedText(
@@ -145,7 +146,7 @@ def test_imports_that_double_at_each_level():
     assert len(schema.tree.files) == levels + 1
 
 
-def test_nothing_beside_the_references_is_read(tmp_path, monkeypatch):
+def test_nothing_beside_the_references_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here.proto").write_text('syntax = "proto3"; message Here {}')
     monkeypatch.chdir(tmp_path)
     for path in ("here.proto", str(tmp_path / "here.proto"), "../here.proto", "./here.proto"):
@@ -153,7 +154,7 @@ def test_nothing_beside_the_references_is_read(tmp_path, monkeypatch):
             proto(f'import "{path}"; message A {{ Here h = 1; }}')
 
 
-def test_a_descriptor_that_nests_without_end():
+def test_a_descriptor_that_nests_without_end() -> None:
     data = b""
     for _ in range(3_000):
         # nested_type = 3 of a DescriptorProto
@@ -163,7 +164,7 @@ def test_a_descriptor_that_nests_without_end():
             PROTOBUF.parse(base64.b64encode(tag + _varint(len(data)) + data).decode())
 
 
-def _varint(number):
+def _varint(number: int) -> bytes:
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)
@@ -192,20 +193,20 @@ PIECES = st.sampled_from([*WORDS, *"{}[]()<>;=.,\"'/*\\\n", "//", "/*", "*/", "A
 @example("message A { message MEntry { option map_entry = true; } }")
 @example('"\\')
 @given(st.one_of(st.lists(PIECES, max_size=40).map(" ".join), st.text(max_size=60)))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_read_or_refused(text: str) -> None:
     schema = read(text)
     assert schema is None or PROTOBUF.parse(schema.canonical).canonical == schema.canonical
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=80))
-def test_any_descriptor_is_read_or_refused(data):
+def test_any_descriptor_is_read_or_refused(data: bytes) -> None:
     schema = read(base64.b64encode(data).decode())
     assert schema is None or PROTOBUF.parse(schema.canonical).canonical == schema.canonical
 
 
-def test_many_threads():
-    def one(number):
+def test_many_threads() -> None:
+    def one(number: int) -> str:
         text = f'syntax = "proto3"; message M{number} {{ int32 f{number} = {number + 1}; }}'
         wrong = f'syntax = "proto3"; message M{number} {{ B{number} b = 1; }}'
         with pytest.raises(InvalidSchema, match=f'"B{number}" is not defined'):
@@ -217,7 +218,7 @@ def test_many_threads():
     assert [f"int32 f{number} = {number + 1};" in text for number, text in enumerate(found)] == [True] * 200
 
 
-def test_a_compiler_that_dies_is_replaced():
+def test_a_compiler_that_dies_is_replaced() -> None:
     pool = CompilerPool(size=1)
     source = {"a.proto": 'syntax = "proto3"; message A {}'}
     assert isinstance(pool.compile(source, "a.proto"), bytes)
@@ -235,7 +236,7 @@ def test_a_compiler_that_dies_is_replaced():
     assert not os.path.exists(folder)  # noqa: PTH110
 
 
-def test_a_compilers_work_is_bounded_for_each_request(monkeypatch):
+def test_a_compilers_work_is_bounded_for_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_CPU_SECONDS", 1e-3)
     monkeypatch.setattr(compiler, "_CPU_SECONDS_PER_CHAR", 0.0)
     pool = CompilerPool(size=1)
@@ -248,7 +249,7 @@ def test_a_compilers_work_is_bounded_for_each_request(monkeypatch):
     pool.close()
 
 
-def test_what_a_compiler_uses_of_the_processor_is_counted_for_the_thread_that_asked():
+def test_what_a_compiler_uses_of_the_processor_is_counted_for_the_thread_that_asked() -> None:
     pool = CompilerPool(size=1)
     large = 'syntax = "proto3"; ' + "".join(f"message M{number} {{}} " for number in range(8_000))
     pool.compile({"a.proto": large}, "a.proto")
@@ -260,7 +261,7 @@ def test_what_a_compiler_uses_of_the_processor_is_counted_for_the_thread_that_as
     pool.close()
 
 
-def test_a_compiler_that_complains_without_end_is_stopped():
+def test_a_compiler_that_complains_without_end_is_stopped() -> None:
     pool = CompilerPool(size=1)
     overlapping = 'syntax = "proto3"; message A { reserved ' + ", ".join(["1 to max"] * 2_000) + "; }"
     pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
@@ -274,7 +275,7 @@ def test_a_compiler_that_complains_without_end_is_stopped():
     pool.close()
 
 
-def test_a_flood_of_complaints_about_a_file_that_cannot_be_named_is_refused_too():
+def test_a_flood_of_complaints_about_a_file_that_cannot_be_named_is_refused_too() -> None:
     pool = CompilerPool(size=1)
     overlapping = 'syntax = "proto3"; message A { reserved ' + ", ".join(["1 to max"] * 2_000) + "; }"
     with pytest.raises(CompilerGaveUp, match="more mistakes than it can list"):
@@ -282,7 +283,7 @@ def test_a_flood_of_complaints_about_a_file_that_cannot_be_named_is_refused_too(
     pool.close()
 
 
-def test_complaints_of_one_definition_are_not_the_next_ones(monkeypatch):
+def test_complaints_of_one_definition_are_not_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "_MAX_COMPLAINTS", 1_000)
     pool = CompilerPool(size=1)
     for _ in range(20):
@@ -293,8 +294,8 @@ def test_complaints_of_one_definition_are_not_the_next_ones(monkeypatch):
 
 
 @pytest.mark.parametrize("statement", ["reserved", "extensions"])
-def test_ranges_are_counted_before_the_compiler_sees_them(statement, monkeypatch):
-    def ranges(number, comment=""):
+def test_ranges_are_counted_before_the_compiler_sees_them(statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ranges(number: int, comment: str = "") -> str:
         return f"{statement} {comment} " + ", ".join(f"{2 * one + 1} to {2 * one + 1}" for one in range(number)) + ";"
 
     monkeypatch.setattr("penstock.schema.protobuf.parse.compile_files", None)
@@ -306,7 +307,7 @@ def test_ranges_are_counted_before_the_compiler_sees_them(statement, monkeypatch
     assert proto(f"message A {{ {ranges(5_000)} {strings} optional int32 reserved = 100000; }}", "proto2").canonical
 
 
-def test_a_compiler_that_takes_too_long_is_ended(monkeypatch):
+def test_a_compiler_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = CompilerPool(size=1)
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
     (child,) = pool._idle
@@ -318,7 +319,7 @@ def test_a_compiler_that_takes_too_long_is_ended(monkeypatch):
     pool.close()
 
 
-def test_a_compiler_whose_files_were_cleaned_away_is_replaced():
+def test_a_compiler_whose_files_were_cleaned_away_is_replaced() -> None:
     pool = CompilerPool(size=1)
     source = {"a.proto": 'syntax = "proto3"; import "google/type/date.proto"; message A {}'}
     assert isinstance(pool.compile(source, "a.proto"), bytes)
@@ -329,7 +330,7 @@ def test_a_compiler_whose_files_were_cleaned_away_is_replaced():
     pool.close()
 
 
-def test_a_machine_without_room_is_named(monkeypatch, tmp_path):
+def test_a_machine_without_room_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pool = CompilerPool(size=1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(EnvironmentProblem, match="cannot be run"):
@@ -344,8 +345,8 @@ def test_a_machine_without_room_is_named(monkeypatch, tmp_path):
     pool.close()
 
 
-def test_what_the_compiler_cannot_hold_is_refused(monkeypatch):
-    def gives_up(files, main):
+def test_what_the_compiler_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(files: dict[str, str], main: str) -> None:
         raise CompilerGaveUp("the compiler ended")
 
     monkeypatch.setattr("penstock.schema.protobuf.parse.compile_files", gives_up)
@@ -353,11 +354,11 @@ def test_what_the_compiler_cannot_hold_is_refused(monkeypatch):
         proto("message A {}")
 
 
-def _in_child(answers):
+def _in_child(answers: Any) -> None:
     answers.put(PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY]).fingerprint)
 
 
-def test_a_forked_process_has_compilers_of_its_own():
+def test_a_forked_process_has_compilers_of_its_own() -> None:
     expected = PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY]).fingerprint
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
@@ -371,11 +372,11 @@ def test_a_forked_process_has_compilers_of_its_own():
     assert PROTOBUF.parse(AS_WRITTEN, [DEPENDENCY]).fingerprint == expected
 
 
-def test_threads_wait_for_a_compiler():
+def test_threads_wait_for_a_compiler() -> None:
     pool = CompilerPool(size=2)
     seen = set()
 
-    def one(number):
+    def one(number: int) -> None:
         assert isinstance(pool.compile({"a.proto": f'syntax = "proto3"; message A{number} {{}}'}, "a.proto"), bytes)
         seen.add(threading.get_ident())
 
@@ -385,11 +386,11 @@ def test_threads_wait_for_a_compiler():
     pool.close()
 
 
-def test_the_compiler_alone_names_what_is_wrong():
+def test_the_compiler_alone_names_what_is_wrong() -> None:
     assert compile_files({"a.proto": "x"}, "a.proto")[0].line == 1
 
 
-def test_a_compiler_ends_and_cleans_up_with_its_parent():
+def test_a_compiler_ends_and_cleans_up_with_its_parent() -> None:
     pool = CompilerPool(size=1)
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
     (child,) = pool._idle

@@ -1,12 +1,14 @@
 """Protobuf definitions with what they import in one file; the reference is Google's runtime over the separate files."""
 
+from typing import Any
+
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from penstock.schema.errors import NotSelfContained
-from penstock.schema.format import ReferencedText
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.formats.protobuf import ProtobufFormat
 
 OPTIONS = """syntax = "proto2"; package acme.opt; import "google/protobuf/descriptor.proto";
@@ -40,18 +42,18 @@ VALUES = {
 }
 
 
-def parse(text, references=REFERENCES):
+def parse(text: str, references: tuple[Any, ...] = REFERENCES) -> ParsedSchema:
     return ProtobufFormat().parse(text, tuple(ReferencedText(name=name, text=each) for name, each in references))
 
 
-def message(schema, name):
+def message(schema: ParsedSchema, name: str) -> Any:
     pool = DescriptorPool()
     for file in schema.tree.files:
         pool.Add(file)
     return GetMessageClass(pool.FindMessageTypeByName(name))
 
 
-def test_one_file_reads_what_many_wrote():
+def test_one_file_reads_what_many_wrote() -> None:
     apart = parse(MAIN)
     together = parse(ProtobufFormat().standalone(apart), ())
     assert [file.name for file in together.tree.files[:-1]] == [
@@ -69,7 +71,7 @@ def test_one_file_reads_what_many_wrote():
     assert together.tree.file.options.java_package == "com.acme"
 
 
-def test_a_proto2_extension_comes_along():
+def test_a_proto2_extension_comes_along() -> None:
     common = 'syntax = "proto2"; package c; message M { extensions 10 to 20; } extend M { optional string more = 12; }'
     apart = parse('syntax = "proto2"; import "c.proto"; message zz { required c.M m = 1; }', (("c.proto", common),))
     together = parse(ProtobufFormat().standalone(apart), ())
@@ -78,12 +80,12 @@ def test_a_proto2_extension_comes_along():
     assert together.tree.names_glue()[0] == "zz"
 
 
-def test_googles_own_files_stay_imports_and_the_text_stays_as_it_is():
+def test_googles_own_files_stay_imports_and_the_text_stays_as_it_is() -> None:
     text = 'syntax = "proto3";\n\nimport "google/protobuf/any.proto"; message A { google.protobuf.Any a = 1; }'
     assert ProtobufFormat().standalone(parse(text)) == text
 
 
-def test_another_syntax_is_said():
+def test_another_syntax_is_said() -> None:
     other = 'syntax = "proto2"; message M { required int32 a = 1; }'
     with pytest.raises(NotSelfContained, match="proto2"):
         ProtobufFormat().standalone(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.schema.format import ReferencedText
+from penstock.schema.format import ParsedSchema, ReferencedText
 from penstock.schema.protobuf.resolve import MAX_FOUND
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
@@ -10,7 +10,7 @@ from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
 FACES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 
 
-def found(writer, reader, face, syntax="proto3"):
+def found(writer: str, reader: str, face: str, syntax: str = "proto3") -> list[str]:
     return [
         f"{item.rule} at {item.path}"
         for item in PROTOBUF.readable(proto(reader, syntax), proto(writer, syntax), FACES[face])
@@ -123,7 +123,7 @@ def found(writer, reader, face, syntax="proto3"):
         ("message A { optional int32 a = 1; }", "message A { oneof o { int32 a = 1; } }", []),
     ],
 )
-def test_both_faces(face, writer, reader, expected):
+def test_both_faces(face: str, writer: str, reader: str, expected: list[str]) -> None:
     assert found(writer, reader, face) == expected
 
 
@@ -195,12 +195,12 @@ def test_both_faces(face, writer, reader, expected):
         ),
     ],
 )
-def test_where_the_faces_differ(syntax, writer, reader, glue, confluent):
+def test_where_the_faces_differ(syntax: str, writer: str, reader: str, glue: list[str], confluent: list[str]) -> None:
     assert found(writer, reader, "glue", syntax) == glue
     assert found(writer, reader, "confluent", syntax) == confluent
 
 
-def test_the_sides_and_the_remedy_are_told():
+def test_the_sides_and_the_remedy_are_told() -> None:
     (item,) = PROTOBUF.readable(
         proto("message A { string a = 7; }"), proto("message A { optional int32 a = 7; }"), GLUE_RULES
     )
@@ -214,14 +214,14 @@ def test_the_sides_and_the_remedy_are_told():
     }
 
 
-def importing(body, dependency, name="dep.proto"):
+def importing(body: str, dependency: str, name: str = "dep.proto") -> ParsedSchema:
     reference = ReferencedText(name=name, text=f'syntax = "proto3"; {dependency}')
     return PROTOBUF.parse(f'syntax = "proto3"; import "{name}"; {body}', [reference])
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_imported_messages_are_compared_where_they_are_used(face):
-    def rules(writer, reader):
+def test_imported_messages_are_compared_where_they_are_used(face: str) -> None:
+    def rules(writer: ParsedSchema, reader: ParsedSchema) -> list[str]:
         return [f"{item.rule} at {item.path}" for item in PROTOBUF.readable(reader, writer, FACES[face])]
 
     uses = "message A { d.B b = 1; }"
@@ -240,15 +240,15 @@ def test_imported_messages_are_compared_where_they_are_used(face):
     assert rules(old, local) == []
 
 
-def test_definitions_that_differ_everywhere_are_cut_short():
-    def body(kind):
+def test_definitions_that_differ_everywhere_are_cut_short() -> None:
+    def body(kind: str) -> str:
         return "message A {" + "".join(f"{kind} f{number} = {number};" for number in range(1, 1_000)) + "}"
 
     assert len(PROTOBUF.readable(proto(body("int32")), proto(body("string")), GLUE_RULES)) == MAX_FOUND
 
 
-def test_long_chains_of_imported_types_are_followed_to_their_end():
-    def chain(last):
+def test_long_chains_of_imported_types_are_followed_to_their_end() -> None:
+    def chain(last: str) -> ParsedSchema:
         links = "".join(f"message M{number} {{ M{number + 1} next = 1; }} " for number in range(2_000))
         return importing("message A { d.M0 first = 1; }", f"package d; {links} message M2000 {{ {last} x = 1; }}")
 
@@ -256,7 +256,7 @@ def test_long_chains_of_imported_types_are_followed_to_their_end():
     assert item.path == "/M2000/x"
 
 
-def test_an_editions_features_count():
+def test_an_editions_features_count() -> None:
     plain = PROTOBUF.parse('edition = "2023"; message A { int32 a = 1; A b = 2; }')
     required = PROTOBUF.parse(
         'edition = "2023"; message A { int32 a = 1 [features.field_presence = LEGACY_REQUIRED]; A b = 2; }'
