@@ -32,7 +32,7 @@ from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
 from penstock.spark.commit.staging import METADATA, good_rows
 from penstock.spark.decode.records import decoded
-from penstock.spark.decode.versions import SchemaBook
+from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.source import kafka_options
 
@@ -151,14 +151,14 @@ def _measure(spark: SparkSession, broker: Broker, versions: _Versions) -> dict[s
         min_partitions=2,
     )
     options = kafka_options(source, lambda _: ("", ""))
-    book = SchemaBook(versions, Decode(registry="bench", schema="reading"))
-    book.refresh()
+    schema = SchemaVersions(versions, Decode(registry="bench", schema="reading"))
+    schema.refresh()
 
     def read() -> DataFrame:
         return spark.read.format("kafka").options(**options).load()
 
     def decode() -> None:
-        plan = book.plan()
+        plan = schema.plan()
         rows = good_rows(decoded(read(), plan, branches=40, zlib=False), plan, Observation())
         _drain(rows.drop(*METADATA.values()))
 

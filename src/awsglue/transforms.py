@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.spark.glue.errors import TRANSFORMS, not_built
+from penstock.spark.glue.errors import TRANSFORMS, not_supported
 from penstock.spark.glue.frames.transforms import (
     ApplyMapping,
     DropFields,
@@ -31,4 +31,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise not_built(TRANSFORMS, "awsglue.transforms", name, __all__)
+    raise not_supported(TRANSFORMS, "awsglue.transforms", name, __all__)

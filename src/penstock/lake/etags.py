@@ -90,7 +90,7 @@ def _derived(status: os.stat_result) -> str:
 def tag_file(path: Path) -> bool:
     """Give the file its MD5 as ETag, unless the one it has is right; whether it was changed.
 
-    A file system without extended attributes, and a file that is gone or changes meanwhile, are no errors: the file
+    A file system without extended attributes, and a file that is gone or changes meanwhile, are not errors: the file
     then has no ETag, as before.
     """
     try:

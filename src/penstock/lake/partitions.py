@@ -67,7 +67,9 @@ def is_partition_folder(name: str) -> bool:
 def parse_partition_folder(name: str) -> tuple[str, str | None]:
     """Key and value of one folder; None for ``__HIVE_DEFAULT_PARTITION__``. :class:`InvalidInput` for other names."""
     if not is_partition_folder(name):
-        raise InvalidInput(f"The folder '{name[:200]}' is no partition.", remedy="A partition's folder is named KEY=VALUE.")
+        raise InvalidInput(
+            f"The folder '{name[:200]}' is not a partition.", remedy="A partition's folder is named KEY=VALUE."
+        )
     key, _, value = name.partition("=")
     return unescape(key), None if value == HIVE_DEFAULT_PARTITION else unescape(value)
 

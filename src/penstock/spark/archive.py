@@ -1,7 +1,7 @@
 """A class archive for Spark's JVM: what it loads and checks at every start, kept ready to be mapped (the JDK's AppCDS).
 
 Two thirds of what a small pipeline needs to start is the loading of some 20,000 classes. The archive is made once for an
-environment by a rehearsal, a small stream from Avro to Parquet, in a process of its own. It is a help and no more: a JVM
+environment by a training run, a small stream from Avro to Parquet, in a process of its own. It only saves time: a JVM
 that finds it missing, or made for another JDK or class path, goes without it.
 """
 
@@ -48,7 +48,7 @@ def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> 
         _remove_orphans(archive.parent)
         with TemporaryDirectory(prefix=".making-", dir=archive.parent) as scratch:
             made = Path(scratch) / archive.name
-            _rehearse(made, java_home, jars, Path(scratch))
+            _train(made, java_home, jars, Path(scratch))
             with durable.writing(archive.with_suffix(".json")) as note:
                 note.write(json.dumps({"spark": str(_spark_home())}).encode())
             durable.replace(made, archive)
@@ -60,9 +60,9 @@ def _spark_home() -> Path:
     return Path(pyspark.__file__).resolve().parent
 
 
-def _rehearse(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
-    log = scratch / "rehearsal.log"
-    command = python_module("penstock.spark.rehearsal", str(made), str(scratch), *map(str, jars))
+def _train(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> None:
+    log = scratch / "training.log"
+    command = python_module("penstock.spark.training_run", str(made), str(scratch), *map(str, jars))
     environment = {**os.environ, "JAVA_HOME": str(java_home)}
     with log.open("wb") as output:
         try:
@@ -80,7 +80,7 @@ def _rehearse(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) 
             done = -1
     if done != 0 or not made.is_file():
         last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-        raise EnvironmentProblem(f"Spark's class archive cannot be made: the rehearsal failed ({last[0][:300]}).")
+        raise EnvironmentProblem(f"Spark's class archive cannot be made: the training run failed ({last[0][:300]}).")
 
 
 def _remove_orphans(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What Spark's checkpoint says of a query and its offsets, and whether it belongs to the ledger it is used with.
+"""What Spark's checkpoint says about a query and its offsets, and whether it belongs to the ledger it is used with.
 
 Files of a checkpoint (Spark's ``HDFSMetadataLog``): ``metadata`` holds the query's id, ``offsets/N`` the offsets a batch
 ends at, ``sources/0/0`` those the first one starts from, ``commits/N`` that it is done.
@@ -11,7 +11,16 @@ from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
 
-__all__ = ["batch_of", "check", "drop_unwritten", "lost_offsets", "query_id", "record_count", "resume_offsets", "sync_log"]
+__all__ = [
+    "batch_of",
+    "check",
+    "lost_offsets",
+    "query_id",
+    "record_count",
+    "remove_empty_files",
+    "resume_offsets",
+    "sync_log",
+]
 
 _NUMBER = re.compile(r"\d+")
 _MISSING_IS = "The stream would begin anew and write what is there already a second time."
@@ -103,12 +112,12 @@ def _check_commit(files: FileSystem, checkpoint: str) -> None:
         path = f"{checkpoint}/commits/{number}"
         if not files.read(path).startswith(b"v"):
             raise DataProblem(
-                f"The checkpoint file {path} is damaged: it is no commit.",
+                f"The checkpoint file {path} is damaged: it is not a commit.",
                 remedy="Remove it: the batch is then run again, and the ledger sees to it that nothing is written twice.",
             )
 
 
-def drop_unwritten(files: FileSystem, checkpoint: str, last: Manifest | None) -> list[str]:
+def remove_empty_files(files: FileSystem, checkpoint: str, last: Manifest | None) -> list[str]:
     """Remove the newest files of Spark's log that a power loss left empty; the paths removed.
 
     Spark does not sync them, and starts with none of them. Only those go that the ledger does without: ``last`` is its last

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
-__all__ = ["after_replay", "explained", "is_of_the_data"]
+__all__ = ["is_data_error", "is_replay_failure", "to_penstock_error"]
 
 _WIDTH = 400
 
@@ -83,7 +83,7 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
 )
 
 
-def is_of_the_data(error: BaseException) -> bool:
+def is_data_error(error: BaseException) -> bool:
     """Whether a record cannot go through, or is gone, so that trying the same batch again cannot help."""
     if _sql_state(error).startswith(_DATA_STATE):
         return True
@@ -99,7 +99,7 @@ def _sql_state(error: BaseException) -> str:
     return ""
 
 
-def after_replay(error: Exception) -> bool:
+def is_replay_failure(error: Exception) -> bool:
     """Whether Spark 4.1.1 failed to report a batch that it replayed and committed (SPARK-55271): it only has to go on."""
     text = str(error)
     return "IterableOps.map" in text and "Option.get()" in text and "is null" in text
@@ -115,7 +115,7 @@ def _cause(text: str) -> str:
     return causes[-1] if causes else thrown
 
 
-def explained(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
+def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
     """The error to show for ``error``; ours are passed through. ``log``: where Spark's own log is."""
     if isinstance(error, PenstockError):
         return error

@@ -23,12 +23,12 @@ from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
-from penstock.spark.decode.versions import SchemaBook, VersionSource
+from penstock.spark.decode.versions import SchemaVersions, VersionSource
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics, MetricsFile
-from penstock.spark.problems import after_replay, explained
+from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.source import Credentials, kafka_options, reach
+from penstock.spark.source import Credentials, check_source, kafka_options
 
 __all__ = ["RunOptions", "RunReport", "run"]
 
@@ -97,14 +97,14 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     :class:`EnvironmentProblem` for what cannot be reached.
     """
     options = options or RunOptions()
-    reach(pipeline.source)
+    check_source(pipeline.source)
     ours = spark is None
     if spark is None:
         spark = open_session(_session(options), name=pipeline.name, locations=pipeline.locations.values())
     try:
         return _Run(pipeline, spark, options).run()
     except Exception as error:
-        problem = explained(error, pipeline, log=str(options.log))
+        problem = to_penstock_error(error, pipeline, log=str(options.log))
         _log.debug("pipeline %s failed", pipeline.name, exc_info=True)
         raise problem from error
     finally:
@@ -150,7 +150,7 @@ class _Run:
                     stopped = True
                     break
                 again = _RESTARTS if committer.batches > before + 1 else again - 1
-                if committer.failure is not None or again < 0 or not after_replay(error):
+                if committer.failure is not None or again < 0 or not is_replay_failure(error):
                     raise (committer.failure or error) from error
             finally:
                 read += sum(int(progress["numInputRows"]) for progress in query.recentProgress)
@@ -184,7 +184,7 @@ class _Run:
 
     def _starting_offsets(self) -> str | None:
         """Check that ledger and checkpoint belong together; where to begin if the ledger says so."""
-        for path in checkpoints.drop_unwritten(self._files, self._pipeline.checkpoint, self._ledger("").last()):
+        for path in checkpoints.remove_empty_files(self._files, self._pipeline.checkpoint, self._ledger("").last()):
             _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
         ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
         if self._options.resume_from_ledger and ledger.current_query() != ledger.query:
@@ -202,14 +202,14 @@ class _Run:
         options, pipeline = self._options, self._pipeline
         jvm: Any = self._spark._jvm
         # Two attempts: a registry that hangs delays a batch by a minute; known versions then do, or the batch's retries.
-        book = SchemaBook(options.registry or RegistryClient(attempts=2), pipeline.decode)
+        versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
         # An unknown schema or reader is told now, not when the first record comes.
-        book.refresh()
-        book.plan()
+        versions.refresh()
+        versions.plan()
         context = CommitContext(
             pipeline=pipeline,
             files=self._files,
-            stager=Stager(pipeline, book, self._files),
+            stager=Stager(pipeline, versions, self._files),
             tables=Tables(
                 rows=self._table(pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by),
                 dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS),

@@ -20,11 +20,11 @@ from penstock.lake.locations import parse_uri
 
 __all__ = [
     "SessionSettings",
-    "end_jvm",
+    "ignore_sigterm",
     "lake_configuration",
-    "leave_ending_to_python",
     "open_session",
     "s3a_configuration",
+    "stop_jvm",
     "submit_arguments",
 ]
 
@@ -181,7 +181,7 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
             raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
         if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
             context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
-        leave_ending_to_python(context)
+        ignore_sigterm(context)
         return SparkSession(context)
 
 
@@ -205,7 +205,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("=", "\\=").replace(":", "\\:").replace("\n", "\\n")
 
 
-def end_jvm(*, seconds: float) -> None:
+def stop_jvm(*, seconds: float) -> None:
     """End the JVM of the stopped session, which otherwise ends with this process, and wait for it."""
     gateway: Any = SparkContext._gateway
     gateway.shutdown()
@@ -214,7 +214,7 @@ def end_jvm(*, seconds: float) -> None:
     SparkContext._gateway = SparkContext._jvm = None
 
 
-def leave_ending_to_python(context: SparkContext) -> None:
+def ignore_sigterm(context: SparkContext) -> None:
     """Make the JVM deaf to SIGTERM: a service manager sends it to all processes, and the batch in hand is to end first.
 
     The JVM ends when its standard input does, which is Python's other end of the pipe.

@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.pipelines.model import KafkaSource
 
-__all__ = ["Credentials", "kafka_options", "login_options", "reach", "reach_brokers"]
+__all__ = ["Credentials", "check_brokers", "check_source", "kafka_options", "login_options"]
 
 Credentials = tuple[str, str]
 
@@ -55,7 +55,7 @@ def kafka_options(
 
 
 def _is_pem(path: Path) -> bool:
-    """Whether the file is text with certificates, whatever its name; by the name where this machine has it not."""
+    """Whether the file is text with certificates, whatever its name; by the name where the file is not on this machine."""
     try:
         with path.open("rb") as file:
             return b"-----BEGIN" in file.read(65_536)
@@ -73,13 +73,13 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def reach(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
+def check_source(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
     """Connect to one of the brokers; :class:`EnvironmentProblem` says why none can be, long before Kafka's client would."""
-    reach_brokers(source.brokers, f"topic {source.topic}", "source.kafka.brokers", seconds=seconds)
+    check_brokers(source.brokers, f"topic {source.topic}", "source.kafka.brokers", seconds=seconds)
 
 
-def reach_brokers(brokers: str, what: str, where: str = "bootstrap.servers", *, seconds: float = _CONNECT_SECONDS) -> None:
-    """As :func:`reach`, for addresses that are ``what``'s and declared in ``where``."""
+def check_brokers(brokers: str, what: str, where: str = "bootstrap.servers", *, seconds: float = _CONNECT_SECONDS) -> None:
+    """As :func:`check_source`, for addresses that are ``what``'s and declared in ``where``."""
     problems = []
     for broker in brokers.split(","):
         host, _, port = broker.strip().rpartition(":")

@@ -210,4 +210,4 @@ def test_invoke_calls_the_handler_once(tmp_path: Path) -> None:
     assert json.loads(failed.stdout)["errorType"] == "KeyError"
     wrong = run("--payload", "{")
     assert wrong.returncode == 2
-    assert "The event is no JSON" in wrong.stderr
+    assert "The event is not JSON" in wrong.stderr

@@ -66,9 +66,9 @@ def test_a_mapping_casts_renames_and_nests(people: DynamicFrame) -> None:
         {"key": {"number": 1, "zip": "10"}, "name": "ana"},
         {"key": {"number": None, "zip": "20"}, "name": "bea"},
     ]
-    with pytest.raises(InvalidInput, match="'nonsense<' is no type"):
+    with pytest.raises(InvalidInput, match="'nonsense<' is not a type"):
         people.apply_mapping([("id", "string", "id", "nonsense<")])
-    with pytest.raises(InvalidInput, match="is no path"):
+    with pytest.raises(InvalidInput, match="is not a path"):
         people.apply_mapping([("id.", "string", "id", "long")])
 
 

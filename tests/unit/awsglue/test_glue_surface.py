@@ -12,7 +12,7 @@ from awsglue.context import GlueContext
 from awsglue.job import Job
 from awsglue.utils import GlueArgumentError, getResolvedOptions
 from penstock.errors import InvalidInput
-from penstock.spark.glue.errors import CONTEXT, FRAME, TRANSFORMS, NotBuilt
+from penstock.spark.glue.errors import CONTEXT, FRAME, TRANSFORMS, NotSupported
 
 
 def test_arguments_are_resolved_as_glue_does() -> None:
@@ -44,7 +44,7 @@ def test_a_job_begins_and_ends() -> None:
     job.init("j", getResolvedOptions(["job.py", "--JOB_NAME", "j"], ["JOB_NAME"]))
     assert job.isInitialized()
     job.commit()
-    with pytest.raises(NotBuilt, match="checkpointLocation"):
+    with pytest.raises(NotSupported, match="checkpointLocation"):
         job.init("j", {"job_bookmark_option": "job-bookmark-enable"})
 
 
@@ -59,14 +59,14 @@ def test_a_job_begins_and_ends() -> None:
 )
 def test_names_that_are_not_built_say_so(owner: Any, table: dict[str, str]) -> None:
     for name in table:
-        with pytest.raises(NotBuilt, match=rf"{name} of AWS Glue's library is not built in Penstock yet\. \w"):
+        with pytest.raises(NotSupported, match=rf"{name} of AWS Glue's library is not supported by Penstock yet\. \w"):
             getattr(owner, name)
     # Python's own questions are answered as Python asks them.
     assert not hasattr(owner, "__array__")
 
 
 def test_whole_modules_are_imported_by_name() -> None:
-    with pytest.raises(NotBuilt, match="DynamicFrameCollection"):
+    with pytest.raises(NotSupported, match="DynamicFrameCollection"):
         from awsglue.dynamicframe import DynamicFrameCollection  # type: ignore[attr-defined]  # noqa: F401
     assert awsglue.DynamicFrame is DynamicFrame
     with pytest.raises(ImportError):

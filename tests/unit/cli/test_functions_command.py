@@ -43,7 +43,7 @@ def test_an_answer_that_utf8_has_not_is_escaped(document: Path) -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ("[" * 100_000, "The event is no JSON: "),
+        ("[" * 100_000, "The event is not JSON: "),
         (json.dumps("x" * 6_291_456), "has 6,291,458 bytes; Lambda takes 6,291,456"),
     ],
 )

@@ -57,6 +57,6 @@ def test_refuses_what_no_path_can_hold(keys: list[str], values: list[str]) -> No
 
 
 @pytest.mark.parametrize("path", ["a", "a=1//b=2", "=1", "a=", "a=1/b"])
-def test_refuses_folders_that_are_no_partitions(path: str) -> None:
+def test_refuses_folders_that_are_not_partitions(path: str) -> None:
     with pytest.raises(InvalidInput, match="no partition"):
         parse_partition_path(path)

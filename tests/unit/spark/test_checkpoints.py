@@ -7,7 +7,15 @@ import pytest
 from penstock.errors import DataProblem
 from penstock.lake.files import MemoryFiles
 from penstock.lake.ledger import Batch, Ledger, Manifest
-from penstock.spark.checkpoints import batch_of, check, drop_unwritten, lost_offsets, query_id, record_count, resume_offsets
+from penstock.spark.checkpoints import (
+    batch_of,
+    check,
+    lost_offsets,
+    query_id,
+    record_count,
+    remove_empty_files,
+    resume_offsets,
+)
 
 QUERY = "c04200ca-af1f-4b08-aa0f-169cad7bba6a"
 OFFSETS = '{"t":{"1":5,"0":4}}'
@@ -106,19 +114,19 @@ def test_a_commit_that_is_none_is_named_and_may_go() -> None:
 def test_what_a_power_loss_left_empty_goes_where_the_ledger_does_without() -> None:
     files = spark_checkpoint()
     files.files |= dict.fromkeys(("cp/metadata", "cp/sources/0/0", "cp/offsets/0"), b"")
-    drop_unwritten(files, "cp", None)
+    remove_empty_files(files, "cp", None)
     assert files.files == {}
 
     files = spark_checkpoint()
     last = committed(files).last()
     kept = dict(files.files)
     files.files |= {"cp/commits/0": b"", "cp/offsets/1": b""}
-    assert drop_unwritten(files, "cp", last) == ["cp/commits/0", "cp/offsets/1"]
+    assert remove_empty_files(files, "cp", last) == ["cp/commits/0", "cp/offsets/1"]
     assert files.files == kept
     start(files)
 
     # What the ledger's last commit rests on was synced before it: gone, it is no power loss.
     files.files["cp/offsets/0"] = b""
-    assert drop_unwritten(files, "cp", last) == []
+    assert remove_empty_files(files, "cp", last) == []
     with pytest.raises(DataProblem, match="cp/offsets/0 is damaged"):
         start(files)

@@ -29,7 +29,7 @@ def test_each_java_and_class_path_has_its_own(java: Path, tmp_path: Path) -> Non
 def test_what_cannot_be_made_is_said_and_leaves_nothing(java: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     archive = class_archive(folder, java, [])
-    with pytest.raises(EnvironmentProblem, match="cannot be made: the rehearsal failed"):
+    with pytest.raises(EnvironmentProblem, match="cannot be made: the training run failed"):
         make_class_archive(archive, java, [])
     assert list(folder.iterdir()) == []
 

@@ -9,9 +9,9 @@ from penstock.client.connections import GlueConnection
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
-from penstock.spark.glue.catalog_stream import stream_of
+from penstock.spark.glue.catalog_stream import stream_options
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
-from penstock.spark.glue.errors import NotBuilt
+from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.kafka import spark_options
 from penstock.spark.glue.kinesis.options import kinesis_options
 from penstock.spark.glue.kinesis.shards import Reading, Stream
@@ -92,7 +92,7 @@ def test_kafka_options_are_sparks() -> None:
         ({**PLACE, "classification": "csv"}, "csv from Kafka need the option schema"),
         ({**PLACE, "classification": "json", "delimiter": "|"}, "delimiter is for csv"),
         ({**PLACE, "classification": "json", "schema": "id INT", "inferSchema": "true"}, "exclude each other"),
-        ({**PLACE, "classification": "avro", "schema": "id INT"}, "is no Avro schema"),
+        ({**PLACE, "classification": "avro", "schema": "id INT"}, "is not an Avro schema"),
     ],
 )
 def test_what_kafka_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
@@ -176,7 +176,7 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
     [
         ({}, "names no stream"),
         ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
-        ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is no stream's ARN"),
+        ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is not a stream's ARN"),
         ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
         ({"streamName": "x", "fanoutConsumerARN": "arn"}, "fanoutConsumerARN of the kinesis source is not served"),
         ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
@@ -227,7 +227,7 @@ def stream_table(parameters: dict[str, str], **storage: Any) -> dict[str, Any]:
 
 def test_a_table_of_the_catalog_describes_its_stream() -> None:
     table = stream_table({"typeOfData": "kafka", "topicName": "clicks", "connectionName": "msk"})
-    kind, options = stream_of(table, {"startingOffsets": "earliest"})
+    kind, options = stream_options(table, {"startingOffsets": "earliest"})
     assert (kind, options) == (
         "kafka",
         {
@@ -241,9 +241,9 @@ def test_a_table_of_the_catalog_describes_its_stream() -> None:
     table = stream_table(
         {"typeOfData": "kinesis", "endpointUrl": "https://kinesis.eu-west-1.amazonaws.com"}, Location="clicks"
     )
-    kind, options = stream_of(table, {"inferSchema": "true"})
+    kind, options = stream_options(table, {"inferSchema": "true"})
     assert (kind, options["streamName"], "schema" in options) == ("kinesis", "clicks", False)
     with pytest.raises(InvalidInput, match=r"Table shop\.clicks is of no stream"):
-        stream_of(stream_table({}), {})
-    with pytest.raises(NotBuilt, match="SchemaReference"):
-        stream_of(stream_table({"typeOfData": "kafka"}, SchemaReference={"SchemaVersionNumber": 1}), {})
+        stream_options(stream_table({}), {})
+    with pytest.raises(NotSupported, match="SchemaReference"):
+        stream_options(stream_table({"typeOfData": "kafka"}, SchemaReference={"SchemaVersionNumber": 1}), {})

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, PenstockError
 from penstock.pipelines import Pipeline
-from penstock.spark.problems import explained, is_of_the_data
+from penstock.spark.problems import is_data_error, to_penstock_error
 
 SOURCE = SimpleNamespace(brokers="h:1", topic="flights")
 PIPELINE = cast("Pipeline", SimpleNamespace(name="p", checkpoint="s3://lake/cp", source=SOURCE))
@@ -35,13 +35,13 @@ WRAPPED = (
     ],
 )
 def test_a_failure_is_told_by_its_cause(text: str, kind: type[PenstockError], words: list[str]) -> None:
-    problem: Any = explained(RuntimeError(text), PIPELINE, log="spark.log")
+    problem: Any = to_penstock_error(RuntimeError(text), PIPELINE, log="spark.log")
     assert type(problem) is kind
     assert all(word in str(problem) for word in words), str(problem)
     assert "\n" not in str(problem)
 
 
 def test_what_lies_in_the_data_is_not_tried_again() -> None:
-    assert is_of_the_data(RuntimeError(DIVIDE))
-    assert is_of_the_data(RuntimeError(WRAPPED.format("File name too long")))
-    assert not is_of_the_data(RuntimeError(WRAPPED.format("Connection reset")))
+    assert is_data_error(RuntimeError(DIVIDE))
+    assert is_data_error(RuntimeError(WRAPPED.format("File name too long")))
+    assert not is_data_error(RuntimeError(WRAPPED.format("Connection reset")))

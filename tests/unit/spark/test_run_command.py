@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.main import main
-from penstock.cli.streams.run import alone
+from penstock.cli.streams.run import checkpoint_lock
 from penstock.errors import InvalidInput
 
 
@@ -27,11 +27,11 @@ def test_a_second_run_on_a_checkpoint_is_refused_and_told_who_runs(tmp_path: Pat
         return SimpleNamespace(name="p", checkpoint=checkpoint)
 
     with (
-        alone(pipeline("s3://lake/cp"), tmp_path),
-        alone(pipeline("s3://lake/other"), tmp_path),
+        checkpoint_lock(pipeline("s3://lake/cp"), tmp_path),
+        checkpoint_lock(pipeline("s3://lake/other"), tmp_path),
         pytest.raises(InvalidInput, match=rf"process {os.getpid()}\) uses the checkpoint s3://lake/cp/"),
-        alone(pipeline("s3://lake/cp/"), tmp_path),
+        checkpoint_lock(pipeline("s3://lake/cp/"), tmp_path),
     ):
         pass
-    with alone(pipeline("s3://lake/cp"), tmp_path):
+    with checkpoint_lock(pipeline("s3://lake/cp"), tmp_path):
         pass

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.pipelines import Drift
 from penstock.schema.version import SchemaVersion
-from penstock.spark.commit.drift import DriftStop, judge, lost_fields, null_jumps, table_gaps
+from penstock.spark.commit.drift import DriftStop, apply_policy, lost_fields, null_jumps, table_gaps
 
 FIELDS = [{"name": "a", "type": "long"}, {"name": "b", "type": "int"}]
 
@@ -27,8 +27,8 @@ def version(number: int) -> SchemaVersion:
 def test_a_field_the_reader_lacks_stops_or_warns() -> None:
     findings = lost_fields([version(1), version(2)], version(1), version(1).definition)
     with pytest.raises(DriftStop, match=r"Drift: batch 7: field 'b' of schema version 2 .* nothing of it was committed"):
-        judge(findings, Drift(), where="batch 7")
-    assert len(judge(findings, Drift(on_missing_field="warn"), where="batch 7")) == 1
+        apply_policy(findings, Drift(), where="batch 7")
+    assert len(apply_policy(findings, Drift(on_missing_field="warn"), where="batch 7")) == 1
 
 
 def test_a_table_without_a_column_or_with_another_type() -> None:

@@ -86,7 +86,7 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"The event is no JSON: {error}.") from None
+        raise InvalidInput(f"The event is not JSON: {error}.") from None
     if len(text) > MAX_PAYLOAD:
         raise InvalidInput(f"The event has {len(text):,} bytes; Lambda takes {MAX_PAYLOAD:,}.", remedy="Give a smaller one.")
     declaration = read_function(file)
@@ -169,7 +169,7 @@ def check_command(file: Path) -> None:
 
 
 def _shown(value: Any) -> str:
-    """JSON for people, and in ASCII where it holds half characters, which JSON has and UTF-8 has not."""
+    """Human-readable JSON; in ASCII where it holds lone surrogates, which UTF-8 cannot encode."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False)
         text.encode()

@@ -118,6 +118,6 @@ def _buckets(lake: Path | None) -> list[str]:
         return ["s3://any/"]
     if not lake.is_dir():
         raise InvalidInput(
-            f"The lake {lake} is no folder.", remedy="Give the folder of the buckets: --lake or PENSTOCK_LAKE."
+            f"The lake {lake} is not a folder.", remedy="Give the folder of the buckets: --lake or PENSTOCK_LAKE."
         )
     return [f"s3://{each.name}/" for each in sorted(lake.iterdir()) if each.is_dir() and not each.name.startswith(".")]

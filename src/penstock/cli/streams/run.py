@@ -28,13 +28,13 @@ from penstock.local.java import find_java
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.decode.versions import SchemaBook
+from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import lake_configuration, s3a_configuration
-from penstock.spark.source import reach
+from penstock.spark.source import check_source
 
-__all__ = ["alone", "command"]
+__all__ = ["checkpoint_lock", "command"]
 
 
 @click.command("run")
@@ -97,7 +97,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         ),
         failpoint=Failpoint.from_environment(os.environ),
     )
-    with alone(pipeline, where.run):
+    with checkpoint_lock(pipeline, where.run):
         report = run(pipeline, options=options)
     click.echo(
         f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
@@ -106,7 +106,7 @@ def command(  # noqa: PLR0917 - click passes them by name
 
 
 @contextmanager
-def alone(pipeline: Pipeline, folder: Path) -> Iterator[None]:
+def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
     """Hold the lock of the pipeline's checkpoint, a file in ``folder``, that a second run on this machine meets.
 
     Spark itself notices two runs on one checkpoint only when both have written to it. The kernel frees the lock of a
@@ -148,14 +148,14 @@ def _show(metrics: BatchMetrics) -> None:
 
 
 def _check(pipeline: Pipeline, lake: Path | None) -> None:
-    reach(pipeline.source)
+    check_source(pipeline.source)
     lake_configuration(lake, pipeline.locations.values())
-    book = SchemaBook(RegistryClient(attempts=2), pipeline.decode)
-    book.refresh()
-    plan = book.plan()
+    versions = SchemaVersions(RegistryClient(attempts=2), pipeline.decode)
+    versions.refresh()
+    plan = versions.plan()
     click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is well declared.")
     click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
-    click.echo(f"  schema       {book.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
+    click.echo(f"  schema       {versions.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
     click.echo(f"  sink         {pipeline.sink.location}, by {', '.join(pipeline.sink.partition_by) or 'no partitions'}")
     click.echo(f"  dead letters {pipeline.dead_letters.location}")
     click.echo(f"  checkpoint   {pipeline.checkpoint}")

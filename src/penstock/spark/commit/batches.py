@@ -16,7 +16,7 @@ from penstock.retries import MICRO_BATCH, RetryStopped, call_with_retries
 from penstock.spark.checkpoints import batch_of, sync_log
 from penstock.spark.commit.steps import BatchCommit, CommitContext
 from penstock.spark.metrics import BatchMetrics, MetricsFile
-from penstock.spark.problems import is_of_the_data
+from penstock.spark.problems import is_data_error
 
 __all__ = ["BatchCommitter", "StreamStopped"]
 
@@ -79,7 +79,7 @@ class BatchCommitter:
             self._attempt(records, number, next(attempts))
 
         def may_pass(error: Exception) -> bool:
-            return not isinstance(error, _FINAL) and not is_of_the_data(error) and not self.stopping.is_set()
+            return not isinstance(error, _FINAL) and not is_data_error(error) and not self.stopping.is_set()
 
         def note(error: Exception, failed: int, pause: float) -> None:
             _log.warning("batch %d failed, attempt %d, next in %.0f s: %s", number, failed, pause, error)

@@ -9,7 +9,7 @@ from penstock.pipelines.model import Drift
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.readers import missing_fields
 
-__all__ = ["TRAILING", "DriftStop", "Finding", "judge", "lost_fields", "null_jumps", "table_gaps"]
+__all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "table_gaps"]
 
 TRAILING = 20
 """Committed batches whose null rates are the usual ones."""
@@ -86,7 +86,7 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
     return findings
 
 
-def judge(findings: Sequence[Finding], drift: Drift, *, where: str) -> list[str]:
+def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str) -> list[str]:
     """The warnings; :class:`DriftStop` where the policy says fail. ``where``: batch and offsets, for the message."""
     policy = {"missing-field": drift.on_missing_field, "null-jump": drift.on_null_jump}
     stops = [finding for finding in findings if policy[finding.kind] == "fail"]

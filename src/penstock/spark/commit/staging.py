@@ -20,7 +20,7 @@ from penstock.pipelines.model import ParquetSink, Pipeline
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
 from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
-from penstock.spark.decode.versions import DecodePlan, SchemaBook
+from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 
 __all__ = ["METADATA", "Staged", "Stager", "Staging", "good_rows"]
@@ -94,9 +94,9 @@ class Staged:
 class Stager:
     """Decodes and stages the batches of one pipeline. Remembers from batch to batch whether payloads are compressed."""
 
-    def __init__(self, pipeline: Pipeline, book: SchemaBook, files: FileSystem) -> None:
+    def __init__(self, pipeline: Pipeline, versions: SchemaVersions, files: FileSystem) -> None:
         self._pipeline = pipeline
-        self._book = book
+        self._versions = versions
         self._files = files
         self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
@@ -106,13 +106,13 @@ class Stager:
 
         Raises what the registry raises while it is away and something in the batch is unknown.
         """
-        self._book.refresh()
+        self._versions.refresh()
         present: list[UUID] | None = None
-        if self._book.crowded:
+        if self._versions.needs_several_passes:
             present = version_ids(records)
             metrics.passes += 1
         for _ in range(_MAX_PASSES):
-            plan = self._book.plan(present)
+            plan = self._versions.plan(present)
             staged = self._pass(records, plan, at.rows, expected)
             metrics.passes += 1
             if staged.reasons.get("NEEDS_INFLATE"):
@@ -124,7 +124,7 @@ class Stager:
                     present = None if present is None else [*present, *learnt]
                     continue
             break
-        metrics.registry_stale = self._book.stale
+        metrics.registry_stale = self._versions.stale
         return staged
 
     def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
@@ -132,11 +132,11 @@ class Stager:
 
         They have to be written in any case, and the unknown ids are read from them: the source is not asked for those.
         """
-        listed = self._book.relist()
+        listed = self._versions.relist()
         if listed:
             return staged, listed
         staged = self.stage_dead(staged, at, metrics=metrics)
-        return staged, self._book.learn(unknown_versions(staged.frame.sparkSession, at.dead))
+        return staged, self._versions.look_up(unknown_versions(staged.frame.sparkSession, at.dead))
 
     def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
         self._files.delete(folder)
@@ -179,7 +179,7 @@ class Stager:
         return rows.drop(*METADATA.values())
 
     def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
-        """Write the records that are no rows below ``at.dead``, unless that is done; reads the source once more."""
+        """Write the records that are not rows below ``at.dead``, unless that is done; reads the source once more."""
         if staged.dead_written:
             return staged
         self._files.delete(at.dead)

@@ -141,7 +141,7 @@ class BatchCommit(CommitHooks):
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
         where = f"batch {batch.id} of {self._pipeline.name}, offsets {batch.start} to {batch.end}"
-        self._metrics.warnings = drift.judge(findings, policy, where=where)
+        self._metrics.warnings = drift.apply_policy(findings, policy, where=where)
         for warning in self._metrics.warnings:
             _log.warning("drift: %s: %s", where, warning)
         if not self._pipeline.source.fail_on_data_loss:

@@ -16,8 +16,8 @@ MAX_INFLATED = 16 * 1024 * 1024  # bytes of one payload
 def inflater(limit: int = MAX_INFLATED) -> Callable[[pa.Array], pa.Array]:
     """A function from an Arrow array of payloads to one of their inflated bytes.
 
-    Null where a payload is null, is no whole zlib stream, has more behind it, or makes over ``limit`` bytes. Everything it
-    uses is inside it, so that Spark ships it whole to workers that have no Penstock.
+    Null where a payload is null, is not a whole zlib stream, has more behind it, or inflates to over ``limit`` bytes. All
+    that it uses is inside it: Spark ships it to workers that have no Penstock.
     """
 
     def inflated(data: bytes) -> bytes | None:

@@ -31,7 +31,7 @@ REASONS = (
     "UNDECODABLE",
     "TRAILING_BYTES",
 )
-"""Why a record is no row. TOMBSTONE is no fault; NEEDS_INFLATE only asks for a second pass with zlib in it."""
+"""Why a record is not a row. TOMBSTONE is not a fault; NEEDS_INFLATE only asks for a second pass with zlib in it."""
 
 
 def _frame_id() -> Column:
@@ -130,7 +130,7 @@ def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limi
 
 
 def body_columns(frame: DataFrame) -> list[Column]:
-    """The reader's fields as columns; a schema that is no record gives one column, ``value``."""
+    """The reader's fields as columns; a schema that is not a record gives one column, ``value``."""
     body = frame.select("_row.body").schema[0].dataType
     names: list[str] | None = getattr(body, "names", None)
     if names is None:

@@ -11,7 +11,7 @@ from penstock.pipelines.model import Decode
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.readers import reader_definition
 
-__all__ = ["MAX_LOOKUPS", "DecodePlan", "SchemaBook", "VersionSource"]
+__all__ = ["MAX_LOOKUPS", "DecodePlan", "SchemaVersions", "VersionSource"]
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class DecodePlan:
     reader_definition: str
 
 
-class SchemaBook:
+class SchemaVersions:
     """The versions of one schema. :meth:`refresh` asks the registry; :meth:`plan` decides from what is known."""
 
     def __init__(self, source: VersionSource, decode: Decode) -> None:
@@ -96,7 +96,7 @@ class SchemaBook:
         self._list()
         return [each for each in self._known if each not in before]
 
-    def learn(self, ids: Sequence[UUID]) -> list[UUID]:
+    def look_up(self, ids: Sequence[UUID]) -> list[UUID]:
         """Look up, by id, what the list does not have, the first :data:`MAX_LOOKUPS` of them; those that can be decoded now.
 
         That is for a registry whose list lags. Raises where it does not answer.
@@ -118,7 +118,7 @@ class SchemaBook:
         return self._known.get(version_id)
 
     @property
-    def crowded(self) -> bool:
+    def needs_several_passes(self) -> bool:
         """Whether there are more versions than one pass decodes, so that the batch's own have to be found first."""
         return len(self._known) > self._decode.max_branches
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.errors import not_built
+from penstock.spark.glue.errors import not_supported
 
-__all__ = ["stream_of"]
+__all__ = ["stream_options"]
 
 _KEYS = {
     "kafka": ("connectionName", "bootstrap.servers", "security.protocol", "topicName"),
@@ -23,7 +23,7 @@ _REFERENCE = {
 }
 
 
-def stream_of(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def stream_options(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The connection type of ``table`` (the shape Table) and its options, over which ``more`` wins.
 
     The columns are the schema, unless ``more`` says ``inferSchema``. Raises :class:`InvalidInput` for a table of no stream.
@@ -35,7 +35,7 @@ def stream_of(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, d
     if kind not in _KEYS:
         raise InvalidInput(f"Table {name} is of no stream.", remedy="Its parameter typeOfData has to be kafka or kinesis.")
     if storage.get("SchemaReference"):
-        raise not_built(_REFERENCE, f"Table {name}", "SchemaReference")
+        raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
     options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}
     if kind == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
         options["topicName"] = storage["Location"]

@@ -16,9 +16,9 @@ from penstock.client.catalog import CatalogClient
 from penstock.client.connections import glue_connection
 from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
-from penstock.spark.glue.catalog_stream import stream_of
+from penstock.spark.glue.catalog_stream import stream_options
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
-from penstock.spark.glue.errors import CONTEXT, not_built
+from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.kafka import kafka_stream
 from penstock.spark.glue.kinesis.options import kinesis_options, to_text
@@ -89,12 +89,12 @@ class GlueContext:
         :meth:`create_data_frame_from_options`.
         """
         found = CatalogClient().table(database, table_name)
-        kind, options = stream_of(cast("Mapping[str, Any]", found), additional_options or {})
+        kind, options = stream_options(cast("Mapping[str, Any]", found), additional_options or {})
         return self.create_data_frame_from_options(kind, options)
 
     def create_dynamic_frame_from_options(self, *_: Any, **__: Any) -> DynamicFrame:
         """Not built yet."""
-        raise not_built(
+        raise not_supported(
             {"create_dynamic_frame.from_options": "Read with spark.read, then DynamicFrame.fromDF."},
             "GlueContext",
             "create_dynamic_frame.from_options",
@@ -134,7 +134,7 @@ class GlueContext:
         """``frame`` with ingest_year and so on down to ``time_granularity``, such as ``hour``: texts, of UTC."""
         grain = time_granularity.strip().lower()
         if grain not in _GRAINS:
-            raise InvalidInput(f"{time_granularity!r} is no granularity.", remedy=f"Known are {', '.join(_GRAINS)}.")
+            raise InvalidInput(f"{time_granularity!r} is not a granularity.", remedy=f"Known are {', '.join(_GRAINS)}.")
         now = datetime.now(UTC)
         for name in _GRAINS[: _GRAINS.index(grain) + 1]:
             value = getattr(now, name)
@@ -161,12 +161,12 @@ class GlueContext:
         return kafka_connection(glue_connection(name), secret=broker_credentials, read=files.read)
 
     def _refuse(self, name: str) -> Any:
-        raise not_built(CONTEXT, "GlueContext", name)
+        raise not_supported(CONTEXT, "GlueContext", name)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name not in CONTEXT and name != "spark_session":
             return getattr(self.spark_session, name)
-        raise not_built(CONTEXT, "GlueContext", name)
+        raise not_supported(CONTEXT, "GlueContext", name)
 
 
 class _Reader:
@@ -185,4 +185,4 @@ class _Writer:
         self._context = context
 
     def __getattr__(self, name: str) -> Any:
-        raise not_built(CONTEXT, "GlueContext", f"write_dynamic_frame_{name}" if not name.startswith("_") else name)
+        raise not_supported(CONTEXT, "GlueContext", f"write_dynamic_frame_{name}" if not name.startswith("_") else name)

@@ -1,4 +1,4 @@
-"""The error for a name of Glue's library that is not built, and the table of those names.
+"""The error for a name of Glue's library that is not supported, and the table of those names.
 
 A script that uses one hears at that line what is missing and what does the same, instead of an AttributeError.
 """
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from penstock.errors import OperationNotServed
 
-__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotBuilt", "not_built"]
+__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotSupported", "not_supported"]
 
 
-class NotBuilt(OperationNotServed):
-    """AWS's library has this name and Penstock's has not yet."""
+class NotSupported(OperationNotServed):
+    """AWS's library has this name; Penstock's does not yet."""
 
 
 _SINK = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
@@ -60,12 +60,12 @@ MODULE: Mapping[str, str] = _each("DynamicFrameCollection DynamicFrameReader Dyn
 """Names of ``awsglue.dynamicframe``."""
 
 
-def not_built(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:
-    """What to raise for ``owner``'s attribute ``name``: :class:`NotBuilt` where AWS has it, AttributeError otherwise."""
+def not_supported(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:
+    """What to raise for ``owner``'s attribute ``name``: :class:`NotSupported` where AWS has it, AttributeError otherwise."""
     if name in table:
         known = ", ".join(sorted(there))
-        built = f" Built are: {known}." if known else ""
-        return NotBuilt(
-            f"{owner}.{name} of AWS Glue's library is not built in Penstock yet.", remedy=f"{table[name]}{built}"
+        supported = f" Supported are: {known}." if known else ""
+        return NotSupported(
+            f"{owner}.{name} of AWS Glue's library is not supported by Penstock yet.", remedy=f"{table[name]}{supported}"
         )
     return AttributeError(f"{owner} has no attribute {name!r}")

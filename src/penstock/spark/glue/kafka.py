@@ -14,7 +14,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.connections import KafkaConnection
 from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.glue.payload import Payload, payload_of
-from penstock.spark.source import login_options, reach_brokers
+from penstock.spark.source import check_brokers, login_options
 
 __all__ = ["kafka_stream", "spark_options"]
 
@@ -40,7 +40,7 @@ def kafka_stream(spark: SparkSession, given: Mapping[str, Any], connection: Conn
     :class:`penstock.errors.EnvironmentProblem` where no broker can be reached.
     """
     wanted, payload, headers, arrived = spark_options(given, connection)
-    reach_brokers(wanted["kafka.bootstrap.servers"], "the Kafka source")
+    check_brokers(wanted["kafka.bootstrap.servers"], "the Kafka source")
     records = spark.readStream.format("kafka").options(**wanted).load()
     extra = {}
     if headers:

@@ -55,7 +55,7 @@ class Options:
         return {name: self.text(name) or "" for name in [name for name in self._left if name.startswith(prefix)]}
 
     def refuse(self, name: str, remedy: str, *, harmless: Iterable[str] = ()) -> None:
-        """Refuse an option that AWS has and this source has not, unless its value is one of ``harmless``."""
+        """Refuse an option that AWS has and this source lacks, unless its value is one of ``harmless``."""
         found = self.text(name)
         if found is not None and found.strip().lower() not in harmless:
             raise InvalidInput(f"Option {name} of {self._owner} is not served.", remedy=remedy)

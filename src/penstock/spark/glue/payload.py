@@ -103,9 +103,9 @@ def _checked(schema: str, kind: str | None) -> str:
         try:
             json.loads(schema)
         except ValueError as error:
-            raise InvalidInput(f"Option schema is no Avro schema: {error}.", remedy=_SCHEMA) from None
+            raise InvalidInput(f"Option schema is not an Avro schema: {error}.", remedy=_SCHEMA) from None
         return schema
-    # AWS's own example writes names in single quotes, which Spark's DDL has not.
+    # AWS's own example writes names in single quotes, which Spark's DDL lacks.
     ddl = re.sub(r"(^|,)\s*'([^']+)'", r"\1 `\2`", schema)
     try:
         StructType.fromDDL(ddl)
@@ -117,7 +117,7 @@ def _checked(schema: str, kind: str | None) -> str:
 def with_inferred_columns(frame: DataFrame, spark: SparkSession) -> DataFrame:
     """``frame`` with the JSON of its text column as columns, of the schema that the batch's own records have.
 
-    A frame without that column comes back as it is. Text that is no JSON gives a row of nulls.
+    A frame without that column comes back as it is. Text that is not JSON gives a row of nulls.
     """
     if TEXT_COLUMN not in frame.columns:
         return frame

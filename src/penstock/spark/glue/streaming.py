@@ -17,9 +17,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH, wait_until
-from penstock.spark.glue.jobs.stopping import heed_signals, stop_requested
+from penstock.spark.glue.jobs.stopping import keep_signal_handlers, stop_requested
 from penstock.spark.glue.options import Options
-from penstock.spark.problems import after_replay
+from penstock.spark.problems import is_replay_failure
 
 __all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
 
@@ -130,7 +130,7 @@ def for_each_batch(
             if stop_requested.is_set() and batches.failure is None:
                 return
             cause, batches.failure = batches.failure or error, None
-            if cause is error and batches.done > before and after_replay(error):
+            if cause is error and batches.done > before and is_replay_failure(error):
                 continue
             failed = 1 if batches.done > before else failed + 1
             if failed > options.retries or stop_requested.is_set():
@@ -150,7 +150,7 @@ def _first(error: Exception) -> str:
 
 def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
     once = os.environ.get(ONCE) == "1"
-    heed_signals(frame.sparkSession.sparkContext)
+    keep_signal_handlers(frame.sparkSession.sparkContext)
     writer = frame.writeStream.foreachBatch(batches).option("checkpointLocation", options.checkpoint)
     query = writer.trigger(processingTime="0 seconds" if once else options.window).start()
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
-from penstock.spark.glue.errors import FRAME, not_built
+from penstock.spark.glue.errors import FRAME, not_supported
 from penstock.spark.glue.frames.fields import Field, applied, dropped, renamed, selected, split
 from penstock.spark.glue.payload import with_inferred_columns
 
@@ -21,7 +21,7 @@ Mapped = tuple[str, str, str, str] | tuple[str, str]
 
 
 class DynamicFrame:
-    """``glue_ctx`` is the GlueContext, ``name`` for people. Every method that changes something gives a new frame.
+    """``glue_ctx`` is the GlueContext, ``name`` is for readers. Every method that changes something gives a new frame.
 
     ``transformation_ctx``, ``info`` and the thresholds are taken and have no effect: there are neither bookmarks nor error
     records, and what a function raises fails the batch.
@@ -41,7 +41,7 @@ class DynamicFrame:
     def toDF(self, options: Sequence[Any] | None = None) -> DataFrame:  # noqa: N802
         """The DataFrame; there are no choices for ``options`` to resolve."""
         if options:
-            raise not_built({"toDF(options)": "Call toDF() without options."}, "DynamicFrame", "toDF(options)")
+            raise not_supported({"toDF(options)": "Call toDF() without options."}, "DynamicFrame", "toDF(options)")
         return self._frame
 
     def schema(self) -> StructType:
@@ -129,7 +129,7 @@ class DynamicFrame:
         return type(self)(frame, self.glue_ctx, self.name)
 
     def __getattr__(self, name: str) -> Any:
-        raise not_built(FRAME, "DynamicFrame", name, (each for each in vars(DynamicFrame) if not each.startswith("_")))
+        raise not_supported(FRAME, "DynamicFrame", name, (each for each in vars(DynamicFrame) if not each.startswith("_")))
 
 
 def _listed(paths: str | Iterable[str]) -> list[str]:

@@ -33,7 +33,7 @@ class Field:
 
 
 def split(text: str) -> Path:
-    """A path's names; :class:`InvalidInput` for what is no path."""
+    """A path's names; :class:`InvalidInput` for what is not a path."""
     parts, at = [], 0
     while at < len(text):
         found = _PART.match(text, at)
@@ -42,7 +42,7 @@ def split(text: str) -> Path:
         parts.append(found[1] or found[2])
         at = found.end()
     if not parts or at < len(text) or text.endswith("."):
-        raise InvalidInput(f"{text!r} is no path of fields.", remedy="Such as name, address.city or `name.with.dots`.")
+        raise InvalidInput(f"{text!r} is not a path of fields.", remedy="Such as name, address.city or `name.with.dots`.")
     return tuple(parts)
 
 
@@ -158,4 +158,4 @@ def _type(text: str) -> DataType:
             raise InvalidInput(f"Type {text} cannot be mapped to.", remedy="Name one that Spark has, such as string.")
         return DataType.fromDDL(name)
     except ParseException as error:
-        raise InvalidInput(f"{text!r} is no type: {str(error).splitlines()[0]}") from None
+        raise InvalidInput(f"{text!r} is not a type: {str(error).splitlines()[0]}") from None

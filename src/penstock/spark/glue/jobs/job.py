@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.errors import not_built
+from penstock.spark.glue.errors import not_supported
 
 __all__ = ["Job"]
 
@@ -23,7 +23,7 @@ class Job:
         """Begin the run of ``job_name`` with what getResolvedOptions gave."""
         self._arguments = dict(args or {})
         if self._arguments.get("job_bookmark_option") in {"job-bookmark-enable", "job-bookmark-pause"}:
-            raise not_built({"bookmarks": _MARKS}, "Job", "bookmarks")
+            raise not_supported({"bookmarks": _MARKS}, "Job", "bookmarks")
         self._name = job_name
 
     def isInitialized(self) -> bool:  # noqa: N802

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from penstock.errors import PenstockError
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
-from penstock.spark.glue.jobs.stopping import end_on_signals
+from penstock.spark.glue.jobs.stopping import handle_signals
 
 __all__ = ["SCRATCH", "main"]
 
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     sys.argv[:] = list(arguments)
     sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
-    end_on_signals()
+    handle_signals()
     guard_overwrites()
     try:
         runpy.run_path(arguments[0], run_name="__main__")

@@ -7,9 +7,9 @@ from types import FrameType
 
 from pyspark import SparkContext
 
-from penstock.spark.session import leave_ending_to_python
+from penstock.spark.session import ignore_sigterm
 
-__all__ = ["end_on_signals", "heed_signals", "stop_requested"]
+__all__ = ["handle_signals", "keep_signal_handlers", "stop_requested"]
 
 stop_requested = threading.Event()
 """Set to end every ``forEachBatch`` of this process after the batch in hand."""
@@ -24,15 +24,15 @@ def _handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     stop_requested.set()
 
 
-def end_on_signals() -> None:
+def handle_signals() -> None:
     """Take the two signals of this process; a second one ends it at once, and its batch is run again at the next start."""
     _ours.set()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _handle)
 
 
-def heed_signals(context: SparkContext) -> None:
-    """Take the signals again, which a SparkContext has taken since; nothing where :func:`end_on_signals` was not called."""
+def keep_signal_handlers(context: SparkContext) -> None:
+    """Take the signals again, which a SparkContext has taken since; nothing where :func:`handle_signals` was not called."""
     if _ours.is_set() and threading.current_thread() is threading.main_thread():
-        end_on_signals()
-        leave_ending_to_python(context)
+        handle_signals()
+        ignore_sigterm(context)

@@ -72,7 +72,7 @@ def _stream(options: Options) -> Stream:
         parts = parse_arn(arn)
         if parts.service != "kinesis" or not parts.resource.startswith("stream/"):
             raise InvalidInput(
-                f"{arn} is no stream's ARN.", remedy="It has to read arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
+                f"{arn} is not a stream's ARN.", remedy="It has to read arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
             )
         name, region = parts.resource.removeprefix("stream/"), parts.region or None
     else:

@@ -1,4 +1,4 @@
-"""The rehearsal whose classes go into the archive: ``python -m penstock.spark.rehearsal ARCHIVE SCRATCH JAR...``.
+"""The training run whose classes go into the archive: ``python -m penstock.spark.training_run ARCHIVE SCRATCH JAR...``.
 
 It does what a batch of a pipeline does, over two versions of a schema and a handful of records, without a broker.
 """
@@ -18,8 +18,8 @@ from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
 from penstock.spark.commit.staging import METADATA, good_rows
 from penstock.spark.decode.records import decoded
-from penstock.spark.decode.versions import SchemaBook
-from penstock.spark.session import SessionSettings, end_jvm, open_session
+from penstock.spark.decode.versions import SchemaVersions
+from penstock.spark.session import SessionSettings, open_session, stop_jvm
 
 _SECONDS = 60
 
@@ -27,7 +27,7 @@ _SECONDS = 60
 def _definition(number: int) -> str:
     plain = [{"name": "id", "type": "long"}, {"name": "day", "type": "string"}]
     fields = plain + [{"name": f"v{n}", "type": ["null", "double"], "default": None} for n in range(number)]
-    return json.dumps({"type": "record", "name": "Rehearsal", "fields": fields})
+    return json.dumps({"type": "record", "name": "Training", "fields": fields})
 
 
 class _Versions:
@@ -55,26 +55,26 @@ class _Versions:
 
 
 def main(archive: Path, scratch: Path, jars: list[Path]) -> None:
-    """Run the rehearsal and end the JVM, which writes ``archive`` then."""
+    """Do the training run and end the JVM, which writes ``archive`` then."""
     lake = scratch / "lake"
     (lake / "r").mkdir(parents=True)
     settings = SessionSettings(
         master="local[2]", jars=jars, log=scratch / "spark.log", lake=lake, driver_memory="512m", record=archive
     )
-    spark = open_session(settings, name="rehearsal", locations=["s3://r/t"])
-    book = SchemaBook(_Versions(), Decode(registry="r", schema="r"))
-    book.refresh()
-    _batch(_records(spark, book), 0, book)
-    _stream(spark, book)
+    spark = open_session(settings, name="training", locations=["s3://r/t"])
+    versions = SchemaVersions(_Versions(), Decode(registry="r", schema="r"))
+    versions.refresh()
+    _batch(_records(spark, versions), 0, versions)
+    _stream(spark, versions)
     spark.read.parquet("s3://r/t").groupBy("day").count().collect()
     # Loads the source; without a broker it goes no further.
     spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "r").load()
     spark.stop()
-    end_jvm(seconds=_SECONDS * 2)
+    stop_jvm(seconds=_SECONDS * 2)
 
 
-def _records(spark: SparkSession, book: SchemaBook) -> DataFrame:
-    writers = [message_writer(version.id, AvroSchema(version.definition)) for version in book.plan().writers]
+def _records(spark: SparkSession, versions: SchemaVersions) -> DataFrame:
+    writers = [message_writer(version.id, AvroSchema(version.definition)) for version in versions.plan().writers]
     frames = [bytearray(writers[n % 2]({"id": n, "day": f"d{n % 3}"})) for n in range(20)] + [bytearray(b"damaged")]
     values = spark.createDataFrame([(frame,) for frame in frames], "value binary")
     return _as_kafka(values)
@@ -91,8 +91,8 @@ def _as_kafka(values: DataFrame) -> DataFrame:
     )
 
 
-def _batch(records: DataFrame, number: int, book: SchemaBook) -> None:
-    plan = book.plan()
+def _batch(records: DataFrame, number: int, versions: SchemaVersions) -> None:
+    plan = versions.plan()
     read, written = Observation(), Observation()
     rows = good_rows(decoded(records, plan, branches=40, zlib=False), plan, read).drop(*METADATA.values())
     rows.createOrReplaceTempView("records")
@@ -104,11 +104,11 @@ def _batch(records: DataFrame, number: int, book: SchemaBook) -> None:
         bad.select("_reason", "value").write.mode("append").parquet(f"s3://r/dead/{number}")
 
 
-def _stream(spark: SparkSession, book: SchemaBook) -> None:
+def _stream(spark: SparkSession, versions: SchemaVersions) -> None:
     """Two micro-batches through foreachBatch and a checkpoint."""
 
     def commit(records: DataFrame, number: int) -> None:
-        _batch(_as_kafka(records.select(F.lit(bytearray(18)).alias("value"))), number + 1, book)
+        _batch(_as_kafka(records.select(F.lit(bytearray(18)).alias("value"))), number + 1, versions)
 
     rate: Any = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
     query = rate.writeStream.foreachBatch(commit).option("checkpointLocation", "s3://r/checkpoint").start()
