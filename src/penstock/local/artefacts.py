@@ -5,7 +5,6 @@ a file gets its final name only after its hash was checked, and a marker beside 
 later runs only look at size and marker.
 """
 
-import fcntl
 import hashlib
 import os
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.local.download import Download, default_repository
+from penstock.locks import file_lock
 
 __all__ = [
     "LOCK_HEADER",
@@ -172,19 +172,19 @@ def fetch(
 @contextmanager
 def _exclusive(cache: Path, report: Report) -> Iterator[None]:
     """Hold the cache's lock; the kernel frees it when the process ends, however it ends."""
+    lock = file_lock(cache / ".lock", shared=True)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        handle = (cache / ".lock").open("w")
+        try:
+            held = lock.acquire()
+        except TimeoutError:
+            report.note("Another process is fetching into the same cache; waiting for it.")
+            held = lock.acquire(timeout=-1)
     except OSError as error:
         raise EnvironmentProblem(
             f"The cache {cache} cannot be written: {error.strerror}.", remedy="Set PENSTOCK_CACHE to a folder that can."
         ) from error
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report.note("Another process is fetching into the same cache; waiting for it.")
-            fcntl.flock(handle, fcntl.LOCK_EX)
+    with held:
         yield
 
 

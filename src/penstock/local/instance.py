@@ -5,19 +5,21 @@ file, which is recognised by the lock being free.
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 import psutil
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.files import write_private
+from penstock.locks import file_lock, is_locked
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 __all__ = ["Instance", "PartState", "PlatformState", "process_started"]
 
@@ -50,10 +52,6 @@ class PlatformState:
     parts: tuple[PartState, ...] = field(default=())
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def process_started(pid: int | None) -> float | None:
     """When the process began, in seconds since the epoch; None where there is none."""
     if pid is None:
@@ -69,7 +67,7 @@ class Instance:
 
     def __init__(self, run: Path) -> None:
         self._run = run
-        self._lock: IO[str] | None = None
+        self._lock: BaseFileLock | None = None
 
     @property
     def held_here(self) -> bool:
@@ -78,43 +76,28 @@ class Instance:
 
     def is_held(self) -> bool:
         """Whether some process, this one included, runs a platform here."""
-        if self._lock is not None:
-            return True
-        try:
-            with self._lock_file.open() as handle:
-                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+        return is_locked(self._lock_file)
 
     def acquire(self) -> None:
         """Take the lock; :class:`EnvironmentProblem` where a platform runs already."""
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = open(self._lock_file, "a+", opener=_private)  # noqa: SIM115 -- Path.open takes no opener
-        deadline = time.monotonic() + _PROBE_PATIENCE
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    handle.close()
-                    state = self.read()
-                    who = f" (process {state.pid})" if state else ""
-                    raise EnvironmentProblem(
-                        f"A platform already runs in {self._run.parent}{who}.",
-                        remedy="See 'penstock status', stop it with 'penstock down', or choose another --home.",
-                    ) from None
-                time.sleep(0.05)
-        self._lock = handle
+        lock = file_lock(self._lock_file, patience=_PROBE_PATIENCE)
+        try:
+            lock.acquire()
+        except TimeoutError:
+            state = self.read()
+            who = f" (process {state.pid})" if state else ""
+            raise EnvironmentProblem(
+                f"A platform already runs in {self._run.parent}{who}.",
+                remedy="See 'penstock status', stop it with 'penstock down', or choose another --home.",
+            ) from None
+        self._lock = lock
 
     def release(self) -> None:
         """Give the lock back and remove the state file."""
         if self._lock is not None:
             self._state_file.unlink(missing_ok=True)
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
     def write(self, state: PlatformState) -> None:

@@ -15,6 +15,7 @@ from penstock.access.keys import AccessKey
 from penstock.catalog.connections import Connection
 from penstock.cli.main import cli
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput
+from penstock.locks import file_lock
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 from penstock.store.sql import rotation
 from penstock.store.sql.access import SqlAccessStore
@@ -134,6 +135,12 @@ def test_what_a_server_sealed_with_the_old_key_meanwhile_is_found(stores: Stores
         forget_keys(stores.path, stores.databases)
     assert rotate(stores.path, stores.databases).values == 1
     assert len(forget_keys(stores.path, stores.databases)) == 1
+
+
+def test_one_process_at_a_time_changes_the_file(stores: Stores) -> None:
+    with file_lock(stores.path.with_name(".master.key.lock")), pytest.raises(InvalidInput, match="Another process changes"):
+        add_key(stores.path)
+    add_key(stores.path)
 
 
 def test_a_key_waits_until_all_servers_have_it(stores: Stores) -> None:

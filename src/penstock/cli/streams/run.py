@@ -1,6 +1,5 @@
 """``penstock run``: a declared pipeline on Spark, until it is done or a signal asks it to stop."""
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -25,6 +24,7 @@ from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
+from penstock.locks import file_lock
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
@@ -114,19 +114,17 @@ def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256(pipeline.checkpoint.rstrip("/").encode()).hexdigest()[:16]
-    with (folder / f"pipeline-{digest}.lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise InvalidInput(
-                f"Another run of pipeline {pipeline.name} (process {lock.read().strip() or 'unknown'}) uses the checkpoint "
-                f"{pipeline.checkpoint}.",
-                remedy="Stop it first, or name another checkpoint and other locations.",
-            ) from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+    file = folder / f"pipeline-{digest}.lock"
+    try:
+        lock = file_lock(file).acquire()
+    except TimeoutError:
+        raise InvalidInput(
+            f"Another run of pipeline {pipeline.name} (process {file.read_text().strip() or 'unknown'}) uses the checkpoint "
+            f"{pipeline.checkpoint}.",
+            remedy="Stop it first, or name another checkpoint and other locations.",
+        ) from None
+    with lock:
+        file.write_text(f"{os.getpid()}\n")
         yield
 
 

@@ -3,16 +3,16 @@
 Lambda keeps this itself. Here it is a file of this machine, so that one run serves a stream; a second one is refused.
 """
 
-import fcntl
 import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from penstock import durable
 from penstock.client.kinesis import ShardPosition
 from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.locks import file_lock
 
 __all__ = ["Checkpoint", "Checkpoints", "checkpoint_of", "position_of"]
 
@@ -50,17 +50,15 @@ class Checkpoints:
         self._lock = threading.Lock()
         try:
             durable.make_folder(folder, mode=0o700)
-            self._held: IO[str] = (folder / f"{mapping}.lock").open("a+")
-        except OSError as error:
-            raise self._problem(error) from None
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._held.close()
+            self._held = file_lock(folder / f"{mapping}.lock")
+            self._held.acquire()
+        except TimeoutError:
             raise InvalidInput(
                 f"Another run on this machine reads the stream of mapping {mapping}.",
                 remedy="Stop it, or give the mapping another UUID.",
             ) from None
+        except OSError as error:
+            raise self._problem(error) from None
         self._shards: dict[str, Checkpoint] = self._read()
 
     def known(self) -> dict[str, Checkpoint]:
@@ -88,7 +86,7 @@ class Checkpoints:
 
     def close(self) -> None:
         """Let another run have them."""
-        self._held.close()
+        self._held.release()
 
     def _read(self) -> dict[str, Checkpoint]:
         try:

@@ -5,7 +5,6 @@ an old one leaves the file only when nothing is sealed with it any more. In betw
 whenever it seals, and whenever it meets a key that it does not know.
 """
 
-import fcntl
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,6 +15,7 @@ from sqlalchemy import Connection, Inspector, Table, inspect, select, update
 
 import penstock.store.sql.tables  # noqa: F401 - every table declares what it has sealed
 from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.locks import file_lock
 from penstock.store.sql.access import accounts
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import revision_of
@@ -173,13 +173,14 @@ def _changing(path: Path) -> Iterator[MasterKeys]:
     """The keys of a file that exists, for the one process of this machine that changes it."""
     if not path.is_file():
         raise InvalidInput(f"There is no master key file {path}.", remedy="Name it with --home or --master-key-file.")
-    lock = path.with_name(f".{path.name}.lock")
+    lock = file_lock(path.with_name(f".{path.name}.lock"))
     try:
-        with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            held = lock.acquire()
+        except TimeoutError:
+            raise InvalidInput(f"Another process changes {path}.", remedy="Wait until it has ended.") from None
+        with held:
             yield MasterKeys.load(path)
-    except BlockingIOError:
-        raise InvalidInput(f"Another process changes {path}.", remedy="Wait until it has ended.") from None
     except OSError as error:
         raise EnvironmentProblem(
             f"The master key file {path} cannot be changed: {error.strerror}.",
