@@ -8,7 +8,7 @@ import pytest
 from penstock.registry.model import AVAILABLE, SchemaKey, Version
 from penstock.registry.versions import history as module
 from penstock.registry.versions.history import check
-from penstock.schema import effort
+from penstock.schema import cpu_budget
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
@@ -38,7 +38,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(effort, "spent", lambda: clock.now)
+    monkeypatch.setattr(cpu_budget, "used", lambda: clock.now)
     return clock
 
 
@@ -100,9 +100,9 @@ def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
         steps += 1
         clock.now += 0.05
         if clock.now > 0.5:
-            raise effort.Spent
+            raise cpu_budget.Exceeded
 
-    monkeypatch.setattr(effort, "check", step)
+    monkeypatch.setattr(cpu_budget, "check", step)
     schema = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"string"}}' for n in range(50)) + "}}")
     writer = format_of("JSON").parse('{"properties":{' + ",".join(f'"p{n}":{{"type":"integer"}}' for n in range(50)) + "}}")
     with pytest.raises(TooComplex, match="compare with version 1"):
@@ -129,16 +129,16 @@ def test_nothing_is_read_where_nothing_is_compared(clock):
 
 
 def test_budgets_nest_and_end():
-    with effort.budget(100.0):
-        with pytest.raises(effort.Spent), effort.budget(-1.0):
-            effort.check()
-        effort.check()
-        with pytest.raises(effort.Spent), effort.budget(-1.0), effort.budget(100.0):
-            effort.check()
-    effort.check()
+    with cpu_budget.limit(100.0):
+        with pytest.raises(cpu_budget.Exceeded), cpu_budget.limit(-1.0):
+            cpu_budget.check()
+        cpu_budget.check()
+        with pytest.raises(cpu_budget.Exceeded), cpu_budget.limit(-1.0), cpu_budget.limit(100.0):
+            cpu_budget.check()
+    cpu_budget.check()
 
 
 def test_what_others_did_counts():
-    before = effort.spent()
-    effort.charge(50.0)
-    assert effort.spent() - before >= 50.0
+    before = cpu_budget.used()
+    cpu_budget.charge(50.0)
+    assert cpu_budget.used() - before >= 50.0

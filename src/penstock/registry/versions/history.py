@@ -9,7 +9,7 @@ is done, and an end to all patience.
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.registry.model import Version
-from penstock.schema import compatibility, effort
+from penstock.schema import compatibility, cpu_budget
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, relevant
 from penstock.schema.errors import TooComplex
 from penstock.schema.format import ParsedSchema
@@ -42,19 +42,19 @@ def check(
     if not relevant(mode, numbers):
         return CompatibilityVerdict(mode=mode)
     conflicts: list[Conflict] = []
-    started, allowed = effort.spent(), _SECONDS
+    started, allowed = cpu_budget.used(), _SECONDS
     for done, version in enumerate(earlier):
-        left = min(allowed, _MOST_SECONDS) - (effort.spent() - started if done else 0)
+        left = min(allowed, _MOST_SECONDS) - (cpu_budget.used() - started if done else 0)
         allowed += _SECONDS_PER_VERSION + _SECONDS_PER_CHARACTER * len(version.definition)
         try:
             if left <= 0:
-                raise effort.Spent
-            with effort.budget(left):
+                raise cpu_budget.Exceeded
+            with cpu_budget.limit(left):
                 one = [(version.number, read(version))]
-                effort.check()
+                cpu_budget.check()
                 conflicts.extend(compatibility.check(format_of(new.data_format), mode, new, one, rules).conflicts)
-        except effort.Spent:
-            raise _too_long(version.number, done, len(numbers), effort.spent() - started) from None
+        except cpu_budget.Exceeded:
+            raise _too_long(version.number, done, len(numbers), cpu_budget.used() - started) from None
         if len(conflicts) >= MAX_CONFLICTS:
             break
     return CompatibilityVerdict(mode=mode, checked=tuple(numbers), conflicts=tuple(conflicts[:MAX_CONFLICTS]))

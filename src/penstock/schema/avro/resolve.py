@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.schema import effort
+from penstock.schema import cpu_budget
 from penstock.schema.avro.model import (
     ArrayType,
     AvroField,
@@ -109,7 +109,7 @@ class _Comparison:
     def _count(self) -> None:
         self.steps += 1
         if not self.steps % 100:
-            effort.check()
+            cpu_budget.check()
         if self.steps > _MAX_STEPS:
             raise TooComplex(
                 f"The two schemas are too large to compare: more than {_MAX_STEPS} pairs of types.",

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
-from penstock.schema.effort import charge
+from penstock.schema.cpu_budget import charge
 from penstock.schema.protobuf.worker import ANSWER_HEAD, MAX_ERRORS
 
 __all__ = ["MAX_SECONDS", "CompileError", "CompilerGaveUp", "CompilerPool", "compile_files", "shipped_files"]

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import EnvironmentProblem
-from penstock.schema.effort import spent
+from penstock.schema.cpu_budget import used
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.format import ReferencedText
 from penstock.schema.protobuf import compiler, worker
@@ -254,10 +254,10 @@ def test_what_a_compiler_uses_of_the_processor_is_counted_for_the_thread_that_as
     large = 'syntax = "proto3"; ' + "".join(f"message M{number} {{}} " for number in range(8_000))
     pool.compile({"a.proto": large}, "a.proto")
     (child,) = pool._idle
-    before = spent() - time.thread_time()
+    before = used() - time.thread_time()
     pool.compile({"a.proto": large}, "a.proto")
     of_child = sum(map(int, Path(f"/proc/{child._process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
-    assert 0 < spent() - time.thread_time() - before <= of_child / os.sysconf("SC_CLK_TCK") + 0.1
+    assert 0 < used() - time.thread_time() - before <= of_child / os.sysconf("SC_CLK_TCK") + 0.1
     pool.close()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from penstock.schema import effort
+from penstock.schema import cpu_budget
 from penstock.schema.errors import TooComplex
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.compatibility.facts import Facts, gather
@@ -142,7 +142,7 @@ class Comparison:
         pending: Ask | None = question
         while pending is not None or stack:
             if pending is not None:
-                effort.check()
+                cpu_budget.check()
                 self.steps += 1
                 self.spend(len(pending.nodes))
                 if self.steps > _MAX_STEPS:
