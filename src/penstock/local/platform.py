@@ -121,7 +121,7 @@ class Platform:
     """One platform, run by this process: ``start``, then ``watch`` or do something else, then ``stop``.
 
     As a context manager it watches in the background: parts that crash or hang are restarted while the body runs, and one
-    that keeps crashing shows as ``failure`` until it is back. ``say`` gets human-readable lines.
+    that keeps crashing shows as ``failure`` until it is back. ``report`` gets human-readable lines.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Platform:
         signed: bool = True,
         policy: RestartPolicy | None = None,
         liveness: LivenessPolicy | None = None,
-        say: Callable[[str], None] = lambda _text: None,
+        report: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.home = home
         # Clients trust the home's own authority, wherever the home is now.
@@ -142,7 +142,7 @@ class Platform:
         self._signed = signed
         self._policy = policy
         self._liveness = liveness
-        self._say = say
+        self._report = report
         self._instance = Instance(home.run)
         self._parts: Sequence[Part] = ()
         self._supervisor: Supervisor | None = None
@@ -169,7 +169,7 @@ class Platform:
             if self._tls is not None:
                 self._tls.refresh()
             if left := self._instance.wait_for_leftovers():
-                self._say(f"Waited for {left} parts of a platform that was killed here.")
+                self._report(f"Waited for {left} parts of a platform that was killed here.")
             check_ports(self.config.host, [claim for part in self._parts for claim in part.ports])
             self.home.make_private()
             self.home.save(self.config)
@@ -179,7 +179,7 @@ class Platform:
                 policy=self._policy,
                 liveness=self._liveness,
                 changed=self._write_state,
-                say=self._say,
+                report=self._report,
             )
             self._write_state()
             if self._stopping.is_set():
@@ -311,12 +311,12 @@ class Platform:
                 stale = tls.refresh() or stale
                 if stale:
                     _broker_of(self.home, self.config).renew_certificate()
-                    self._say(f"The broker took the certificate in {tls.certificate}, which was renewed.")
+                    self._report(f"The broker took the certificate in {tls.certificate}, which was renewed.")
                 stale, last = False, ""
             except Exception as error:  # noqa: BLE001 -- nobody else renews, so that this thread may not end
                 # Half a renewal, a full disk, a broker that is down: the next look may find it mended.
                 if str(error) != last:
-                    self._say(str(error))
+                    self._report(str(error))
                 last = str(error)
 
 

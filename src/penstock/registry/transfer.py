@@ -366,7 +366,7 @@ class _Comparison:
         stored = self._store.get_version(str(record["id"]))
         self._unseen.pop(str(record["id"]), None)
         if stored is None or self._store.get_schema(SchemaKey(record["registry"], record["schema"])) is None:
-            self._say(
+            self._add_difference(
                 f"Version {record['number']} of schema {record['schema']} in registry {record['registry']} is not here, "
                 f"with id {record['id']}."
             )
@@ -374,17 +374,17 @@ class _Comparison:
         wanted, metadata = _read_version(self._service, record)
         for what in ("key", "number", "status", "definition", "created", "deleted", "contract"):
             if getattr(stored, what) != getattr(wanted, what):
-                self._say(f"{_named(wanted)}: its {what} is another one here.")
+                self._add_difference(f"{_named(wanted)}: its {what} is another one here.")
         pairs = {(pair.key, pair.value) for pair in self._store.list_metadata(wanted.id)}
         if pairs != {(pair.key, pair.value) for pair in metadata}:
-            self._say(f"{_named(wanted)}: its metadata is other here.")
+            self._add_difference(f"{_named(wanted)}: its metadata is other here.")
 
     def _end_of_schema(self) -> None:
         for head in self._unseen.values():
-            self._say(f"{_named(head)}: it is here, and not in the source.")
+            self._add_difference(f"{_named(head)}: it is here, and not in the source.")
         self._unseen = {}
 
-    def _say(self, difference: str) -> None:
+    def _add_difference(self, difference: str) -> None:
         self._report.differences.append(difference)
 
 

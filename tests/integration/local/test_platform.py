@@ -179,14 +179,14 @@ def test_ctrl_c_ends_everything_in_the_foreground(running: Installation) -> None
     running.penstock("down")
     process = subprocess.Popen(running.command("up"), stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout is not None
-    with process.stdout as said:
-        for line in said:
+    with process.stdout as output:
+        for line in output:
             if line.startswith("To stop it:"):
                 break
         pids = descendants(process.pid)
         assert len(pids) >= 6
         process.send_signal(signal.SIGINT)
-        assert said.read() == "Stopping.\nStopped.\n"
+        assert output.read() == "Stopping.\nStopped.\n"
     assert process.wait(60) == 0
     assert not any(alive(pid) for pid in pids)
 
@@ -219,9 +219,9 @@ def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_other
     server, s3, kafka, controller = free_ports(4)
     config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
     home = Home(tmp_path / "home")
-    said: list[str] = []
+    reported: list[str] = []
     policy = RestartPolicy(limit=0, pause=12)
-    with Platform(home, config, policy=policy, say=said.append) as platform:
+    with Platform(home, config, policy=policy, report=reported.append) as platform:
         assert platform.state.phase == "running"
         assert all(part.ready for part in platform.state.parts)
         assert home.load() == config
@@ -249,4 +249,4 @@ def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_other
         assert platform.state.phase == "running"
     assert not Instance(home.run).is_held()
     assert not any(answers("127.0.0.1", port) for port in (server, s3, kafka, controller))
-    assert "Kafka broker ready after" in " ".join(said)
+    assert "Kafka broker ready after" in " ".join(reported)

@@ -124,14 +124,14 @@ def crash(supervisor: Supervisor, place: int = 0) -> None:
 
 
 def test_a_service_that_crashes_too_often_is_reported_and_tried_again_while_others_run(tmp_path: Path, diary: Path) -> None:
-    said: list[str] = []
+    reported: list[str] = []
     may_come_back = threading.Event()
     may_come_back.set()
     supervisor = Supervisor(
         [part("a", diary, is_ready=may_come_back.is_set), part("b", diary)],
         tmp_path / "logs",
         policy=RestartPolicy(limit=2, pause=0.01),
-        say=said.append,
+        report=reported.append,
     )
     with watched(supervisor):
         bystander = running_pid(supervisor, 1)
@@ -146,7 +146,7 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_while_othe
         assert "The part a ended with status 137 and was restarted 2 times already" in failure.message
         assert f"The whole log is {tmp_path / 'logs' / 'a.log'}." in str(failure)
         assert problem == failure.message
-        assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in said
+        assert "part a ended with status 137; restarting it in 0.01 s (1 of 2)" in reported
         assert supervisor.states[1].pid == bystander
         assert supervisor.states[1].ready
         may_come_back.set()
@@ -163,14 +163,14 @@ def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path: P
         return [sys.executable, "-c", "print('a word'); raise SystemExit(7)"] if came_up.is_set() else list(whole.command())
 
     broken = dataclasses.replace(whole, command=command, is_ready=lambda: not came_up.is_set())
-    said: list[str] = []
+    reported: list[str] = []
     policy = RestartPolicy(limit=1, pause=0.01, longest_pause=0.1)
-    supervisor = Supervisor([broken], tmp_path / "logs", policy=policy, say=said.append)
+    supervisor = Supervisor([broken], tmp_path / "logs", policy=policy, report=reported.append)
     with watched(supervisor):
         came_up.set()
         crash(supervisor)
-        eventually(lambda: any("did not start" in line for line in said), "it was tried again")
-    first = next(line for line in said if "did not start" in line).partition("\n")[0]
+        eventually(lambda: any("did not start" in line for line in reported), "it was tried again")
+    first = next(line for line in reported if "did not start" in line).partition("\n")[0]
     assert first == (
         "The part a did not start: The part a ended with status 7 before it was ready and was restarted 1 times already "
         "in 300 s; it is tried again in 0.02 s. Its last lines:"
@@ -190,13 +190,13 @@ def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path:
 
     broken = dataclasses.replace(part("a", diary, is_ready=is_ready), prepare=prepare)
     policy = RestartPolicy(limit=1, pause=0.01, longest_pause=0.1)
-    said: list[str] = []
-    supervisor = Supervisor([broken, part("b", diary)], tmp_path / "logs", policy=policy, say=said.append)
+    reported: list[str] = []
+    supervisor = Supervisor([broken, part("b", diary)], tmp_path / "logs", policy=policy, report=reported.append)
     with watched(supervisor):
         came_up.set()
         crash(supervisor, 0)
         eventually(lambda: supervisor.failure is not None, "it counts as failed")
-        assert any("did not start: [Errno 28] No space left on device" in line for line in said)
+        assert any("did not start: [Errno 28] No space left on device" in line for line in reported)
         crash(supervisor, 1)
         eventually(lambda: supervisor.states[1].restarts == 1 and supervisor.states[1].ready, "the other is back")
 

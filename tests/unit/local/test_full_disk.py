@@ -33,7 +33,7 @@ def test_the_state_file_has_to_be_written_at_the_start_and_may_grow_old_later(
 
 def test_a_line_that_cannot_be_printed_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.echo", _full)
-    up._say("Kafka broker ready after 2.0 s")
+    up._report("Kafka broker ready after 2.0 s")
 
 
 def test_a_detached_start_that_ends_without_a_word_is_told(tmp_path: Path) -> None:

@@ -30,11 +30,11 @@ def test_a_look_that_fails_in_any_way_is_told_and_followed_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_RENEW_PAUSE", 0.01)
-    said: list[str] = []
-    platform = Platform(Home(tmp_path), PlatformConfig.generate(), say=said.append)
+    reported: list[str] = []
+    platform = Platform(Home(tmp_path), PlatformConfig.generate(), report=reported.append)
     tls = _Tls()
     tls.stop = platform.request_stop
     platform._renew(tls)  # type: ignore[arg-type]
     assert tls.looks == 2
-    assert len(said) == 1
-    assert "invalid start byte" in said[0]
+    assert len(reported) == 1
+    assert "invalid start byte" in reported[0]

@@ -116,7 +116,7 @@ def command(  # noqa: PLR0917 - click passes options by name
         _detach(place, [*_options(given), f"--workers={workers}", *flags])
     else:
         config = config.with_new_key() if new_key else config
-        _foreground(Platform(place, config, workers=workers, signed=not no_auth, say=_say))
+        _foreground(Platform(place, config, workers=workers, signed=not no_auth, report=_report))
 
 
 def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
@@ -207,14 +207,14 @@ def _foreground(platform: Platform) -> None:
         if platform.state.phase == "running":
             _describe(platform, time.monotonic() - began)
         platform.watch()
-        _say("Stopping.")
+        _report("Stopping.")
     finally:
         platform.stop()
         requests.put(None)
         listener.join()
         for number, handler in before.items():
             signal.signal(number, handler)
-    _say("Stopped.")
+    _report("Stopped.")
 
 
 def _detach(home: Home, options: list[str]) -> None:
@@ -286,7 +286,7 @@ def _describe(platform: Platform, seconds: float) -> None:
     console.print(f"{_LAST_LINE}   penstock down{option}", markup=False)
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     # A closed terminal or a log on a full disk is no reason to end what runs.
     with contextlib.suppress(OSError):
         click.echo(text)

@@ -89,7 +89,7 @@ class _Member:
 class Supervisor:
     """Runs ``services`` with their logs in the folder ``logs``.
 
-    ``changed`` is called, from any thread, whenever a service became ready, ended or was restarted; ``say`` gets a
+    ``changed`` is called, from any thread, whenever a service became ready, ended or was restarted; ``report`` gets a
     human-readable line about it.
     """
 
@@ -101,13 +101,13 @@ class Supervisor:
         policy: RestartPolicy | None = None,
         liveness: LivenessPolicy | None = None,
         changed: Callable[[], None] = lambda: None,
-        say: Callable[[str], None] = lambda _text: None,
+        report: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self._members = {service.name: _Member(service, logs / f"{service.name}.log") for service in services}
         self._policy = policy or RestartPolicy()
         self._liveness = liveness or LivenessPolicy()
         self._changed = changed
-        self._say = say
+        self._report = report
         self._stopping = threading.Event()
         self._watchers: list[threading.Thread] = []
 
@@ -190,7 +190,7 @@ class Supervisor:
         member.problem = None
         member.start_seconds = seconds
         self._changed()
-        self._say(f"{member.service.title} ready after {seconds:.1f} s")
+        self._report(f"{member.service.title} ready after {seconds:.1f} s")
 
     def _join_watchers(self) -> None:
         for watcher in self._watchers:
@@ -206,7 +206,7 @@ class Supervisor:
                 alive = member.service.is_alive(self._liveness.deadline)
                 silent, asked_at = (0 if alive else silent + 1), time.monotonic()
                 if silent >= self._liveness.patience and not self._stopping.is_set():
-                    self._say(f"{member.service.title} left {silent} questions in a row without an answer; ending it")
+                    self._report(f"{member.service.title} left {silent} questions in a row without an answer; ending it")
                     member.child.kill()
 
     def _restart(self, member: _Member) -> None:
@@ -220,12 +220,12 @@ class Supervisor:
             pause = pauses.pause(recent + 1)
             if recent < self._policy.limit:
                 count = f"({recent + 1} of {self._policy.limit})"
-                self._say(f"{member.service.title} {what}; restarting it in {pause:g} s {count}")
+                self._report(f"{member.service.title} {what}; restarting it in {pause:g} s {count}")
             else:
                 again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
                 known = member.problem is not None
                 member.problem = member.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
-                self._say(member.problem.message.partition("\n")[0] if known else str(member.problem))
+                self._report(member.problem.message.partition("\n")[0] if known else str(member.problem))
             self._changed()
             if self._stopping.wait(pause):
                 return
