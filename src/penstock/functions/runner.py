@@ -4,15 +4,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from penstock.errors import InvalidInput
 from penstock.functions.decoding import Decoder
 from penstock.functions.delivery.destinations import open_destination
 from penstock.functions.delivery.dispatcher import BatchDispatcher, DispatcherFactory
-from penstock.functions.delivery.failures import Origin
 from penstock.functions.document import Declaration
 from penstock.functions.environment import ExecutionEnvironment
+from penstock.functions.events import Origin
 from penstock.functions.kafka.access import resolve_access
 from penstock.functions.kafka.mapping import KafkaMapping
 from penstock.functions.kafka.poller import KafkaPoller
@@ -21,7 +21,7 @@ from penstock.functions.kinesis.mapping import KinesisMapping
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import Function, KinesisSource, SourceMapping
 from penstock.functions.records import Record
-from penstock.functions.thread_group import ThreadGroup
+from penstock.functions.thread_group import ThreadGroup, Worker
 
 __all__ = ["RunOptions", "run"]
 
@@ -42,24 +42,6 @@ class RunOptions:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-class _Running(Protocol):
-    def run(self, stop: threading.Event) -> None: ...
-
-
-class _MappingWorker:
-    """A mapping as a worker of a thread group."""
-
-    def __init__(self, mapping: _Running) -> None:
-        self._mapping = mapping
-        self._stop = threading.Event()
-
-    def run(self) -> None:
-        self._mapping.run(self._stop)
-
-    def stop(self) -> None:
-        self._stop.set()
-
-
 def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Mapping[str, int]]]:
     """Run every enabled mapping until ``options.stop``; the title of each one's source, and its counts.
 
@@ -71,25 +53,23 @@ def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Ma
             f"{declaration.origin} declares no enabled event source.", remedy="Add one to EventSourceMappings."
         )
     all_metrics = [MappingMetrics(mapping.uuid, options.metrics) for mapping in mappings]
-    threads: ThreadGroup[_MappingWorker] = ThreadGroup("mapping")
-    running = [
+    workers = [
         _prepare(declaration.function, mapping, metrics, options)
         for mapping, metrics in zip(mappings, all_metrics, strict=True)
     ]
     try:
-        for each in running:
-            threads.start(_MappingWorker(each))
-        while len(threads) and not options.stop.wait(0.1):
-            threads.check()
+        with ThreadGroup[Worker]("mapping") as threads:
+            for each in workers:
+                threads.start(each)
+            while len(threads) and not options.stop.wait(0.1):
+                threads.check()
     finally:
-        threads.stop()
         for metrics in all_metrics:
             metrics.close()
-    threads.check()
     return [(mapping.source.title, metrics.totals()) for mapping, metrics in zip(mappings, all_metrics, strict=True)]
 
 
-def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics, options: RunOptions) -> _Running:
+def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics, options: RunOptions) -> Worker:
     source, report = mapping.source, options.report
     if isinstance(source, KinesisSource):
         stream = KinesisOrigin(arn=source.arn, role=function.identity)

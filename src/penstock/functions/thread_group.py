@@ -1,7 +1,7 @@
 """A group of threads that each run one worker until told to stop, and the first error that ended one of them."""
 
 import threading
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 __all__ = ["ThreadGroup", "Worker"]
 
@@ -22,7 +22,10 @@ _Kind = TypeVar("_Kind", bound=Worker)
 
 
 class ThreadGroup(Generic[_Kind]):
-    """Workers at work, one thread each. For one thread."""
+    """Workers at work, one thread each, until the end of a ``with`` block. For one thread.
+
+    The block's end waits for all of them, and raises the first error of one where the block itself raised none.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -30,6 +33,14 @@ class ThreadGroup(Generic[_Kind]):
         self._stopping: list[threading.Thread] = []
         self._started = 0
         self._errors: list[BaseException] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.stop()
+        if kind is None:
+            self.check()
 
     def __len__(self) -> int:
         """How many are at work."""

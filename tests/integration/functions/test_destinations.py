@@ -7,7 +7,6 @@ import boto3
 import pytest
 
 from penstock.functions.delivery.destinations import open_destination
-from penstock.functions.delivery.failures import event_of
 from penstock.functions.delivery.settings import RETRIES, Discard, Failed
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
@@ -49,7 +48,7 @@ DOCUMENT = {
         "batchSize": 3,
         "eventSourceArn": ORIGIN.arn,
         "bootstrapServers": "b:9092",
-        "payloadSize": len(event_of(ORIGIN, DISCARD.records)),
+        "payloadSize": len(ORIGIN.event(DISCARD.records)),
         "recordsInfo": {
             "t-0": {
                 "firstRecordOffset": "5",
@@ -101,7 +100,7 @@ def test_a_bucket_gets_the_whole_event(aws: Any, text: str) -> None:
     assert key.removeprefix("some/prefix/").startswith("aws/lambda/the-mapping/2")
     assert key.startswith("some/prefix/") == text.startswith("s3:")
     stored = json.loads(s3.get_object(Bucket="fn-bucket", Key=key)["Body"].read())
-    assert json.loads(stored.pop("payload")) == json.loads(event_of(ORIGIN, DISCARD.records))
+    assert json.loads(stored.pop("payload")) == json.loads(ORIGIN.event(DISCARD.records))
     assert _without_time(stored) == DOCUMENT
 
 

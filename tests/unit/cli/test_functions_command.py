@@ -1,7 +1,6 @@
 """``penstock functions``: what it prints of events and answers that are hard to show, and of several mappings."""
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,10 @@ def test_two_mappings_of_one_topic_are_told_each(document: Path, monkeypatch: py
         def __init__(self, metrics: MappingMetrics, count: int) -> None:
             self._metrics, self._count = metrics, count
 
-        def run(self, stop: threading.Event) -> None:
+        def run(self) -> None:
             self._metrics.add(PolledEventCount=self._count)
+
+        def stop(self) -> None: ...
 
     def prepare(_function: Function, mapping: SourceMapping, metrics: MappingMetrics, _options: Any) -> Reads:
         return Reads(metrics, mapping.batch_size)

@@ -13,7 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.functions.decoding import Decoder, Undecodable, plain
-from penstock.functions.kafka.event import KafkaOrigin, kafka_event, kafka_record
+from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.model import SchemaRegistry
 from penstock.schema.version import SchemaText, SchemaVersion
 from penstock.serdes import confluent_frame as confluent
@@ -130,7 +130,7 @@ def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -
     def handler(event: Any, context: Any) -> list[Any]:
         return [each.value for each in event.records]
 
-    assert handler(json.loads(kafka_event(KafkaOrigin(bootstrap_servers="b:9092"), [record])), LambdaContext()) == [VALUE]
+    assert handler(json.loads(KafkaOrigin(bootstrap_servers="b:9092").event([record])), LambdaContext()) == [VALUE]
 
 
 def test_half_characters_are_delivered_as_json_writes_them() -> None:

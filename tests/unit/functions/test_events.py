@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.functions.delivery.batching import Batcher
-from penstock.functions.delivery.failures import event_of, outcome_of
+from penstock.functions.delivery.failures import outcome_of
 from penstock.functions.environment import Result
-from penstock.functions.kafka.event import KafkaOrigin, Schema, kafka_event, kafka_record
-from penstock.functions.kinesis.event import KinesisOrigin, kinesis_event, kinesis_record
+from penstock.functions.kafka.event import KafkaOrigin, Schema, kafka_record
+from penstock.functions.kinesis.event import KinesisOrigin, kinesis_record
 
 MSK = "arn:aws:kafka:us-east-1:012345678901:cluster/SalesCluster/abcd1234-abcd-cafe-abab-9876543210ab-4"
 BROKERS = ",".join(f"b-{n}.demo-cluster-1.a1bcde.c1.kafka.us-east-1.amazonaws.com:9092" for n in (2, 1))
@@ -58,12 +58,12 @@ DOCUMENTED = {
 
 
 def test_an_msk_event_is_the_documented_one_byte_for_byte() -> None:
-    event = kafka_event(KafkaOrigin(bootstrap_servers=BROKERS, arn=MSK), [_record()])
+    event = KafkaOrigin(bootstrap_servers=BROKERS, arn=MSK).event([_record()])
     assert event == json.dumps(DOCUMENTED, separators=(",", ":")).encode()
 
 
 def test_a_self_managed_event_names_no_cluster() -> None:
-    event = json.loads(kafka_event(KafkaOrigin(bootstrap_servers=BROKERS), [_record()]))
+    event = json.loads(KafkaOrigin(bootstrap_servers=BROKERS).event([_record()]))
     wanted = {name: value for name, value in DOCUMENTED.items() if name != "eventSourceArn"}
     assert event == {**wanted, "eventSource": "SelfManagedKafka"}
 
@@ -74,7 +74,7 @@ def test_powertools_reads_kafka_events() -> None:
         _record(partition=1, offset=3, key=None, value=b'{"temperature": 30}', timestamp_type="LOG_APPEND_TIME"),
         _record(offset=16, value=b"\xff", value_schema=Schema(data_format="AVRO", schema_id="1234")),
     ]
-    event = KafkaEvent(json.loads(kafka_event(KafkaOrigin(bootstrap_servers=BROKERS, arn=MSK), records)))
+    event = KafkaEvent(json.loads(KafkaOrigin(bootstrap_servers=BROKERS, arn=MSK).event(records)))
     assert (event.event_source, event.event_source_arn) == ("aws:kafka", MSK)
     assert event.decoded_bootstrap_servers == BROKERS.split(",")
     first, second, third = event.records
@@ -92,7 +92,7 @@ def test_powertools_reads_kafka_events() -> None:
 
 
 def test_a_tombstone_has_a_null_value() -> None:
-    event = json.loads(kafka_event(KafkaOrigin(bootstrap_servers="b:9092"), [_record(value=None)]))
+    event = json.loads(KafkaOrigin(bootstrap_servers="b:9092").event([_record(value=None)]))
     assert event["records"]["mytopic-0"][0]["value"] is None
 
 
@@ -109,7 +109,7 @@ def _kinesis(number: int, key: str = "1", data: bytes = b"Hello, this is a test.
 
 def test_a_kinesis_event_is_the_documented_one() -> None:
     # https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html
-    assert json.loads(kinesis_event([_kinesis(0)])) == {
+    assert json.loads(STREAM.event([_kinesis(0)])) == {
         "Records": [
             {
                 "kinesis": {
@@ -132,7 +132,7 @@ def test_a_kinesis_event_is_the_documented_one() -> None:
 
 
 def test_powertools_reads_kinesis_events() -> None:
-    event = KinesisStreamEvent(json.loads(kinesis_event([_kinesis(0), _kinesis(1, data=b'{"a": 1}')])))
+    event = KinesisStreamEvent(json.loads(STREAM.event([_kinesis(0), _kinesis(1, data=b'{"a": 1}')])))
     first, second = event.records
     assert first.kinesis.data_as_text() == "Hello, this is a test."
     assert second.kinesis.data_as_json() == {"a": 1}
@@ -154,11 +154,11 @@ def _reported(event_type: EventType, event: dict[str, Any], poison: str) -> Any:
 def test_reports_of_powertools_batch_processor_are_understood() -> None:
     origin = KafkaOrigin(bootstrap_servers="b:9092")
     records = [_record(partition=p, offset=o, value=f"{p}/{o}".encode()) for p in (0, 1) for o in (5, 6, 7)]
-    answer = _reported(EventType.Kafka, json.loads(event_of(origin, records)), "1/")
+    answer = _reported(EventType.Kafka, json.loads(origin.event(records)), "1/")
     outcome = outcome_of(Result(request_id="r", answer=answer), records, reports=True)
     assert outcome.lowest == {"mytopic-1": 5}  # type: ignore[union-attr]
     shards = [_kinesis(number, data=f"v{number}".encode()) for number in range(4)]
-    answer = _reported(EventType.KinesisDataStreams, json.loads(kinesis_event(shards)), "v2")
+    answer = _reported(EventType.KinesisDataStreams, json.loads(STREAM.event(shards)), "v2")
     outcome = outcome_of(Result(request_id="r", answer=answer), shards, reports=True)
     assert outcome.lowest == {"shardId-000000000006": shards[2].position}  # type: ignore[union-attr]
 
@@ -169,7 +169,7 @@ _VALUES = st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=40)), min_siz
 @given(values=_VALUES, limit=st.integers(300, 2000), size=st.integers(1, 20))
 def test_no_batch_exceeds_its_bounds_and_none_is_lost(values: list[tuple[int, bytes]], limit: int, size: int) -> None:
     origin = KafkaOrigin(bootstrap_servers="b:9092")
-    batcher = Batcher(size=size, window=0.0, envelope=len(event_of(origin, [])), max_bytes=limit)
+    batcher = Batcher(size=size, window=0.0, envelope=len(origin.event([])), max_bytes=limit)
     records = [_record(partition=p, offset=o, value=value, headers=[]) for o, (p, value) in enumerate(values)]
     fitting = [record for record in records if batcher.fits(record)]
     for record in fitting:
@@ -178,11 +178,11 @@ def test_no_batch_exceeds_its_bounds_and_none_is_lost(values: list[tuple[int, by
     while batcher.due(0.0):
         batch = batcher.take()
         assert 1 <= len(batch) <= size
-        assert len(event_of(origin, batch)) <= limit
+        assert len(origin.event(batch)) <= limit
         taken += batch
     assert taken == fitting
     assert len(batcher) == 0
-    assert all(len(event_of(origin, [record])) > limit - 64 for record in records if record not in fitting)
+    assert all(len(origin.event([record])) > limit - 64 for record in records if record not in fitting)
 
 
 def test_a_batch_waits_for_its_window_count_or_size() -> None:

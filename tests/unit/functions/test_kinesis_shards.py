@@ -1,6 +1,5 @@
 """A reader of one shard: its checkpoint where the shard has ended, and what it does where it may not read."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,7 +150,7 @@ def test_a_stream_that_is_not_there_ends_the_run(tmp_path: Path, monkeypatch: py
     origin = KinesisOrigin(arn=ARN, role="r")
     mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(EnvironmentProblem, match="Create the stream, or correct EventSourceArn"):
-        mapping.run(threading.Event())
+        mapping.run()
 
 
 def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +175,7 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
     origin = KinesisOrigin(arn=ARN, role="r")
     mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
-        mapping.run(threading.Event())
+        mapping.run()
     assert len(written) == 1
 
 

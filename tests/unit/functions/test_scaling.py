@@ -9,7 +9,7 @@ from penstock.functions.kinesis.mapping import dispatcher_of
 
 
 @pytest.mark.parametrize(
-    ("lag", "now", "partitions", "calm", "wanted"),
+    ("lag", "now", "partitions", "low", "wanted"),
     [
         (0, 1, 6, 0, 1),
         (1000, 1, 6, 0, 1),
@@ -23,8 +23,8 @@ from penstock.functions.kinesis.mapping import dispatcher_of
         (0, 4, 2, 0, 3),
     ],
 )
-def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, calm: int, wanted: int) -> None:
-    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, calm=calm) == wanted
+def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, low: int, wanted: int) -> None:
+    assert wanted_pollers(lag, batch_size=100, now=now, bounds=(1, 4), partitions=partitions, low_looks=low) == wanted
 
 
 @given(
@@ -33,10 +33,10 @@ def test_pollers_follow_the_lag(lag: int, now: int, partitions: int, calm: int, 
     least=st.integers(1, 5),
     more=st.integers(0, 10),
     partitions=st.integers(0, 30),
-    calm=st.integers(0, 5),
+    low=st.integers(0, 5),
 )
-def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, more: int, partitions: int, calm: int) -> None:
-    wanted = wanted_pollers(lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, calm=calm)
+def test_pollers_stay_within_their_bounds(*, lag: int, now: int, least: int, more: int, partitions: int, low: int) -> None:
+    wanted = wanted_pollers(lag, batch_size=10, now=now, bounds=(least, least + more), partitions=partitions, low_looks=low)
     assert wanted >= min(least, now) or wanted >= least
     assert wanted <= max(now, least, min(least + more, partitions))
 

@@ -16,10 +16,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from penstock import durable
 from penstock.client.connection import calls, open_client
 from penstock.errors import PenstockError
-from penstock.functions.delivery.failures import Origin, event_of, failure_record
+from penstock.functions.delivery.failures import failure_record
 from penstock.functions.delivery.settings import Discard
 from penstock.functions.errors import DestinationUnavailable
-from penstock.functions.kinesis.event import KinesisOrigin
+from penstock.functions.events import Origin
 from penstock.names import parse_arn
 
 __all__ = ["Destination", "open_destination"]
@@ -73,13 +73,13 @@ class _Documents:
     def with_event(self, discard: Discard) -> str:
         """The document with the whole event as text in ``payload``, as Lambda writes it to S3."""
         record = failure_record(discard, self.origin, self.function_arn)
-        return json.dumps({**record, "payload": event_of(self.origin, discard.records).decode()})
+        return json.dumps({**record, "payload": self.origin.event(discard.records).decode()})
 
     def key(self, discard: Discard) -> str:
         """The object's name in Lambda's layout."""
         now = datetime.now(UTC)
-        shard = f"{discard.records[0].partition}/" if isinstance(self.origin, KinesisOrigin) else ""
-        return f"aws/lambda/{self.mapping_id}/{shard}{now:%Y/%m/%d/%Y-%m-%dT%H.%M.%S}-{uuid.uuid4()}"
+        prefix = self.origin.object_prefix(discard.records)
+        return f"aws/lambda/{self.mapping_id}/{prefix}{now:%Y/%m/%d/%Y-%m-%dT%H.%M.%S}-{uuid.uuid4()}"
 
 
 class _KafkaTopic:
@@ -108,7 +108,7 @@ class _KafkaTopic:
                     records=[record], condition=discard.condition, invokes=discard.invokes, failure=discard.failure
                 )
                 about = failure_record(one, self._documents.origin, self._documents.function_arn, single=True)
-                payload = json.loads(event_of(self._documents.origin, [record]))
+                payload = json.loads(self._documents.origin.event([record]))
                 self._producer.produce(
                     self._topic, json.dumps({**about, "payload": payload}), record.key, on_delivery=report
                 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from penstock.functions.delivery.batching import Batcher
 from penstock.functions.delivery.destinations import Destination
-from penstock.functions.delivery.failures import Origin, event_of, outcome_of
+from penstock.functions.delivery.failures import outcome_of
 from penstock.functions.delivery.patterns import any_of
 from penstock.functions.delivery.settings import (
     TOO_LARGE,
@@ -24,6 +24,7 @@ from penstock.functions.delivery.settings import (
 )
 from penstock.functions.environment import ExecutionEnvironment, Result
 from penstock.functions.errors import DestinationUnavailable
+from penstock.functions.events import Origin
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import SourceMapping
 from penstock.functions.records import Record
@@ -62,7 +63,7 @@ class BatchDispatcher:
         self._report = report
         self._clock = clock
         self._matches = any_of(mapping.patterns)
-        self._batcher = Batcher(size=mapping.batch_size, window=mapping.window, envelope=len(event_of(origin, [])))
+        self._batcher = Batcher(size=mapping.batch_size, window=mapping.window, envelope=len(origin.event([])))
         self._rejects: deque[Discard] = deque()
         self._steps: _Steps | None = None
         self._step: Step | None = None
@@ -217,7 +218,7 @@ class BatchDispatcher:
         return True
 
     def _invoke(self, step: Invoke) -> None:
-        self._environment.begin(event_of(self._origin, step.records))
+        self._environment.begin(self._origin.event(step.records))
         self._metrics.add(Invocations=1, InvokedEventCount=len(step.records))
 
     def _take_answer(self) -> bool:

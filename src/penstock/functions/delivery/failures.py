@@ -12,20 +12,10 @@ from typing import Any
 
 from penstock.functions.delivery.settings import Discard, Failed, Outcome, Partly, Succeeded
 from penstock.functions.environment import Result
-from penstock.functions.kafka.event import KafkaOrigin, kafka_event
-from penstock.functions.kinesis.event import KinesisOrigin, kinesis_event
+from penstock.functions.events import Origin, time_text
 from penstock.functions.records import Record
 
-__all__ = ["Origin", "event_of", "failure_record", "outcome_of"]
-
-_LAST_TIME = 253_402_300_799_000  # milliseconds since 1970: the end of the year 9999
-
-Origin = KafkaOrigin | KinesisOrigin
-
-
-def event_of(origin: Origin, records: Sequence[Record]) -> bytes:
-    """The event a function gets for ``records``, UTF-8 JSON."""
-    return kafka_event(origin, records) if isinstance(origin, KafkaOrigin) else kinesis_event(records)
+__all__ = ["failure_record", "outcome_of"]
 
 
 def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> Outcome:
@@ -93,56 +83,11 @@ def failure_record(
         "requestContext": request,
         "responseContext": response,
         "version": "1.0",
-        "timestamp": _time((now or datetime.now(UTC)).timestamp() * 1000),
-        **_batch_info(discard.records, origin, single),
+        "timestamp": time_text((now or datetime.now(UTC)).timestamp() * 1000),
+        **origin.batch_info(discard.records, single=single),
     }
     if isinstance(failure, Failed):
         record["responsePayload"] = {
             name: failure.error[name] for name in ("errorType", "errorMessage") if name in failure.error
         }
     return record
-
-
-def _batch_info(records: Sequence[Record], origin: Origin, single: bool) -> dict[str, Any]:
-    first, last = records[0], records[-1]
-    if isinstance(origin, KinesisOrigin):
-        return {
-            "KinesisBatchInfo": {
-                "shardId": first.partition,
-                "startSequenceNumber": str(first.position),
-                "endSequenceNumber": str(last.position),
-                "approximateArrivalOfFirstRecord": _time(first.timestamp_ms),
-                "approximateArrivalOfLastRecord": _time(last.timestamp_ms),
-                "batchSize": len(records),
-                "streamArn": origin.arn,
-            }
-        }
-    info: dict[str, Any] = {
-        "batchSize": len(records),
-        **({"eventSourceArn": origin.arn} if origin.arn else {}),
-        "bootstrapServers": origin.bootstrap_servers,
-        "payloadSize": len(event_of(origin, records)),
-    }
-    if single:
-        info["recordInfo"] = {"offset": str(first.position), "timestamp": _time(first.timestamp_ms)}
-        return {"KafkaBatchInfo": info}
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.partition, []).append(record)
-    info["recordsInfo"] = {
-        name: {
-            "firstRecordOffset": str(group[0].position),
-            "lastRecordOffset": str(group[-1].position),
-            "firstRecordTimestamp": _time(group[0].timestamp_ms),
-            "lastRecordTimestamp": _time(group[-1].timestamp_ms),
-        }
-        for name, group in groups.items()
-    }
-    return {"KafkaBatchInfo": info}
-
-
-def _time(milliseconds: float) -> str:
-    """As Lambda writes times: 2019-11-14T00:38:06.021Z."""
-    # Producers write what times they like; what no calendar has is said as the nearest that one has.
-    moment = datetime.fromtimestamp(min(max(0.0, milliseconds), _LAST_TIME) / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,19 +1,20 @@
 """Lambda's Kafka events, of Amazon MSK and of self-managed clusters.
 
 Format: https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html and with-kafka.html beside it; with a schema registry
-services-consume-kafka-events.html. Records are grouped by ``topic-partition``; keys and values are base64; header values are
-arrays of signed bytes, as Java has them.
+services-consume-kafka-events.html; of on-failure records kafka-on-failure.html and kafka-on-failure-destination.html.
+Records are grouped by ``topic-partition``; keys and values are base64; header values are arrays of signed bytes, as Java
+has them.
 """
 
-import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.functions.events import compact_json, payload_view, time_text
 from penstock.functions.records import Record
 
-__all__ = ["KafkaOrigin", "Schema", "kafka_event", "kafka_record", "partition_name"]
+__all__ = ["KafkaOrigin", "Schema", "kafka_record", "partition_name"]
 
 TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")  # by librdkafka's number of the type
 
@@ -31,6 +32,40 @@ class KafkaOrigin:
         if self.arn is None:
             return {"eventSource": "SelfManagedKafka", "bootstrapServers": self.bootstrap_servers}
         return {"eventSource": "aws:kafka", "eventSourceArn": self.arn, "bootstrapServers": self.bootstrap_servers}
+
+    def event(self, records: Sequence[Record]) -> bytes:
+        """The event, UTF-8 JSON, its partitions in the order of their first records."""
+        body = b",".join(
+            compact_json(name) + b":[" + b",".join(record.entry for record in group) + b"]"
+            for name, group in _by_partition(records).items()
+        )
+        return compact_json(self.envelope)[:-1] + b',"records":{' + body + b"}}"
+
+    def batch_info(self, records: Sequence[Record], *, single: bool) -> dict[str, Any]:
+        """``KafkaBatchInfo``: the range of each partition, or the one record of ``single``."""
+        info: dict[str, Any] = {
+            "batchSize": len(records),
+            **({"eventSourceArn": self.arn} if self.arn else {}),
+            "bootstrapServers": self.bootstrap_servers,
+            "payloadSize": len(self.event(records)),
+        }
+        if single:
+            info["recordInfo"] = {"offset": str(records[0].position), "timestamp": time_text(records[0].timestamp_ms)}
+        else:
+            info["recordsInfo"] = {
+                name: {
+                    "firstRecordOffset": str(group[0].position),
+                    "lastRecordOffset": str(group[-1].position),
+                    "firstRecordTimestamp": time_text(group[0].timestamp_ms),
+                    "lastRecordTimestamp": time_text(group[-1].timestamp_ms),
+                }
+                for name, group in _by_partition(records).items()
+            }
+        return {"KafkaBatchInfo": info}
+
+    def object_prefix(self, records: Sequence[Record]) -> str:  # noqa: ARG002 - the partitions are in the document
+        """Nothing: a batch may have several partitions."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,45 +126,22 @@ def kafka_record(
         position=offset,
         timestamp_ms=timestamp_ms,
         key=key,
-        entry=dumps(entry),
+        entry=compact_json(entry),
         view={**entry, **_view("key", key, key_view), **_view("value", value, value_view)},
     )
 
 
-def kafka_event(origin: KafkaOrigin, records: Iterable[Record]) -> bytes:
-    """The event, UTF-8 JSON, its partitions in the order of their first records."""
-    groups: dict[str, list[bytes]] = {}
+def _by_partition(records: Sequence[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(record.partition, []).append(record.entry)
-    body = b",".join(dumps(name) + b":[" + b",".join(entries) + b"]" for name, entries in groups.items())
-    return dumps(origin.envelope)[:-1] + b',"records":{' + body + b"}}"
+        groups.setdefault(record.partition, []).append(record)
+    return groups
 
 
 def _view(name: str, data: bytes | None, view: Any) -> dict[str, Any]:
     if data is None:
         return {}
-    return {name: decoded(data) if view is None else view}
-
-
-def decoded(data: bytes | None) -> Any:
-    """What filters see of a payload: the object that it is as JSON, else its text; None where it is neither."""
-    if data is None:
-        return None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    if text.lstrip()[:1] in {"{", "["}:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return text
-
-
-def dumps(value: Mapping[str, Any] | str) -> bytes:
-    """Compact JSON."""
-    return json.dumps(value, separators=(",", ":")).encode()
+    return {name: payload_view(data) if view is None else view}
 
 
 def _signed(data: bytes) -> list[int]:

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -22,10 +22,10 @@ __all__ = ["GroupOffsets", "KafkaMapping", "wanted_pollers"]
 _CALL = 10.0  # seconds for a call of the broker
 _BATCHES = 10  # that a poller may be behind before another one helps
 _TICK = 0.2  # seconds
-_CALM = 3  # looks in a row at little lag before a poller ends
+_LOW_LOOKS = 3  # in a row, at little lag, before a poller ends
 
 
-def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, calm: int) -> int:
+def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, low_looks: int) -> int:
     """How many pollers there should be for a ``lag`` (records), with ``now`` at work and ``bounds`` on their number.
 
     More at once where the lag asks for them, never more than ``partitions``; one less where the lag has been below what
@@ -35,7 +35,7 @@ def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, in
     wanted = max(least, min(most, math.ceil(lag / (batch_size * _BATCHES))))
     if wanted >= now:
         return wanted
-    return max(least, now - 1) if calm >= _CALM or now > most else now
+    return max(least, now - 1) if low_looks >= _LOW_LOOKS or now > most else now
 
 
 class GroupOffsets:
@@ -134,40 +134,38 @@ class KafkaMapping:
         self._report = report
         self._once = once
         self._scale_seconds = scale_seconds
-        self._calm = 0  # looks in a row at a lag that one poller less would do
+        self._low_looks = 0  # in a row, at a lag that one poller less would do
+        self._stop = threading.Event()
 
-    def run(self, stop: threading.Event) -> None:
-        """Poll until ``stop`` is set, then end in good order. Raises the problem of a poller that ended by itself."""
-        offsets = GroupOffsets(self._config, self._mapping.group, self._source.topic)
-        threads: ThreadGroup[KafkaPoller] = ThreadGroup("poller")
-        try:
+    def stop(self) -> None:
+        """Ask :meth:`run` to end in good order."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Poll until told to stop. Raises the problem of a poller that ended by itself."""
+        group = GroupOffsets(self._config, self._mapping.group, self._source.topic)
+        with closing(group), ThreadGroup[KafkaPoller]("poller") as pollers:
             # Asked before anything is started, so that a broker or login that is wrong is reported at once.
-            ends = offsets.ends()
+            ends = group.ends()
             if self._once and not ends:
                 raise EnvironmentProblem(
                     f"Topic {self._source.topic} does not exist at {self._config['bootstrap.servers']}.",
                     remedy="Create it, or run without --once to wait for it.",
                 )
             for _ in range(self._source.pollers[0]):
-                threads.start(self._make_poller())
-            self._supervise(offsets, threads, ends, stop)
-        finally:
-            threads.stop()
-            offsets.close()
-        threads.check()
+                pollers.start(self._make_poller())
+            self._supervise(group, pollers, ends)
 
-    def _supervise(
-        self, offsets: GroupOffsets, threads: ThreadGroup[KafkaPoller], ends: dict[int, int], stop: threading.Event
-    ) -> None:
+    def _supervise(self, group: GroupOffsets, pollers: ThreadGroup[KafkaPoller], ends: dict[int, int]) -> None:
         looked, silent = time.monotonic(), False
-        while not stop.wait(_TICK):
-            threads.check()
+        while not self._stop.wait(_TICK):
+            pollers.check()
             try:
-                if self._once and _reached(offsets.committed(ends), ends):
+                if self._once and _reached(group.committed(ends), ends):
                     return
                 if time.monotonic() - looked >= self._scale_seconds:
                     looked = time.monotonic()
-                    self._scale(offsets, threads)
+                    self._scale(group, pollers)
                 silent = False
             except EnvironmentProblem as error:
                 # The pollers' client connects anew by itself.
@@ -175,24 +173,24 @@ class KafkaMapping:
                     self._report(f"{error} The pollers wait for it.")
                 silent = True
 
-    def _scale(self, offsets: GroupOffsets, threads: ThreadGroup[KafkaPoller]) -> None:
+    def _scale(self, group: GroupOffsets, pollers: ThreadGroup[KafkaPoller]) -> None:
         """Look at the lag once, and start or end pollers by it."""
-        highs = offsets.ends()
-        committed = offsets.committed(highs)
+        highs = group.ends()
+        committed = group.committed(highs)
         lag = sum(max(0, high - committed.get(number, high)) for number, high in highs.items())
         self._metrics.lag(lag)
-        size, now = self._mapping.batch_size, len(threads)
-        self._calm = self._calm + 1 if lag <= size * _BATCHES * (now - 1) else 0
+        size, now = self._mapping.batch_size, len(pollers)
+        self._low_looks = self._low_looks + 1 if lag <= size * _BATCHES * (now - 1) else 0
         wanted = wanted_pollers(
-            lag, batch_size=size, now=now, bounds=self._source.pollers, partitions=len(highs), calm=self._calm
+            lag, batch_size=size, now=now, bounds=self._source.pollers, partitions=len(highs), low_looks=self._low_looks
         )
         if wanted != now:
             self._report(f"{self._source.title}: {lag:,} records behind, {now} pollers become {wanted}.")
-            self._calm = 0
-        while len(threads) < wanted:
-            threads.start(self._make_poller())
-        while len(threads) > wanted:
-            threads.stop_newest()
+            self._low_looks = 0
+        while len(pollers) < wanted:
+            pollers.start(self._make_poller())
+        while len(pollers) > wanted:
+            pollers.stop_newest()
 
 
 def _reached(committed: Mapping[int, int], ends: Mapping[int, int]) -> bool:

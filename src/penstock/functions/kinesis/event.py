@@ -1,19 +1,19 @@
 """Lambda's event of Kinesis Data Streams.
 
-Format: https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html.
+Formats, of on-failure records too: https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.client.kinesis import StreamName
-from penstock.functions.kafka.event import decoded, dumps
+from penstock.functions.events import compact_json, payload_view, time_text
 from penstock.functions.records import Record
 from penstock.names import parse_arn
 
-__all__ = ["KinesisOrigin", "kinesis_event", "kinesis_record"]
+__all__ = ["KinesisOrigin", "kinesis_record"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,29 @@ class KinesisOrigin:
     def stream(self) -> StreamName:
         """How requests name the stream."""
         return StreamName(parse_arn(self.arn).resource.removeprefix("stream/"), self.arn)
+
+    def event(self, records: Sequence[Record]) -> bytes:
+        """The event, UTF-8 JSON."""
+        return b'{"Records":[' + b",".join(record.entry for record in records) + b"]}"
+
+    def batch_info(self, records: Sequence[Record], *, single: bool) -> dict[str, Any]:  # noqa: ARG002 - one form for all
+        """``KinesisBatchInfo``: the range of the records' one shard."""
+        first, last = records[0], records[-1]
+        return {
+            "KinesisBatchInfo": {
+                "shardId": first.partition,
+                "startSequenceNumber": str(first.position),
+                "endSequenceNumber": str(last.position),
+                "approximateArrivalOfFirstRecord": time_text(first.timestamp_ms),
+                "approximateArrivalOfLastRecord": time_text(last.timestamp_ms),
+                "batchSize": len(records),
+                "streamArn": self.arn,
+            }
+        }
+
+    def object_prefix(self, records: Sequence[Record]) -> str:
+        """The records' one shard."""
+        return f"{records[0].partition}/"
 
 
 def kinesis_record(
@@ -69,12 +92,7 @@ def kinesis_record(
         position=int(sequence_number),
         timestamp_ms=round(arrival * 1000),
         key=partition_key.encode(),
-        entry=dumps(entry),
+        entry=compact_json(entry),
         # Patterns name the data at the top ({"data": ...}), whatever its place in the event.
-        view={**entry, "kinesis": {**kinesis, "data": decoded(data)}, **kinesis, "data": decoded(data)},
+        view={**entry, "kinesis": {**kinesis, "data": payload_view(data)}, **kinesis, "data": payload_view(data)},
     )
-
-
-def kinesis_event(records: Iterable[Record]) -> bytes:
-    """The event, UTF-8 JSON."""
-    return b'{"Records":[' + b",".join(record.entry for record in records) + b"]}"

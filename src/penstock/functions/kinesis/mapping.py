@@ -8,6 +8,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -171,22 +172,26 @@ class KinesisMapping:
         self._state = state
         self._report = report
         self._once = once
+        self._stop = threading.Event()
         self._listed = False  # whether this run has listed the stream's shards
 
-    def run(self, stop: threading.Event) -> None:
-        """Read until ``stop`` is set. Raises what cannot be mended."""
+    def stop(self) -> None:
+        """Ask :meth:`run` to end after the invocations in hand."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Read until told to stop. Raises what cannot be recovered from."""
         try:
-            self._run(stop)
+            self._run()
         except NotFound as error:
             raise EnvironmentProblem(error.message, remedy="Create the stream, or correct EventSourceArn.") from None
 
-    def _run(self, stop: threading.Event) -> None:
+    def _run(self) -> None:
         checkpoints = Checkpoints(self._state, self._mapping.uuid)
         client = open_client("kinesis", region=self._origin.region)
-        threads: ThreadGroup[ShardReader] = ThreadGroup("shard")
         readers: dict[str, ShardReader] = {}
         looked = -_LIST_SECONDS
-        try:
+        with closing(checkpoints), ThreadGroup[ShardReader]("shard") as threads:
             if not checkpoints.known():
                 self._begin_stream(client, checkpoints)
             while True:
@@ -200,12 +205,8 @@ class KinesisMapping:
                         threads.start(reader)
                 if self._once and all(reader.caught_up for reader in readers.values()):
                     return
-                if stop.wait(0.1):
+                if self._stop.wait(0.1):
                     return
-        finally:
-            threads.stop()
-            checkpoints.close()
-            threads.check()
 
     def _new_readers(self, client: Any, checkpoints: Checkpoints, readers: dict[str, ShardReader]) -> list[ShardReader]:
         """Readers for shards that may be read now and have none in ``readers``, which gets them."""
