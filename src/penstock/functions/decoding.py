@@ -2,7 +2,7 @@
 
 Rules: https://docs.aws.amazon.com/lambda/latest/dg/services-consume-kafka-events.html. With EventRecordFormat JSON the
 function gets the value as JSON; with SOURCE the payload as it was written, without the schema's id in front; both with the
-schema's format and id as metadata. A record whose schema is unknown, or that is no value of it, goes to the on-failure
+schema's format and id as metadata. A record whose schema is unknown, or that is not a value of it, goes to the on-failure
 destination.
 """
 
@@ -94,7 +94,7 @@ class Decoder:
         return self._config.attributes
 
     def decode(self, data: bytes, headers: Headers, part: Literal["KEY", "VALUE"]) -> Decoded:
-        """One key or value; :class:`Undecodable` where it is none, and the client's errors where the registry is away."""
+        """One key or value; :class:`Undecodable` where that fails, and the client's errors where the registry is away."""
         key = part == "KEY"
         known = [(name, value) for name, value in headers if value is not None]
         try:
@@ -129,7 +129,7 @@ def _json(value: Any) -> bytes:
     try:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # JSON escapes half characters, which UTF-8 has not.
+        # JSON escapes lone surrogates, which UTF-8 cannot have.
         return json.dumps(value, separators=(",", ":")).encode()
 
 

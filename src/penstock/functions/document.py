@@ -15,7 +15,7 @@ from pathlib import Path
 from penstock.client.broker import Security
 from penstock.errors import InvalidInput
 from penstock.functions.delivery.patterns import Matcher, compile_pattern
-from penstock.functions.delivery.settings import Policy
+from penstock.functions.delivery.steps import Policy
 from penstock.functions.handler import require_module
 from penstock.functions.model import (
     Function,
@@ -117,12 +117,14 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
     name = top.required("FunctionName")
     if not _NAME.fullmatch(name):
         raise top.fault(
-            f"'{name[:80]}' is no function name", key="FunctionName", remedy="Use up to 64 letters, digits, '-' and '_'."
+            f"'{name[:80]}' is not a function name", key="FunctionName", remedy="Use up to 64 letters, digits, '-' and '_'."
         )
     handler = top.required("Handler")
     if not _HANDLER.fullmatch(handler) or len(handler) > 128:
         raise top.fault(
-            f"'{handler[:128]}' is no handler", key="Handler", remedy="It reads MODULE.FUNCTION, such as consumer.handler."
+            f"'{handler[:128]}' is not a handler",
+            key="Handler",
+            remedy="It reads MODULE.FUNCTION, such as consumer.handler.",
         )
     runtime = top.text("Runtime")
     if runtime is not None and not runtime.startswith("python"):
@@ -187,7 +189,7 @@ def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
         source = _kafka(section, arn)
     else:
         raise section.fault(
-            f"{arn.service} is no source that is served", key="EventSourceArn", remedy="Name an MSK cluster or a stream."
+            f"{arn.service} is not a source that is served", key="EventSourceArn", remedy="Name an MSK cluster or a stream."
         )
     kafka = isinstance(source, KafkaSource)
     window = section.integer("MaximumBatchingWindowInSeconds", minimum=0, maximum=300)
@@ -217,7 +219,9 @@ def _identity(section: Section) -> str:
     given = section.text("UUID")
     if given and not _ID.fullmatch(given):
         raise section.fault(
-            f"'{given[:80]}' is no id", key="UUID", remedy="Use up to 128 letters, digits and '.', '_', '-', such as a UUID."
+            f"'{given[:80]}' is not an id",
+            key="UUID",
+            remedy="Use up to 128 letters, digits and '.', '_', '-', such as a UUID.",
         )
     return given or ""
 
@@ -246,7 +250,7 @@ def _moment(section: Section, text: str) -> int:
             seconds = -1.0
     if not 0 <= seconds <= _LATEST_MOMENT:
         raise section.fault(
-            f"'{text[:80]}' is no point in time since 1970",
+            f"'{text[:80]}' is not a point in time since 1970",
             key="StartingPositionTimestamp",
             remedy="Use seconds since 1970, or 2026-01-31T12:00:00Z.",
         )
@@ -275,7 +279,7 @@ def _responses(section: Section) -> tuple[str, ...]:
     for kind in kinds:
         if kind != "ReportBatchItemFailures":
             raise section.fault(
-                f"'{kind}' is no response type", key="FunctionResponseTypes", remedy="It can be ReportBatchItemFailures."
+                f"'{kind}' is not a response type", key="FunctionResponseTypes", remedy="It can be ReportBatchItemFailures."
             )
     return kinds
 
@@ -308,7 +312,7 @@ def _destination(section: Section, source: KafkaSource | KinesisSource, base: Pa
     failure.done()
     if not _DESTINATION.fullmatch(text):
         raise failure.fault(
-            f"'{text[:120]}' is no destination",
+            f"'{text[:120]}' is not a destination",
             key="Destination",
             remedy="Name kafka://TOPIC, the ARN of a queue, topic or bucket, s3://BUCKET/prefix, or file://FOLDER.",
         )
@@ -332,7 +336,7 @@ def _kinesis(section: Section, arn: Arn) -> KinesisSource:
             raise section.fault(f"'{name}' belongs to Kafka sources", key=name, remedy="Remove it.")
     if not _STREAM.fullmatch(arn.resource) or not arn.region:
         raise section.fault(
-            f"{arn} is no stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
+            f"{arn} is not a stream", key="EventSourceArn", remedy="Name arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
         )
     factor = section.integer("ParallelizationFactor", minimum=1, maximum=10)
     return KinesisSource(arn=str(arn), parallelization_factor=1 if factor is None else factor)
@@ -348,7 +352,7 @@ def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
         raise section.fault("'Topics' has to name one topic", key="Topics")
     if not _TOPIC.fullmatch(topics[0]):
         raise section.fault(
-            f"'{topics[0][:80]}' is no topic's name to Lambda",
+            f"'{topics[0][:80]}' is not a topic name that Lambda takes",
             key="Topics",
             remedy="One has two or more letters, digits, '.', '_' and '-'.",
         )
@@ -404,7 +408,7 @@ def _addresses(section: Section, key: str, given: Sequence[str]) -> str:
     addresses = [each.strip() for text in given for each in text.split(",")]
     for address in addresses:
         if not _BROKER.fullmatch(address):
-            raise section.fault(f"'{address[:120]}' is no broker's address", key=key, remedy="It reads HOST:PORT.")
+            raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It reads HOST:PORT.")
     return ",".join(addresses)
 
 

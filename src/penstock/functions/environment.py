@@ -62,7 +62,7 @@ class _Call:
 
 
 class _Unreadable(Exception):
-    """What came from the process is no answer; ``kind`` is Lambda's name for the case."""
+    """What came from the process is not an answer; ``kind`` is Lambda's name for the case."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)

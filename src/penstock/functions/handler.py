@@ -32,7 +32,7 @@ def require_module(code: Path, handler: str) -> None:
         ast.parse(Path(spec.origin).read_bytes(), spec.origin)
     except SyntaxError as error:
         raise InvalidInput(
-            f"module '{name}' is no Python: {spec.origin}:{error.lineno or 1}: {error.msg}", remedy="Correct it."
+            f"module '{name}' is not Python: {spec.origin}:{error.lineno or 1}: {error.msg}", remedy="Correct it."
         ) from None
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         raise InvalidInput(f"module '{name}' cannot be read: {spec.origin}: {error}", remedy="Correct it.") from None

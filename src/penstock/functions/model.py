@@ -8,7 +8,7 @@ from typing import Literal
 
 from penstock.client.broker import Security
 from penstock.functions.delivery.patterns import Matcher
-from penstock.functions.delivery.settings import Policy
+from penstock.functions.delivery.steps import Policy
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
 __all__ = [

@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from penstock.functions.delivery.destinations import open_destination
-from penstock.functions.delivery.settings import RETRIES, Discard, Failed
+from penstock.functions.delivery.steps import RETRIES, Discard, Failed
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.testing.kinesis import KinesisStandIn

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.functions.delivery.failures import failure_record, outcome_of
-from penstock.functions.delivery.settings import (
+from penstock.functions.delivery.steps import (
     AGE,
     RETRIES,
     Discard,

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.functions.delivery.dispatcher import BatchDispatcher
 from penstock.functions.delivery.patterns import compile_pattern
-from penstock.functions.delivery.settings import Discard, Policy
+from penstock.functions.delivery.steps import Discard, Policy
 from penstock.functions.environment import Result
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record

@@ -96,7 +96,7 @@ def test_a_stream_is_retried_without_limit_and_waits_for_nothing() -> None:
 )
 def test_a_stream_has_a_name_and_a_region(arn: str) -> None:
     text = json.dumps(KINESIS).replace("eu-west-1:123456789012:stream/s", arn)
-    with pytest.raises(InvalidInput, match="is no stream"):
+    with pytest.raises(InvalidInput, match="is not a stream"):
         parse(text)
 
 
@@ -164,21 +164,21 @@ def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) ->
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("FunctionName: consumer", "FunctionName: no spaces", r"f.yaml:1: 'no spaces' is no function name"),
-        ("consumer.handler", "consumer", r"f.yaml:2: 'consumer' is no handler"),
+        ("FunctionName: consumer", "FunctionName: no spaces", r"f.yaml:1: 'no spaces' is not a function name"),
+        ("consumer.handler", "consumer", r"f.yaml:2: 'consumer' is not a handler"),
         ("Timeout: 30", "Timeout: 5000", r"f.yaml:3: 'Timeout' is '5000', not a whole number from 1 to 900"),
         ("MemorySize", "MemorySise", r"f.yaml:4: 'MemorySise' is not known here. Did you mean 'MemorySize'"),
         ("${TABLE}", "${TABEL}", r"f.yaml:7: .* uses \${TABEL}, which is not set"),
         ("[sensor]", "[a, b]", r"f.yaml:12: 'Topics' has to name one topic"),
-        ("[sensor]", "[no spaces]", r"f.yaml:12: 'no spaces' is no topic's name"),
+        ("[sensor]", "[no spaces]", r"f.yaml:12: 'no spaces' is not a topic name"),
         ("AT_TIMESTAMP", "TRIM_HORIZON", r"f.yaml:13: AT_TIMESTAMP and StartingPositionTimestamp go together"),
-        ("2026-01-31T12:00:00Z", "yesterday", r"f.yaml:14: 'yesterday' is no point in time"),
-        ("2026-01-31T12:00:00Z", "inf", r"f.yaml:14: 'inf' is no point in time"),
-        ("2026-01-31T12:00:00Z", "1e17", r"f.yaml:14: '1e17' is no point in time"),
-        ("2026-01-31T12:00:00Z", "0001-01-01", r"f.yaml:14: '0001-01-01' is no point in time"),
-        ("two:9092", "two", r"f.yaml:11: 'two' is no broker's address. It reads HOST:PORT"),
-        ("one:9092", '"a:1,b c:2"', r"f.yaml:11: 'b c:2' is no broker's address"),
-        ("BatchSize: 500", "UUID: ../../outside", r"f.yaml:19: '../../outside' is no id"),
+        ("2026-01-31T12:00:00Z", "yesterday", r"f.yaml:14: 'yesterday' is not a point in time"),
+        ("2026-01-31T12:00:00Z", "inf", r"f.yaml:14: 'inf' is not a point in time"),
+        ("2026-01-31T12:00:00Z", "1e17", r"f.yaml:14: '1e17' is not a point in time"),
+        ("2026-01-31T12:00:00Z", "0001-01-01", r"f.yaml:14: '0001-01-01' is not a point in time"),
+        ("two:9092", "two", r"f.yaml:11: 'two' is not a broker's address. It reads HOST:PORT"),
+        ("one:9092", '"a:1,b c:2"', r"f.yaml:11: 'b c:2' is not a broker's address"),
+        ("BatchSize: 500", "UUID: ../../outside", r"f.yaml:19: '../../outside' is not an id"),
         ("    TABLE: ", "    A=B: ", r"f.yaml:6: 'A=B' cannot be an environment variable"),
         ("${TABLE}", '"\\0"', r"f.yaml:6: 'TABLE' cannot be an environment variable"),
         ("FunctionName: consumer", "FunctionName: " + "[" * 5000, r"f.yaml: this is not YAML: .*recursion"),
@@ -202,8 +202,8 @@ def test_two_mappings_of_one_source_need_ids() -> None:
         ("absent.handler", r"f.yaml:2: module 'absent' of handler absent.handler is not in .*\. Correct Handler or CodeUri"),
         ("inner.absent.handler", r"module 'inner.absent' of handler"),
         ("app.inner.handler", r"module 'app.inner' of handler"),
-        ("broken.handler", r"f.yaml:2: module 'broken' is no Python: .*broken.py:2: '\(' was never closed"),
-        ("binary.handler", r"module 'binary' (is no Python|cannot be read): .*binary.py"),
+        ("broken.handler", r"f.yaml:2: module 'broken' is not Python: .*broken.py:2: '\(' was never closed"),
+        ("binary.handler", r"module 'binary' (is not Python|cannot be read): .*binary.py"),
         ("app.handler", None),
         ("inner/app.handler", None),
         ("inner.app.handler", None),

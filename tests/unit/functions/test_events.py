@@ -188,10 +188,10 @@ def test_no_batch_exceeds_its_bounds_and_none_is_lost(values: list[tuple[int, by
 def test_a_batch_waits_for_its_window_count_or_size() -> None:
     batcher = Batcher(size=3, window=5.0, envelope=60, max_bytes=1000)
     assert not batcher.due(0.0)
-    assert batcher.left(0.0) is None
+    assert batcher.due_in(0.0) is None
     batcher.add(_record(), 10.0)
     assert not batcher.due(14.9)
-    assert batcher.left(12.0) == 3.0
+    assert batcher.due_in(12.0) == 3.0
     assert batcher.due(15.0)
     batcher.add(_record(offset=16), 11.0)
     batcher.add(_record(offset=17), 11.0)

@@ -57,7 +57,7 @@ class Closed:
 class FiltersAll:
     """A dispatcher whose filters let nothing through: each record is done with as it is offered."""
 
-    full, busy, finished, idle_for = False, False, True, None
+    full, busy, finished, due_in = False, False, True, None
 
     def __init__(self, on_done: Callable[[Sequence[Record]], None]) -> None:
         self._on_done = on_done

@@ -47,7 +47,7 @@ class Batcher:
         """Whether a batch should go now."""
         return bool(self._waiting) and (self.full or now >= self._waiting[0][1] + self._window)
 
-    def left(self, now: float) -> float | None:
+    def due_in(self, now: float) -> float | None:
         """Seconds until a batch is due by time; None where nothing waits."""
         return max(0.0, self._waiting[0][1] + self._window - now) if self._waiting else None
 

@@ -17,7 +17,7 @@ from penstock import durable
 from penstock.client.connection import calls, open_client
 from penstock.errors import PenstockError
 from penstock.functions.delivery.failures import failure_record
-from penstock.functions.delivery.settings import Discard
+from penstock.functions.delivery.steps import Discard
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.events import Origin
 from penstock.names import parse_arn

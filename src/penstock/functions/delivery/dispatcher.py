@@ -11,7 +11,7 @@ from penstock.functions.delivery.batching import Batcher
 from penstock.functions.delivery.destinations import Destination
 from penstock.functions.delivery.failures import outcome_of
 from penstock.functions.delivery.patterns import any_of
-from penstock.functions.delivery.settings import (
+from penstock.functions.delivery.steps import (
     TOO_LARGE,
     Discard,
     Failed,
@@ -88,9 +88,9 @@ class BatchDispatcher:
         return self._batcher.full
 
     @property
-    def idle_for(self) -> float | None:
+    def due_in(self) -> float | None:
         """Seconds until the next batch is due; None where nothing waits."""
-        return 0.0 if self._rejects else self._batcher.left(time.monotonic())
+        return 0.0 if self._rejects else self._batcher.due_in(time.monotonic())
 
     @property
     def finished(self) -> bool:
@@ -98,7 +98,7 @@ class BatchDispatcher:
         return self._stopping and self._steps is None
 
     def offer(self, record: Record, problem: tuple[str, str] | None = None) -> None:
-        """Take a record that was read; ``problem`` (condition, message) is why it can be no part of an event."""
+        """Take a record that was read; ``problem`` (condition, message) is why it cannot be part of an event."""
         self._metrics.add(PolledEventCount=1)
         if problem is not None:
             condition, message = problem

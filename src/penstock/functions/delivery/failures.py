@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.functions.delivery.settings import Discard, Failed, Outcome, Partly, Succeeded
+from penstock.functions.delivery.steps import Discard, Failed, Outcome, Partly, Succeeded
 from penstock.functions.environment import Result
 from penstock.functions.events import Origin, time_text
 from penstock.functions.records import Record

@@ -41,7 +41,7 @@ def compile_pattern(pattern: str | Mapping[str, Any]) -> Matcher:
             pattern = json.loads(pattern)
         except (ValueError, RecursionError) as error:
             raise InvalidPattern(
-                f"A filter pattern is no JSON: {error}.", remedy='It looks like {"value": {...}}.'
+                f"A filter pattern is not JSON: {error}.", remedy='It looks like {"value": {...}}.'
             ) from None
     if not isinstance(pattern, Mapping):
         raise InvalidPattern(f"A filter pattern has to be a JSON object, not {json.dumps(pattern, default=str)[:80]}.")
@@ -191,7 +191,7 @@ def _text(name: str, operand: Any, path: str) -> Matcher:
         operand, fold = operand["equals-ignore-case"], True
     if not isinstance(operand, str):
         raise InvalidPattern(
-            f"The filter pattern's '{path}' has the '{name}' {json.dumps(operand, default=str)[:80]}, which is no text."
+            f"The filter pattern's '{path}' has the '{name}' {json.dumps(operand, default=str)[:80]}, which is not text."
         )
     if name == "wildcard":
         expression = _wildcard(operand, path)

@@ -145,7 +145,7 @@ class KafkaPoller:
         self._full_since = None
         if self._paused:
             self._pause(False)
-        due = self._dispatcher.idle_for
+        due = self._dispatcher.due_in
         wait = 0.0 if self._dispatcher.busy else _IDLE if due is None else min(_IDLE, due)
         first = self._consumer.poll(wait)
         if first is None:

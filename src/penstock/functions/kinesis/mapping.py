@@ -107,7 +107,7 @@ class ShardReader:
         busy = [each for each in self._dispatchers if each.busy]
         if len(busy) == len(self._dispatchers) == 1:
             busy[0].wait()
-        elif busy or self._stop.is_set() or any(each.idle_for is not None for each in self._dispatchers):
+        elif busy or self._stop.is_set() or any(each.due_in is not None for each in self._dispatchers):
             time.sleep(_TICK)
         else:
             self._stop.wait(min(_POLL_SECONDS, max(_TICK, self._read_at + self._pause - now)))

@@ -52,14 +52,14 @@ def is_aggregate(data: bytes) -> bool:
 def read_aggregate(data: bytes) -> list[UserRecord]:
     """The records inside ``data``, of which :func:`is_aggregate` holds.
 
-    Raises :class:`DamagedAggregate` where the checksum is wrong, or the rest is no AggregatedRecord. AWS's own client takes
+    Raises :class:`DamagedAggregate` where the checksum is wrong, or the rest is not an AggregatedRecord. AWS's client takes
     such bytes for a plain record; no plain record of a schema registry's begins like this.
     """
     body, digest = data[4:-_DIGEST], data[-_DIGEST:]
     if len(data) < 4 + _DIGEST or hashlib.md5(body, usedforsecurity=False).digest() != digest:
         raise DamagedAggregate(
             f"Record of {len(data)} bytes begins as an aggregated one, and its checksum is wrong.",
-            remedy="It was cut or changed on its way, or is no aggregated record.",
+            remedy="It was cut or changed on its way, or is not an aggregated record.",
         )
     kind, decode_error = _message()
     try:
@@ -77,7 +77,7 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
             for record in found.records
         ]
     except (decode_error, IndexError, ValueError) as error:
-        raise DamagedAggregate(f"Record of {len(data)} bytes is no aggregated record: {error}") from None
+        raise DamagedAggregate(f"Record of {len(data)} bytes is not an aggregated record: {error}") from None
     return records
 
 
@@ -129,7 +129,7 @@ class Aggregator:
     def add(self, record: UserRecord) -> dict[str, Any] | None:
         """Take a record; the full one that had no room for it, as arguments of ``put_record``, where there is one.
 
-        Raises :class:`InvalidInput` for a record that is too large by itself, and keys that Kinesis has not.
+        Raises :class:`InvalidInput` for a record that is too large by itself, and for keys that Kinesis does not take.
         """
         check_keys(record)
         shard = self._shard(record)
@@ -217,7 +217,7 @@ def check_keys(record: UserRecord) -> None:
         raise InvalidInput(f"A partition key has 1 to {_MAX_KEY} characters, not {len(record.partition_key)}.")
     key = record.explicit_hash_key
     if key is not None and not (isinstance(key, str) and key.isdecimal() and len(key) < _DIGITS and int(key) < _HASHES):
-        raise InvalidInput(f"Explicit hash key {str(key)[:60]!r} is no number below 2**128, as decimal digits.")
+        raise InvalidInput(f"Explicit hash key {str(key)[:60]!r} is not a number below 2**128, as decimal digits.")
 
 
 def _hash_key(record: UserRecord) -> int:
