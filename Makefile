@@ -25,7 +25,7 @@ setup-bench: java environment-bench
 	@$(BIN)/penstock fetch --quiet-when-cached
 
 demo: setup
-	$(BIN)/penstock demo
+	@$(BIN)/penstock demo
 
 # A file's tests stay with one worker, and so do the broker and the Spark that they share. The long ones begin.
 test: setup-dev

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -11,7 +10,8 @@ import click
 from rich.console import Console
 
 from penstock.demo.console import Steps
-from penstock.demo.scenario import STEPS, Demo, Outcome
+from penstock.demo.report import Outcome, report_lines
+from penstock.demo.scenario import STEPS, Demo
 from penstock.settings.home import Home
 
 __all__ = ["command"]
@@ -57,28 +57,8 @@ def _folder(home: Path | None) -> Path:
 
 
 def _report(console: Console, steps: Steps, outcome: Outcome, seconds: float) -> None:
-    account = outcome.account
-    verdict = "exact" if not account.differences else "NOT exact"
     console.print()
-    lines = [
-        f"Reconciliation: {verdict}. {account.produced:,} produced = {account.written:,} written + "
-        f"{account.dead_lettered:,} dead-lettered, each id once, every field as at the source.",
-        f"Batches: {len(outcome.batches.lines)}, {outcome.batches.mixed} of them with two schema versions.",
-        f"Dead letters: {', '.join(f'{count} {reason}' for reason, count in outcome.answers['reasons'])}.",
-    ]
-    if outcome.latencies:
-        lines.append(
-            f"From produce to queryable, slowest record of a batch: median {statistics.median(outcome.latencies):.1f} s, "
-            f"worst {max(outcome.latencies):.1f} s (the kill and the restart included)."
-        )
-    busy = sum(sum(line["seconds"].values()) for line in outcome.batches.lines)
-    if busy:
-        lines.append(f"Throughput while batches ran: {outcome.batches.settled / busy:,.0f} records a second.")
-    slowest = sorted(steps.seconds.items(), key=lambda step: -step[1])[:3]
-    lines.append(
-        f"Time: {seconds:.0f} s; longest: " + ", ".join(f"{title.lower()} ({spent:.0f} s)" for title, spent in slowest) + "."
-    )
-    for line in lines:
+    for line in report_lines(outcome, steps.seconds, seconds):
         console.print(line, highlight=False, markup=False)
     if outcome.kept:
         console.print(f'\nThe platform is still up. Next:\n  eval "$(penstock env --home {outcome.home})"', markup=False)

@@ -29,10 +29,17 @@ _ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused version: its number, and the incompatibilities as the registry tells them."""
+    """A refused version: its number, the registry's verdict in one line, and each incompatibility."""
 
     number: int
+    headline: str
     reasons: Sequence[str]
+
+    @classmethod
+    def from_verdict(cls, number: int, verdict: str) -> "Refusal":
+        """``verdict`` is the registry's text: the headline, then a line with a dash for each incompatibility."""
+        headline, *reasons = verdict.splitlines()
+        return cls(number, headline, [reason.removeprefix("- ") for reason in reasons])
 
 
 class Cloud:
@@ -127,7 +134,7 @@ class Cloud:
         )["Diff"]
         # The patch's first operation says it, in a member that tools which apply patches ignore.
         (refused,) = json.loads(diff)[0]["penstock:refused"]
-        return Refusal(answer["VersionNumber"], refused["verdict"].splitlines())
+        return Refusal.from_verdict(answer["VersionNumber"], refused["verdict"])
 
     def version(self, number: int) -> SchemaVersion:
         """A version of the demo's schema, for serialising by hand."""

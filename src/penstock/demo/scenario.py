@@ -3,10 +3,8 @@
 import contextlib
 import io
 import os
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -25,6 +23,7 @@ from penstock.demo.console import Steps
 from penstock.demo.damage import DAMAGES, damage
 from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHEMA, load_flights, load_table, new_fields
 from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
+from penstock.demo.report import Outcome
 from penstock.local.instance import Instance
 from penstock.local.processes.ports import free_ports
 from penstock.produce.producer import Producer
@@ -33,7 +32,7 @@ from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
 from penstock.settings.home import Home, PlatformConfig
 
-__all__ = ["STEPS", "Demo", "Outcome"]
+__all__ = ["STEPS", "Demo"]
 
 STEPS = 9
 
@@ -72,20 +71,6 @@ checkpoint: s3://$bucket-checkpoints/flights
 """)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What the demo ends with. ``latencies`` are seconds from produce to queryable, the slowest record of each batch."""
-
-    account: Account
-    refusal: Sequence[str]
-    batches: Batches
-    produce_seconds: float
-    latencies: Sequence[float]
-    answers: Mapping[str, Sequence[Sequence[str | None]]]
-    home: Path
-    kept: bool
-
-
 @dataclass(slots=True)
 class Demo:
     """One run. ``home`` is a folder of its own, so that a platform that is already there stays as it is."""
@@ -101,7 +86,7 @@ class Demo:
     _killer: KillInBatch = field(init=False)
     _running: list[tuple[Command, str]] = field(default_factory=list)
     _dead: dict[tuple[str, int, int], bytes] = field(default_factory=dict)
-    _produce_seconds: float = 0.0
+    _restarted_at: int = 0  # batches that were committed before the kill
     _platform: Command | None = None
     _children: list[Command] = field(default_factory=list)
 
@@ -132,8 +117,8 @@ class Demo:
                 account=account,
                 refusal=refusal,
                 batches=batches,
-                produce_seconds=self._produce_seconds,
-                latencies=[line["max_latency_seconds"] for line in batches.lines if line["max_latency_seconds"] is not None],
+                starts=(0, self._restarted_at),
+                offsets_per_trigger=self._offsets_per_trigger,
                 answers=answers,
                 home=self.home.root,
                 kept=self.keep,
@@ -151,6 +136,11 @@ class Demo:
     @property
     def _total(self) -> int:
         return int(self._source.num_rows) + _DAMAGED_OF_EACH_KIND * len(DAMAGES)
+
+    @property
+    def _offsets_per_trigger(self) -> int:
+        """The bound of a batch: an eighth of the records, so that there are several before the kill and after it."""
+        return max(1_000, self._source.num_rows // 8)
 
     def _start_platform(self) -> None:
         server, s3, kafka, controller = free_ports(4)
@@ -189,10 +179,9 @@ class Demo:
 
     def _first_half(self) -> int:
         pipeline = self.home.root / "flights.yaml"
-        offsets = max(1_000, self._source.num_rows // 8)
         text = _PIPELINE.substitute(
             bucket=self.config.bucket,
-            offsets=offsets,
+            offsets=self._offsets_per_trigger,
             topic=TOPIC,
             registry=REGISTRY,
             schema=SCHEMA,
@@ -229,18 +218,16 @@ class Demo:
         return command
 
     def _finish(self, command: Command, what: str) -> None:
-        began = time.monotonic()
         if (status := command.wait(_STREAM_SECONDS)) != 0:
             raise ChildFailed(f"The producer of {what} ended with {status}; its log is {command.log}.")
         self._children.remove(command)
-        self._produce_seconds += time.monotonic() - began
 
     def _evolve(self) -> Sequence[str]:
         accepted = self.cloud.register(SECOND_SCHEMA)
         columns = self.cloud.follow_version(accepted)
         refusal = self.cloud.register_refused(INCOMPATIBLE_SCHEMA)
         self.steps.say(f"Version {accepted} adds {', '.join(new_fields())}; the stream table shows {columns} columns")
-        self.steps.say(f"Version {refusal.number} is refused:")
+        self.steps.say(f"Version {refusal.number} is refused. {refusal.headline}")
         for reason in refusal.reasons:
             self.steps.say(f"  - {reason}")
         if not all(any(name in reason for reason in refusal.reasons) for name in ("gate", "distance")):
@@ -273,13 +260,11 @@ class Demo:
         """The records of the switch, as an old and a new producer send them side by side, and the damaged ones."""
         old, new = self.cloud.version(1), self.cloud.version(2)
         with_first = self._written_with_first().slice(rows["flight_id"][0].as_py(), rows.num_rows)
-        began = time.monotonic()
         with Producer(self._broker(), TOPIC, new, ignore_unknown_fields=True) as producer:
             self._send_damaged(producer, [old, new])
             for record, is_old in zip(rows.to_pylist(), with_first.to_pylist(), strict=True):
                 producer.send(record, schema_version=old if is_old else new)
             report = producer.flush()
-        self._produce_seconds += time.monotonic() - began
         if not report.complete:
             raise ChildFailed(f"{report.produced - report.acknowledged} records were not acknowledged: {report.errors}")
 
@@ -299,8 +284,8 @@ class Demo:
 
     def _kill(self) -> None:
         left = self._killer.finish(timeout=_STREAM_SECONDS)
-        before = len(read_batches(self.job.metrics).lines)
-        self.steps.say(f"Killed after {before} committed batches, with {left} files of the next one half-way")
+        self._restarted_at = len(read_batches(self.job.metrics).lines)
+        self.steps.say(f"Killed after {self._restarted_at} committed batches, with {left} files of the next one half-way")
         for process, what in self._running:
             self._finish(process, what)
 

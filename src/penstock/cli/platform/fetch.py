@@ -1,7 +1,9 @@
 """``penstock fetch``: the JVM artefacts into the cache, with a bar on a terminal and plain lines elsewhere."""
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,19 +15,21 @@ from penstock.errors import EnvironmentProblem
 from penstock.local.artefacts import Artefact, Report, cache_folder, class_path, fetch, group_names
 from penstock.local.java import find_java
 
-__all__ = ["command", "fetch_shown", "spark_archive"]
+__all__ = ["FetchProgress", "command", "fetch_shown", "spark_archive"]
 
-_LINE_EVERY = 20_000_000  # bytes between two plain lines
+_PLAIN_LINES = 4  # of a whole fetch
 
 
-class _Shown:
-    """Shows one fetch: a bar where someone watches, a line every 20 MB where the output is a file."""
+class FetchProgress:
+    """Shows one fetch on ``console``: a bar where someone watches, a line a quarter where the output is a file."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self.count = 0
         self.total = 0
         self.received = 0
-        self.said = 0
+        self.quarter = 0
+        self.began = time.monotonic()
         self.bar: Progress | None = None
         self.task: TaskID | None = None
 
@@ -34,13 +38,15 @@ class _Shown:
         return Report(begin=self.begin, advance=self.advance, finished=self.finished, note=self.note)
 
     def begin(self, count: int, size: int) -> None:
-        """Say what is to come: ``count`` files of ``size`` bytes together."""
+        """Show what is to come: ``count`` files of ``size`` bytes together."""
+        self.count = count
         self.total = size
-        self.note(f"Fetching {count} JVM artefacts ({size / 1e6:.0f} MB), once for this machine.")
-        if self.console.is_terminal:
+        if not self.console.is_terminal:
+            self.note(f"Fetching {count} JVM artefacts ({size / 1e6:.0f} MB), once for this machine.")
+        else:
             columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
             self.bar = Progress(*columns, TimeRemainingColumn(), console=self.console, transient=True)
-            self.task = self.bar.add_task("JVM artefacts", total=size)
+            self.task = self.bar.add_task("Fetching JVM artefacts", total=size)
             self.bar.start()
 
     def advance(self, size: int) -> None:
@@ -48,14 +54,14 @@ class _Shown:
         self.received += size
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=self.received)
-        elif self.received >= self.said + _LINE_EVERY:
-            self.said = self.received
+        elif self.received < self.total and (quarter := self.received * _PLAIN_LINES // self.total) > self.quarter:
+            self.quarter = quarter
             self.note(f"{self.received / 1e6:.0f} of {self.total / 1e6:.0f} MB")
 
     def finished(self, artefact: Artefact) -> None:
         """Show which file came last."""
         if self.bar is not None and self.task is not None:
-            self.bar.update(self.task, description=artefact.coordinate.split(":")[1])
+            self.bar.update(self.task, description=f"Fetching {artefact.coordinate.split(':')[1]}")
 
     def note(self, text: str) -> None:
         """Print a line, above the bar where there is one."""
@@ -66,15 +72,22 @@ class _Shown:
         if self.bar is not None:
             self.bar.stop()
 
+    def summary(self, cache: Path) -> None:
+        """Print what was fetched, if anything was."""
+        if self.count:
+            seconds = time.monotonic() - self.began
+            self.note(f"{self.count} JVM artefacts ({self.total / 1e6:.0f} MB) are in {cache} ({seconds:.0f} s).")
+
 
 def fetch_shown(groups: Iterable[str], *, cache: Path, verify: bool = False) -> bool:
     """Fetch ``groups`` with progress on stderr; whether anything had to be fetched."""
-    shown = _Shown(Console(stderr=True))
+    shown = FetchProgress(Console(stderr=True))
     try:
         fetch(groups, cache=cache, verify=verify, report=shown.report())
     finally:
         shown.close()
-    return shown.total > 0
+    shown.summary(cache)
+    return shown.count > 0
 
 
 def spark_archive(java_home: Path) -> Path:
@@ -82,6 +95,17 @@ def spark_archive(java_home: Path) -> Path:
     from penstock.spark.archive import class_archive  # noqa: PLC0415 - needs Spark, which not every installation has
 
     return class_archive(cache_folder(os.environ), java_home, class_path("spark"))
+
+
+@contextmanager
+def _step(console: Console, text: str) -> Iterator[None]:
+    """Show ``text`` while the block runs: on a terminal as a line that goes away, elsewhere as a plain one."""
+    if console.is_terminal:
+        with console.status(f"{text} ..."):
+            yield
+    else:
+        console.print(f"{text}.", highlight=False, markup=False, soft_wrap=True)
+        yield
 
 
 def _prepare_spark() -> None:
@@ -94,8 +118,10 @@ def _prepare_spark() -> None:
         java_home = find_java(os.environ).home
         archive = spark_archive(java_home)
         if not archive.is_file():
-            click.echo("Preparing Spark for quick starts, once for this environment (half a minute or more).", err=True)
-            make_class_archive(archive, java_home, class_path("spark"))
+            began = time.monotonic()
+            with _step(Console(stderr=True), "Preparing Spark for quick starts, once for this environment"):
+                make_class_archive(archive, java_home, class_path("spark"))
+            click.echo(f"Spark is prepared for quick starts ({time.monotonic() - began:.0f} s).", err=True)
     except EnvironmentProblem as problem:
         click.echo(f"Spark will start more slowly: {problem.message}", err=True)
 
@@ -109,6 +135,6 @@ def command(with_tests: bool, quiet_when_cached: bool, verify: bool) -> None:
     cache = cache_folder(os.environ)
     fetched = fetch_shown(group_names(with_tests=with_tests), cache=cache, verify=verify)
     _prepare_spark()
-    if fetched or not quiet_when_cached:
+    if verify or not (fetched or quiet_when_cached):
         how = "verified" if verify else "complete"
         click.echo(f"The JVM artefacts in {cache} are {how}.", err=True)
