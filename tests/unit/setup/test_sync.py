@@ -155,7 +155,7 @@ def test_on_a_terminal_one_line_is_redrawn_and_one_stays(tool, monkeypatch):
     tool.PROGRESS.say("Installed.")
     drawn = stream.getvalue().split("\r\x1b[K")
     # A line as wide as the terminal would wrap: it is cut to 23 columns.
-    assert drawn == ["", "Installing ...", "Set-up: Resolved 2 pack", "Set-up: + one==1", "Set-up: + two==2", "Installed.\n"]
+    assert drawn == ["", "Installing ...", "Set-up: Resolved 2 pack", "Installed.\n"]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
