@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from penstock.cli.fetch import FetchProgress
+from penstock.cli.platform.fetch import FetchProgress
 from penstock.local.artefacts import Artefact
 
 SIZE = 1_000_000
