@@ -87,7 +87,7 @@ class Authenticator:
             key.check_current(self.now())
         return key
 
-    def prove(
+    def authenticate(
         self,
         claim: Claim,
         request: SignedRequest,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.facts import Origin, RequestFacts
-from penstock.access.identities.entities import EntityKind, Group, Identity, ManagedPolicy, User
+from penstock.access.identities.entities import EntityKind, Group, ManagedPolicy, Principal, User
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
@@ -101,17 +101,17 @@ class Authorizer:
     def _load(self, caller: Caller) -> Grants:
         if caller.federated_by == root_arn(caller.account):
             return Grants(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
-        holder = self._holder(caller)
-        texts = [*holder.inline.values(), *self._managed(holder.attached)]
-        for group in self._groups(holder):
+        principal = self._principal(caller)
+        texts = [*principal.inline.values(), *self._managed(principal.attached)]
+        for group in self._groups(principal):
             texts += [*group.inline.values(), *self._managed(group.attached)]
         # A boundary that is not there allows nothing.
-        boundary = None if holder.boundary is None else _parsed(self._managed([holder.boundary]))
+        boundary = None if principal.boundary is None else _parsed(self._managed([principal.boundary]))
         bounds = self._session(caller)
         identity = _parsed(texts)
         constant = all(policy.constant for policy in (*identity, *(boundary or ()), *(bounds or ())))
         decided: dict[tuple[str, str, str], Decision] | None = {} if constant else None
-        return Grants(identity=identity, boundary=boundary, session=bounds, tags=holder.tags, decided=decided)
+        return Grants(identity=identity, boundary=boundary, session=bounds, tags=principal.tags, decided=decided)
 
     def _session(self, caller: Caller) -> Sequence[Policy] | None:
         session = caller.session
@@ -121,12 +121,12 @@ class Authorizer:
         own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
         return [*own, *_parsed(self._managed(session.policy_arns))]
 
-    def _groups(self, holder: Identity) -> Sequence[Group]:
-        names = holder.groups if isinstance(holder, User) else ()
-        found = [self._store.get_entity(EntityKind.GROUP, holder.account, name) for name in names]
+    def _groups(self, principal: Principal) -> Sequence[Group]:
+        names = principal.groups if isinstance(principal, User) else ()
+        found = [self._store.get_entity(EntityKind.GROUP, principal.account, name) for name in names]
         return [group for group in found if isinstance(group, Group)]
 
-    def _holder(self, caller: Caller) -> Identity:
+    def _principal(self, caller: Caller) -> Principal:
         kind, name, unique_id = EntityKind.ROLE, caller.role_name, caller.user_id.partition(":")[0]
         if name is None:
             kind, name = EntityKind.USER, caller.user_name
@@ -134,7 +134,7 @@ class Authorizer:
             name, unique_id = caller.federated_by.rpartition("/")[2], caller.session.federated_by_id
         found = None if name is None else self._store.get_entity(kind, caller.account, name)
         # One made anew under the name of a deleted one is another: its id tells.
-        if not isinstance(found, Identity) or unique_id != found.id:
+        if not isinstance(found, Principal) or unique_id != found.id:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} is not there any more.")
         return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from penstock.access.identities.entities import Account, Entity, EntityKind, Holder
+from penstock.access.identities.entities import Account, Entity, EntityKind, Identity
 from penstock.errors import AlreadyExists, NotFound
 
 __all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore", "EntityReader"]
@@ -44,7 +44,7 @@ class EntityReader(Protocol):
     def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
         """The entity, or None."""
 
-    def list_holders(self, account: str) -> Sequence[Holder]:
+    def list_identities(self, account: str) -> Sequence[Identity]:
         """All users, then all roles, then all groups, each by name in small letters."""
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
@@ -103,7 +103,7 @@ class AccessStore(EntityReader, Protocol):
         raises stops it, too. :class:`~penstock.access.identities.entities.NoSuchEntity`.
         """
 
-    def note(self, operation: str, resource: str, outcome: str) -> None:
+    def write_audit(self, operation: str, resource: str, outcome: str) -> None:
         """Record something that changed nothing stored, such as a role that was assumed."""
 
     def add_account(self, account: Account) -> None:

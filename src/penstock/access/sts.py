@@ -155,7 +155,9 @@ class TokenService:
         )
         principal = federated_arn(caller.account, wanted.name)
         key = self._sessions.issue(caller.account, principal, facts, user_id=f"{caller.account}:{wanted.name}")
-        self._store.note("GetFederationToken", caller.principal, f"{principal} as {key.access_key_id} for {granted} seconds")
+        self._store.write_audit(
+            "GetFederationToken", caller.principal, f"{principal} as {key.access_key_id} for {granted} seconds"
+        )
         return AssumedRole(key=key, packed_percent=percent)
 
     def _begin(
@@ -176,7 +178,7 @@ class TokenService:
             policy_arns=wanted.policy_arns,
         )
         key = self._sessions.issue(role.account, principal, facts, user_id=f"{role.id}:{wanted.session_name}")
-        self._store.note(operation, role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds{note}")
+        self._store.write_audit(operation, role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds{note}")
         return AssumedRole(key=key, packed_percent=percent)
 
     def session_token(self, caller: Caller, seconds: int | None) -> TemporaryKey:

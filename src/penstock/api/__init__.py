@@ -1,1 +1,1 @@
-"""The faces of the server: AWS's JSON protocol and, later, Confluent's REST and the console."""
+"""The APIs of the server: AWS's protocols, Confluent's REST API, and S3's."""

@@ -1,60 +1,28 @@
-"""Whether a caller may do an action on resources of an account: what all APIs ask before they act."""
+"""Access checks that all APIs share: whether a caller may do an action on resources of an account."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from penstock.access.authorize import Authorizer, denial
 from penstock.access.facts import Origin
 from penstock.access.policies.documents import Policy
 from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import Caller
-from penstock.catalog.service import CatalogService
-from penstock.crawl.service import CrawlService
+from penstock.api.tenants import Tenant
 from penstock.names import arn
-from penstock.registry.service import RegistryService
-from penstock.secrets.service import SecretsService
 
-__all__ = ["Realm", "Realms", "Warden"]
+__all__ = ["AccessChecker"]
 
 
-class Realm(Protocol):
-    """What decisions read of an account's services."""
-
-    @property
-    def account(self) -> str: ...
-    @property
-    def schemas(self) -> RegistryService: ...
-    @property
-    def secrets(self) -> SecretsService: ...
-    @property
-    def tables(self) -> CatalogService: ...
-    @property
-    def crawls(self) -> CrawlService: ...
-
-
-class Realms(Protocol):
-    """The accounts of the server."""
-
-    @property
-    def first(self) -> Realm: ...
-
-    def running(self, account: str) -> Realm | None:
-        """The account's services where they run already; reads nothing."""
-
-    def get(self, account: str) -> Realm | None:
-        """The account's services, started where need be; None where there is no such account."""
-
-
-class Warden:
-    """Judges actions on the resources of an account, by the caller's policies and those of the resources."""
+class AccessChecker:
+    """Authorizes actions on the resources of an account, by the policies of the caller and of the resources."""
 
     def __init__(self, authorizer: Authorizer, *, region: str) -> None:
         self._authorizer = authorizer
         self._region = region
 
-    def ready(self, caller: Caller, realm: Realm | None) -> bool:
-        """Whether :meth:`check` would read no policies from a store."""
-        known = realm is None or realm.schemas.resource_policies.cache.is_fresh
+    def is_cached(self, caller: Caller, tenant: Tenant | None) -> bool:
+        """Whether all policies that :meth:`check` evaluates are in memory."""
+        known = tenant is None or tenant.schemas.resource_policies.cache.is_fresh
         return known and self._authorizer.fresh(caller) is not None
 
     def check(
@@ -65,22 +33,22 @@ class Warden:
         origin: Origin,
         *,
         owner: str,
-        realm: Realm | None,
+        tenant: Tenant | None,
         extra: Mapping[str, str] | None = None,
     ) -> None:
         """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may do ``action`` with each resource.
 
-        ``owner`` is the account that they are of, ``realm`` its services where it has a registry that is asked.
+        ``owner`` is the account that they belong to, ``tenant`` its services where resource policies are to be evaluated.
         """
         if caller.is_root and caller.account == owner:
             return
         for resource in resources:
-            policy = None if realm is None else self._policy_of(resource, realm)
+            policy = None if tenant is None else self._policy_of(resource, tenant)
             decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=extra)
             if not decision.allowed:
                 raise denial(caller, action, resource, decision.why)
 
-    def holds_back(
+    def member_denial(
         self,
         caller: Caller,
         actions: Sequence[str],
@@ -88,26 +56,26 @@ class Warden:
         origin: Origin,
         *,
         owner: str,
-        realm: Realm | None,
+        tenant: Tenant | None,
         allowed: str | None = None,
     ) -> Decision | None:
-        """Why a member of a container is not for the caller; None where it is.
+        """The decision that hides a member of a container from the caller; None where the caller may see it.
 
-        That is where one of ``actions`` is denied explicitly with one of its ``resources``, or where nothing allows
-        the action ``allowed`` with each of them.
+        It is hidden where a policy denies one of ``actions`` explicitly on one of its ``resources``, or where no policy
+        allows the action ``allowed`` on each of them.
         """
         if caller.is_root and caller.account == owner:
             return None
         for resource in resources:
-            policy = None if realm is None else self._policy_of(resource, realm)
+            policy = None if tenant is None else self._policy_of(resource, tenant)
             for action in actions:
                 decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy)
                 if decision.explicit or (action == allowed and not decision.allowed):
                     return decision
         return None
 
-    def _policy_of(self, resource: str, realm: Realm) -> Policy | None:
-        prefix = arn("glue", self._region, realm.account, "")
+    def _policy_of(self, resource: str, tenant: Tenant) -> Policy | None:
+        prefix = arn("glue", self._region, tenant.account, "")
         if not resource.startswith(prefix):
             return None
-        return realm.schemas.resource_policies.cache.of(resource.removeprefix(prefix))
+        return tenant.schemas.resource_policies.cache.of(resource.removeprefix(prefix))

@@ -36,7 +36,7 @@ class FailedLogins:
         self._of_key = Buckets(rate * _OF_A_KEY, self._burst * _OF_A_KEY, clock=clock)
         self._proven: LRUCache[tuple[str, str], bool] = LRUCache(_MAX_PROVEN)
 
-    def admit(self, address: str, key_id: str) -> None:
+    def check(self, address: str, key_id: str) -> None:
         """Raise :class:`Throttled` where the address or the key id had too many failures."""
         network = network_of(address)
         left = self._of_address.left(network)
@@ -52,7 +52,7 @@ class FailedLogins:
         if not self._of_address.take(network_of(address)):
             raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
 
-    def proved(self, address: str, key_id: str) -> None:
+    def succeeded(self, address: str, key_id: str) -> None:
         """Note that the address has this key."""
         self._proven[network_of(address), key_id] = True
 

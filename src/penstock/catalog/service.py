@@ -43,7 +43,7 @@ class Segment:
 
 
 class CatalogService(Tables):
-    """The whole catalog. The readers' face is ``databases``, ``tables``, ``table`` and ``partitions``."""
+    """The whole catalog. Readers use ``databases``, ``tables``, ``table`` and ``partitions``."""
 
     @property
     def functions(self) -> Functions:

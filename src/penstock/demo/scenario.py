@@ -140,7 +140,7 @@ class Demo:
     @property
     def _offsets_per_trigger(self) -> int:
         """The bound of a batch: an eighth of the records, so that there are several before the kill and after it."""
-        return max(1_000, self._source.num_rows // 8)
+        return max(1_000, int(self._source.num_rows) // 8)
 
     def _start_platform(self) -> None:
         server, s3, kafka, controller = free_ports(4)

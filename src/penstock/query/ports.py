@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
 
-__all__ = ["CATALOG_NAME", "CatalogReader", "Permit", "ResultSink"]
+__all__ = ["CATALOG_NAME", "CatalogAccess", "CatalogReader", "ResultSink"]
 
 CATALOG_NAME = "AwsDataCatalog"
 
@@ -35,15 +35,15 @@ class CatalogReader(Protocol):
         ...
 
 
-class Permit(Protocol):
-    """Judges what a statement reads of the catalog, on behalf of its caller."""
+class CatalogAccess(Protocol):
+    """Authorizes what a statement reads of the catalog, on behalf of its caller."""
 
-    def __call__(self, operation: str, request: Mapping[str, Any], /) -> None:
+    def check(self, operation: str, request: Mapping[str, Any], /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
         ...
 
-    def shows(self, operation: str, item: Mapping[str, Any], /) -> bool:
-        """Whether Glue's ``operation``, GetDatabases or GetTables, shows the caller ``item``, in Glue's shape."""
+    def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
+        """Whether Glue's ``operation``, GetDatabases or GetTables, may list ``item`` for the caller, in Glue's shape."""
         ...
 
 

@@ -22,7 +22,7 @@ from penstock.query.execution.children import ChildPool
 from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.planning.permitted import PermittedCatalog
-from penstock.query.ports import CATALOG_NAME, CatalogReader, Permit, ResultSink
+from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogReader, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import (
     FINAL_STATES,
@@ -60,7 +60,7 @@ class StatementRequest:
     principal: str = ""
     reuse_minutes: int | None = None
     """How old a result of the same statement may be that is handed out instead of running it; None runs it."""
-    permit: Permit | None = None
+    catalog_access: CatalogAccess | None = None
     """Who may read what of the catalog; None lets the statement read all of it."""
 
 
@@ -119,7 +119,7 @@ class QueryService:
             self._done()
             _check_same(kept, statement)
             return kept.id
-        self._submit(statement, request.permit, previous)
+        self._submit(statement, request.catalog_access, previous)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
@@ -219,10 +219,10 @@ class QueryService:
             heartbeat=now,
         )
 
-    def _submit(self, statement: Statement, permit: Permit | None, previous: Statement | None) -> None:
+    def _submit(self, statement: Statement, catalog_access: CatalogAccess | None, previous: Statement | None) -> None:
         from penstock.query.execution.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
 
-        catalog = self.catalog if permit is None else PermittedCatalog(self.catalog, permit)
+        catalog = self.catalog if catalog_access is None else PermittedCatalog(self.catalog, catalog_access)
         run = Run(
             statement,
             catalog=catalog,

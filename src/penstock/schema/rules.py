@@ -1,6 +1,6 @@
-"""Where the published rules of a format differ between Glue and Confluent, as values that the called face chooses.
+"""Where the published rules of a format differ between Glue and Confluent, as values that the called API chooses.
 
-A format's checker reads the flags of its own format and knows no face. A rule on which both agree has no flag.
+A format's checker reads the flags of its own format and does not know the API. A rule on which both agree has no flag.
 """
 
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class ProtobufRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibilityRules:
-    """One face's choice for every format."""
+    """The rules of one API for every format."""
 
     avro: AvroRules = field(default_factory=AvroRules)
     json: JsonRules = field(default_factory=JsonRules)

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
 from penstock.access.authenticate import Authenticator
-from penstock.api.access_checker import Warden
-from penstock.api.aws.authorization.gate import PolicyGate
+from penstock.api.access_checker import AccessChecker
+from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.unserved import UnservedServices
@@ -44,17 +44,17 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     directory = services.directory
     keys = directory.keys
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
-    warden = Warden(directory.authorizer, region=settings.region)
+    access_checker = AccessChecker(directory.authorizer, region=settings.region)
     limits = _limits(settings)
     audit, close_audit = open_audit(settings)
-    gate = PolicyGate(warden, services.tenants, directory.store, region=settings.region, audit=audit)
+    authorizer = PolicyAuthorizer(access_checker, services.tenants, directory.store, region=settings.region, audit=audit)
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,
         account=settings.account,
         region=settings.region,
         observer=metrics,
-        gate=gate if settings.authenticate else None,
+        authorizer=authorizer if settings.authenticate else None,
         limits=limits,
         audit=audit,
     )
@@ -63,8 +63,8 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         keys=keys if settings.authenticate else None,
         account=settings.account,
         observer=metrics,
-        warden=warden,
-        realms=services.tenants,
+        access_checker=access_checker,
+        tenants=services.tenants,
         limits=limits,
         insecure_basic_auth=settings.insecure_basic_auth,
         audit=audit,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from penstock.access.audit.log import AuditFolder, AuditSink, NoAudit
+from penstock.access.audit.log import AuditFolder, AuditSink, NullAuditSink
 from penstock.access.audit.segments import Retention
 from penstock.settings.server import ServerSettings
 
@@ -12,7 +12,7 @@ __all__ = ["open_audit"]
 def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]:
     """The audit log of this process, and what ends it."""
     if settings.audit_folder is None:
-        return NoAudit(), _nothing
+        return NullAuditSink(), _nothing
     retention = Retention(keep_seconds=settings.audit_keep_days * 86_400.0, keep_bytes=settings.audit_keep_bytes)
     writer = AuditFolder(path=settings.audit_folder, reads=settings.audit_reads, retention=retention).open()
     return writer, writer.close

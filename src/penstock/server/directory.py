@@ -12,7 +12,7 @@ from penstock.access.federation.oidc_providers import OidcProviders
 from penstock.access.federation.web_identity import WebIdentities
 from penstock.access.identities.accounts import Accounts
 from penstock.access.identities.groups import Groups
-from penstock.access.identities.identities import Holders
+from penstock.access.identities.identities import Identities
 from penstock.access.identities.instance_profiles import InstanceProfiles
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
@@ -69,16 +69,16 @@ class Directory:
         issuers' public keys, by issuer.
         """
         keys, sessions, authorizer = KeyCache(store), Sessions(seal), Authorizer(store)
-        holders = Holders(store, authorizer)
-        roles = Roles(store, holders)
-        accounts = Accounts(store, roles, holders, first=account)
+        identities = Identities(store, authorizer)
+        roles = Roles(store, identities)
+        accounts = Accounts(store, roles, identities, first=account)
         administration = Administration(
-            users=Users(store, holders, keys_changed=keys.forget),
+            users=Users(store, identities, keys_changed=keys.forget),
             roles=roles,
             policies=ManagedPolicies(store, authorizer),
-            holders=holders,
+            identities=identities,
             accounts=accounts,
-            groups=Groups(store, holders),
+            groups=Groups(store, identities),
             profiles=InstanceProfiles(store),
             providers=OidcProviders(store),
         )

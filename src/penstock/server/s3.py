@@ -1,4 +1,4 @@
-"""The S3 endpoint as a process of its own: lakes, identities and the application, wired and served."""
+"""The S3 endpoint as a process of its own: lakes, authenticator and the application, wired and served."""
 
 import signal
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from penstock.access.keys import AccessKey, AccessStore
 from penstock.access.principals import root_arn
 from penstock.access.sessions import Sessions
 from penstock.api.s3.call import Lake
-from penstock.api.s3.identity import Identities
+from penstock.api.s3.identity import S3Authenticator
 from penstock.api.s3.work import Work
 from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads
@@ -104,12 +104,12 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
 
     lakes, work = Lakes.under(settings), Work()
     known = _KnownLakes(lakes)
-    identities = None
+    authenticator = None
     if settings.authenticate:
         database = connect_store(settings.store_url)
         sealer = sealer_of(settings.master_key_file, database)
         store: Any = EarlyKeys(database, sealer, settings.bootstrap_key, settings.account)
-        identities = Identities(
+        authenticator = S3Authenticator(
             region=settings.region,
             keys=KeyCache(store),
             sessions=Sessions(sealer),
@@ -120,7 +120,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     audit, close_audit = open_audit(settings)
     s3 = S3App(
         known.of,
-        identities,
+        authenticator,
         work=work,
         first=settings.account,
         region=settings.region,

@@ -1,50 +1,42 @@
-"""What each account has of its own: a registry, a catalog, crawlers, statements and secrets over a database of its own."""
+"""The tenants of one process: a registry, a catalog, crawlers, statements and secrets over each account's own database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 from penstock.api.aws.protocol.operations import Handler, OperationSet
-from penstock.catalog.service import CatalogService
-from penstock.crawl.service import CrawlService
-from penstock.registry.service import RegistryService
-from penstock.secrets.service import SecretsService
+from penstock.api.tenants import Tenant
 
-__all__ = ["Tenant", "Tenants"]
+__all__ = ["ServedTenant", "ServedTenants"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant:
-    """One account's services. ``recover`` marks what a dead server left running; ``close`` ends what runs here."""
+class ServedTenant(Tenant):
+    """A tenant with its AWS operations. ``recover`` fails what a dead server left running; ``close`` ends its services."""
 
-    account: str
-    schemas: RegistryService
-    secrets: SecretsService
-    tables: CatalogService
-    crawls: CrawlService
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     close: Callable[[], None]
 
 
-class Tenants:
-    """The accounts of this process: the first one from the start, the others when somebody first asks for them."""
+class ServedTenants:
+    """The tenants of this process: the first one from the start, each other one from the first request for it."""
 
-    def __init__(self, first: Tenant, *, known: Callable[[str], bool], start: Callable[[str], Tenant]) -> None:
+    def __init__(self, first: ServedTenant, *, known: Callable[[str], bool], start: Callable[[str], ServedTenant]) -> None:
         self.first = first
         self._known = known
         self._start = start
-        self._running: dict[str, Tenant] = {first.account: first}
+        self._running: dict[str, ServedTenant] = {first.account: first}
         self._handlers: dict[str, Mapping[tuple[str, str], Handler]] = {first.account: _handlers(first)}
         self._lock = Lock()
         self._closed = False
 
-    def running(self, account: str) -> Tenant | None:
-        """The account's services where they run already; reads nothing."""
+    def running(self, account: str) -> ServedTenant | None:
+        """The tenant where its services run already; reads nothing."""
         return self._running.get(account)
 
-    def get(self, account: str) -> Tenant | None:
-        """The account's services, started where need be; None where there is no such account. Reads the store."""
+    def get(self, account: str) -> ServedTenant | None:
+        """The tenant, its services started where need be; None where there is no such account. Reads the store."""
         tenant = self._running.get(account)
         if tenant is not None or not self._known(account):
             return tenant
@@ -57,7 +49,7 @@ class Tenants:
         return tenant
 
     def handler(self, account: str, service: str, operation: str) -> Handler:
-        """The handler of a running account."""
+        """The handler of a running tenant."""
         return self._handlers[account][service, operation]
 
     def close(self) -> None:
@@ -69,5 +61,5 @@ class Tenants:
             tenant.close()
 
 
-def _handlers(tenant: Tenant) -> Mapping[tuple[str, str], Handler]:
+def _handlers(tenant: ServedTenant) -> Mapping[tuple[str, str], Handler]:
     return {(each.service, name): handler for each in tenant.operations for name, handler in each.handlers.items()}

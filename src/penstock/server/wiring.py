@@ -32,7 +32,7 @@ from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
 from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
-from penstock.server.tenants import Tenant, Tenants
+from penstock.server.tenants import ServedTenant, ServedTenants
 from penstock.settings.server import ServerSettings
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog.connections import SqlConnectionStore
@@ -58,7 +58,7 @@ class Services:
 
     database: Database
     directory: Directory
-    tenants: Tenants
+    tenants: ServedTenants
     operations: Sequence[OperationSet]
     readiness: Readiness
     children: ChildPool
@@ -138,7 +138,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
     children = ChildPool()
     first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account), children=children)
 
-    def start(account: str) -> Tenant:
+    def start(account: str) -> ServedTenant:
         lakes.make(account)
         own = of_account(database, account)
         migrate(own)
@@ -148,7 +148,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
     return Services(
         database=database,
         directory=directory,
-        tenants=Tenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
+        tenants=ServedTenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
         operations=(*first.operations, *directory.operations),
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=children,
@@ -172,7 +172,7 @@ def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], No
 
 def _tenant(
     settings: ServerSettings, account: str, database: Database, sealer: Sealer, lake: LakeFolder, *, children: ChildPool
-) -> Tenant:
+) -> ServedTenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
@@ -198,7 +198,7 @@ def _tenant(
         statements.close()
         crawls.close()
 
-    return Tenant(
+    return ServedTenant(
         account=account,
         schemas=schemas,
         secrets=secrets,

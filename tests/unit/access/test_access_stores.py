@@ -174,7 +174,7 @@ def test_lists_one_kind_of_one_account_by_name(store: AccessStore) -> None:
 def test_lists_users_roles_and_groups_of_one_account(store: AccessStore) -> None:
     users = [replace(USER, name=name, id=name) for name in ("b", "A")]
     add(store, GROUP, PROFILE, ROLE, POLICY, *users, replace(USER, account="444455556666"))
-    assert store.list_holders(KEY.account) == [users[1], users[0], ROLE, GROUP]
+    assert store.list_identities(KEY.account) == [users[1], users[0], ROLE, GROUP]
 
 
 def test_reads_a_user_of_a_release_without_groups(database: Database) -> None:
@@ -192,7 +192,7 @@ def test_a_change_looks_at_others_within_its_step(store: AccessStore) -> None:
     add(store, USER, POLICY)
 
     def look(entities: EntityReader) -> None:
-        assert entities.list_holders(KEY.account) == [USER]
+        assert entities.list_identities(KEY.account) == [USER]
         if entities.get_entity(EntityKind.POLICY, KEY.account, "READ") is not None:
             raise DeleteConflict("no")
 
@@ -201,7 +201,7 @@ def test_a_change_looks_at_others_within_its_step(store: AccessStore) -> None:
             store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None, check=look)
     store.change_entity(EntityKind.POLICY, KEY.account, "read", "DeletePolicy", lambda _: None)
     store.change_entity(EntityKind.USER, KEY.account, "ana", "DeleteUser", lambda _: None, check=look)
-    assert store.list_holders(KEY.account) == []
+    assert store.list_identities(KEY.account) == []
 
 
 def test_changes_in_one_step_or_not_at_all(store: AccessStore) -> None:
@@ -238,7 +238,7 @@ def test_records_who_changed_what(database: Database) -> None:
         add(store, ROLE)
         store.add(KEY)
         store.set_active(KEY.access_key_id, False)
-        store.note("AssumeRole", ROLE.arn, "by somebody")
+        store.write_audit("AssumeRole", ROLE.arn, "by somebody")
         store.change_entity(EntityKind.ROLE, KEY.account, "ana", "DeleteRole", lambda _: None)
         store.remove(KEY.access_key_id)
     with database.read() as connection:

@@ -42,7 +42,7 @@ def event(**changed: Any) -> AuditEvent:
 
 def note_all(writer: AuditWriter, events: Iterable[AuditEvent]) -> None:
     for each in events:
-        writer.note(each)
+        writer.write(each)
 
 
 def record(**changed: Any) -> Any:
@@ -215,7 +215,7 @@ def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Pa
     monkeypatch.setattr("penstock.access.audit.log._SPARE", 10)
     writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
     for number in range(15):
-        writer.note(event(request_id=f"read {number}"))
+        writer.write(event(request_id=f"read {number}"))
     denied = (event(request_id=f"denied {number}", outcome=OUTCOMES[1]) for number in range(40))
     with pytest.raises(AuditUnavailable):
         note_all(writer, denied)
@@ -236,10 +236,10 @@ def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
 ) -> None:
     monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 1)
     writer = AuditWriter(AuditFolder(path=blocked, retention=Retention()))
-    writer.note(event(operation="CreateSchema", request_id="first"))
+    writer.write(event(operation="CreateSchema", request_id="first"))
     with pytest.raises(AuditUnavailable):
         note_all(writer, (event(operation="CreateSchema", code="Refused") for _ in range(3_000)))
-    writer.note(event(operation="CreateSchema", request_id="last"))
+    writer.write(event(operation="CreateSchema", request_id="last"))
     blocked.unlink()
     writer.close()
     written = [json.loads(line)["requestID"] for file in segments_in(blocked) for line in file.read_bytes().splitlines()]
@@ -248,9 +248,9 @@ def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
 
 def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path) -> None:
     writer = AuditWriter(AuditFolder(path=tmp_path / "audit", reads=False, retention=Retention()))
-    writer.note(event(request_id="read"))
-    writer.note(event(request_id="denied", outcome=OUTCOMES[1]))
-    writer.note(event(request_id="login", outcome=OUTCOMES[2]))
+    writer.write(event(request_id="read"))
+    writer.write(event(request_id="denied", outcome=OUTCOMES[1]))
+    writer.write(event(request_id="login", outcome=OUTCOMES[2]))
     writer.close()
     kinds = {file.name.partition("-")[0]: file.read_text() for file in segments_in(tmp_path / "audit")}
     assert '"read"' not in kinds["decisions"]

@@ -48,7 +48,7 @@ def test_proves_the_caller(store: MemoryAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     signed = request()
     claim = authenticator.claim(signed, service="glue")
-    caller = authenticator.prove(claim, signed, authenticator.keys.fetch(claim.access_key_id))
+    caller = authenticator.authenticate(claim, signed, authenticator.keys.fetch(claim.access_key_id))
     assert caller == Caller(account=KEY.account, principal=KEY.principal)
 
 
@@ -57,7 +57,7 @@ def test_knows_no_other_key(store: MemoryAccessStore) -> None:
     signed = request(key_id="AKIASOMEBODYELSES000")
     claim = authenticator.claim(signed, service="glue")
     with pytest.raises(UnrecognizedClient, match="security token included in the request is invalid"):
-        authenticator.prove(claim, signed, authenticator.keys.fetch(claim.access_key_id))
+        authenticator.authenticate(claim, signed, authenticator.keys.fetch(claim.access_key_id))
 
 
 def test_refuses_session_tokens_and_says_what_to_do(store: MemoryAccessStore) -> None:

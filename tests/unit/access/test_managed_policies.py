@@ -10,7 +10,7 @@ import pytest
 
 from penstock.access.authorize import Authorizer
 from penstock.access.identities.entities import DeleteConflict, EntityKind, NoSuchEntity
-from penstock.access.identities.identities import Holders
+from penstock.access.identities.identities import Identities
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessStore
@@ -43,13 +43,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AccessStor
 class World:
     def __init__(self, store: AccessStore) -> None:
         authorizer = Authorizer(store)
-        self.holders = Holders(store, authorizer)
-        self.users = Users(store, self.holders, keys_changed=lambda _: None)
-        self.roles = Roles(store, self.holders)
+        self.identities = Identities(store, authorizer)
+        self.users = Users(store, self.identities, keys_changed=lambda _: None)
+        self.roles = Roles(store, self.identities)
         self.policies = ManagedPolicies(store, authorizer)
 
     def attach(self, arn: str) -> None:
-        self.holders.attach(EntityKind.USER, A, "ana", arn)
+        self.identities.attach(EntityKind.USER, A, "ana", arn)
 
 
 @pytest.fixture
@@ -94,13 +94,13 @@ def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
             thread.start()
         for thread in threads:
             thread.join(SECONDS)
-        attached = arn in world.holders.get(EntityKind.USER, A, "ana").attached
+        attached = arn in world.identities.get(EntityKind.USER, A, "ana").attached
         assert found == (
             {"delete": DeleteConflict, "attach": None} if attached else {"delete": None, "attach": NoSuchEntity}
         )
         assert (outcome(partial(world.policies.get, A, arn)) is None) == attached
         if attached:
-            world.holders.detach(EntityKind.USER, A, "ana", arn)
+            world.identities.detach(EntityKind.USER, A, "ana", arn)
 
 
 def test_listing_policies_looks_once_at_who_holds_them(
@@ -110,7 +110,7 @@ def test_listing_policies_looks_once_at_who_holds_them(
     for number in range(5):
         world.policies.create(A, f"p{number}", TEXT)
     for kind, name, number in ((EntityKind.USER, "ana", 0), (EntityKind.ROLE, "reader", 0), (EntityKind.ROLE, "reader", 3)):
-        world.holders.attach(kind, A, name, f"arn:aws:iam::{A}:policy/p{number}")
+        world.identities.attach(kind, A, name, f"arn:aws:iam::{A}:policy/p{number}")
     context = RequestContext(
         service="iam",
         operation="ListPolicies",
@@ -120,13 +120,13 @@ def test_listing_policies_looks_once_at_who_holds_them(
         request_id="1",
     )
     looked: list[str] = []
-    for name in ("list_entities", "list_holders"):
+    for name in ("list_entities", "list_identities"):
         monkeypatch.setattr(store, name, partial(noted, looked, name, getattr(store, name)))
     handlers = policy_handlers(world.policies)
     listed = handlers["ListPolicies"]({"Scope": "Local"}, context)["Policies"]
     assert [each["AttachmentCount"] for each in listed] == [2, 0, 0, 1, 0]
-    assert looked == ["list_entities", "list_holders"]
+    assert looked == ["list_entities", "list_identities"]
     looked.clear()
     attached = handlers["ListPolicies"]({"Scope": "Local", "OnlyAttached": True}, context)["Policies"]
     assert [each["PolicyName"] for each in attached] == ["p0", "p3"]
-    assert looked == ["list_entities", "list_holders"]
+    assert looked == ["list_entities", "list_identities"]

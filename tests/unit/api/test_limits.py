@@ -31,17 +31,17 @@ def test_an_address_is_refused_after_its_failures_until_time_has_passed() -> Non
     with pytest.raises(Throttled):
         failures.failed("10.0.0.1", "B")
     with pytest.raises(Throttled):
-        failures.admit("10.0.0.1", "C")
-    failures.admit("10.0.0.2", "C")
+        failures.check("10.0.0.1", "C")
+    failures.check("10.0.0.2", "C")
     clock.now = 1.0
-    failures.admit("10.0.0.1", "C")
+    failures.check("10.0.0.1", "C")
 
 
 def test_a_proven_key_goes_on_at_an_address_that_others_fail_from() -> None:
     failures = FailedLogins(1.0, clock=Clock())
-    failures.proved("10.0.0.1", "A")
+    failures.succeeded("10.0.0.1", "A")
     _fail(failures, "10.0.0.1", "B", 10)
-    failures.admit("10.0.0.1", "A")
+    failures.check("10.0.0.1", "A")
 
 
 def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed() -> None:
@@ -49,10 +49,10 @@ def test_a_key_id_that_many_addresses_guess_at_is_refused_to_those_that_failed()
     for number in range(100):
         failures.failed(f"10.0.0.{number}", "A")
     with pytest.raises(Throttled):
-        failures.admit("10.0.0.7", "A")
-    failures.admit("10.0.0.7", "B")
+        failures.check("10.0.0.7", "A")
+    failures.check("10.0.0.7", "B")
     # Its owner comes from an address that has not failed.
-    failures.admit("10.9.9.9", "A")
+    failures.check("10.9.9.9", "A")
 
 
 def test_addresses_of_one_ipv6_network_count_as_one() -> None:

@@ -168,7 +168,7 @@ def test_the_mode_and_the_checkpoint_pick_the_versions(use: Any) -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_rules_of_the_face() -> None:
+def test_rules_of_the_api() -> None:
     renamed = record(ID, name="Leg")
     assert check(renamed).exit_code == 0
     assert check(renamed, "--rules", "confluent").exit_code == 1

@@ -184,7 +184,7 @@ def test_documentation_cannot_steer_the_terminal() -> None:
     assert "\x1b" not in found
 
 
-def test_rules_of_the_face() -> None:
+def test_rules_of_the_api() -> None:
     Path("leg.avsc").write_text(FIRST.replace('"F"', '"Leg"'))
     assert json.loads(diff("1", "leg.avsc", *NAMED, "--format", "json").stdout)["broken_modes"] == []
     confluent = json.loads(diff("1", "leg.avsc", *NAMED, "--format", "json", "--rules", "confluent").stdout)

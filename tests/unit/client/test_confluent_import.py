@@ -8,7 +8,7 @@ import pytest
 
 from penstock.client.confluent_import import ConfluentImport
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
-from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, ConfluentApi
 
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
 
@@ -22,8 +22,8 @@ class Reaching:
 
     url = "http://registry.invalid"
 
-    def __init__(self, face: Face, calls: int | None = None) -> None:
-        self.face = face
+    def __init__(self, api: ConfluentApi, calls: int | None = None) -> None:
+        self.api = api
         self.left = calls
 
     def request(self, method: str, path: str, body: bytes | None = None) -> Any:
@@ -31,43 +31,43 @@ class Reaching:
             if self.left == 0:
                 raise Killed
             self.left -= 1
-        status, answer = self.face.call(method, path, None if body is None else json.loads(body))
+        status, answer = self.api.call(method, path, None if body is None else json.loads(body))
         if status == 200:
             return answer
         raise (NotFound if status == 404 else InvalidInput)(answer["message"])
 
 
 @pytest.fixture
-def source() -> Iterator[Face]:
-    face = Face()
-    face.register("used", V1)
-    face.register("used", V2)
-    face.register("a-user", USES, references=[{"name": "R", "subject": "used", "version": 1}])
-    face.register("gone", USES, references=[{"name": "R", "subject": "used", "version": 2}])
-    face.register(":.team:used", V2)
-    face.register(":.team:uses", USES, references=[{"name": "R", "subject": "used", "version": 1}])
-    face.register("owned", V1, metadata={"properties": {"owner": "ana"}})
-    face.register("owned", V1, metadata={"properties": {"owner": "bob"}})
-    face.put("/config/used", compatibility="FULL")
-    face.delete("/subjects/gone")
-    face.delete("/subjects/used/versions/2")
-    yield face
-    face.app.close()
+def source() -> Iterator[ConfluentApi]:
+    api = ConfluentApi()
+    api.register("used", V1)
+    api.register("used", V2)
+    api.register("a-user", USES, references=[{"name": "R", "subject": "used", "version": 1}])
+    api.register("gone", USES, references=[{"name": "R", "subject": "used", "version": 2}])
+    api.register(":.team:used", V2)
+    api.register(":.team:uses", USES, references=[{"name": "R", "subject": "used", "version": 1}])
+    api.register("owned", V1, metadata={"properties": {"owner": "ana"}})
+    api.register("owned", V1, metadata={"properties": {"owner": "bob"}})
+    api.put("/config/used", compatibility="FULL")
+    api.delete("/subjects/gone")
+    api.delete("/subjects/used/versions/2")
+    yield api
+    api.app.close()
 
 
 @pytest.fixture
-def target() -> Iterator[Face]:
-    face = Face()
-    yield face
-    face.app.close()
+def target() -> Iterator[ConfluentApi]:
+    api = ConfluentApi()
+    yield api
+    api.app.close()
 
 
-def contents(face: Face) -> list[dict[str, Any]]:
-    listed = face.get("/schemas?deleted=true")[1]
+def contents(api: ConfluentApi) -> list[dict[str, Any]]:
+    listed = api.get("/schemas?deleted=true")[1]
     return [{key: value for key, value in each.items() if key != "guid"} for each in listed]
 
 
-def test_copies_everything(source: Face, target: Face) -> None:
+def test_copies_everything(source: ConfluentApi, target: ConfluentApi) -> None:
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
     assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (8, 8, 2, 1, [])
     assert contents(target) == contents(source)
@@ -77,7 +77,7 @@ def test_copies_everything(source: Face, target: Face) -> None:
 
 
 @pytest.mark.parametrize("calls", range(14))
-def test_goes_on_where_it_was_stopped(source: Face, target: Face, calls: int) -> None:
+def test_goes_on_where_it_was_stopped(source: ConfluentApi, target: ConfluentApi, calls: int) -> None:
     with pytest.raises(Killed):
         ConfluentImport(Reaching(source), Reaching(target, calls)).run()
     report = ConfluentImport(Reaching(source), Reaching(target)).run()
@@ -87,13 +87,13 @@ def test_goes_on_where_it_was_stopped(source: Face, target: Face, calls: int) ->
     assert target.get("/mode/:.team:s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
 
 
-def test_gives_a_mode_back(source: Face, target: Face) -> None:
+def test_gives_a_mode_back(source: ConfluentApi, target: ConfluentApi) -> None:
     target.put("/mode/:.:", mode="READONLY")
     ConfluentImport(Reaching(source), Reaching(target), prefix="a-user").run()
     assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
 
 
-def test_a_level_that_the_target_refuses_is_told(source: Face, target: Face) -> None:
+def test_a_level_that_the_target_refuses_is_told(source: ConfluentApi, target: ConfluentApi) -> None:
     ConfluentImport(Reaching(source), Reaching(target)).run()
     source.put("/config/used", compatibility="FORWARD")
     target.put("/mode/:.:", mode="READONLY")
@@ -102,7 +102,7 @@ def test_a_level_that_the_target_refuses_is_told(source: Face, target: Face) -> 
     assert "compatibility FORWARD) is refused" in str(report.differences[0])
 
 
-def test_tells_what_was_changed_in_the_source_meanwhile(source: Face, target: Face) -> None:
+def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, target: ConfluentApi) -> None:
     changes = [
         lambda: source.register("used", V3),
         lambda: source.delete("/subjects/a-user"),
@@ -126,14 +126,14 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source: Face, target: Fa
     assert (report.differences, report.copied) == ([], 2)
 
 
-def test_moves_subjects_into_a_context(source: Face, target: Face) -> None:
+def test_moves_subjects_into_a_context(source: ConfluentApi, target: ConfluentApi) -> None:
     report = ConfluentImport(Reaching(source), Reaching(target), context="new").run()
     assert report.differences == []
     assert target.get("/subjects")[1] == [":.new:a-user", ":.new:owned", ":.new:used", ":.team:used", ":.team:uses"]
     assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
 
 
-def test_tells_what_is_in_the_way(source: Face, target: Face) -> None:
+def test_tells_what_is_in_the_way(source: ConfluentApi, target: ConfluentApi) -> None:
     target.register("used", BROKEN)
     report = ConfluentImport(Reaching(source), Reaching(target), prefix="used").run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
@@ -162,7 +162,7 @@ def version(schema: str, schema_id: Any, **more: Any) -> dict[str, Any]:
     return {"schema": schema, "id": schema_id, **more}
 
 
-def test_tells_what_is_one_schema_here(target: Face) -> None:
+def test_tells_what_is_one_schema_here(target: ConfluentApi) -> None:
     answers = {
         "/subjects": ["s"],
         "/subjects/s/versions": [1, 2],
@@ -175,14 +175,14 @@ def test_tells_what_is_one_schema_here(target: Face) -> None:
     assert "The schema has id 5, not 6" in difference.what
 
 
-def test_tells_what_would_be_lost(target: Face) -> None:
+def test_tells_what_would_be_lost(target: ConfluentApi) -> None:
     rules = {"domainRules": [{"name": "x"}]}
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, ruleSet=rules)}
     (difference,) = ConfluentImport(Scripted(answers), Reaching(target)).run().differences
     assert "ruleSet" in difference.what
 
 
-def test_references_in_a_circle_end(target: Face) -> None:
+def test_references_in_a_circle_end(target: ConfluentApi) -> None:
     around = [{"name": "R", "subject": "s", "version": 1}]
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, references=around)}
     with pytest.raises(DataProblem, match="do not end"):
@@ -201,7 +201,7 @@ def test_references_in_a_circle_end(target: Face) -> None:
         {"schema": V1, "id": 1, "references": 7},
     ],
 )
-def test_a_source_that_is_none(target: Face, answer: Any) -> None:
+def test_a_source_that_is_none(target: ConfluentApi, answer: Any) -> None:
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
     with pytest.raises(EnvironmentProblem):
         ConfluentImport(Scripted(answers), Reaching(target)).run()
@@ -210,6 +210,6 @@ def test_a_source_that_is_none(target: Face, answer: Any) -> None:
 @pytest.mark.parametrize(
     "answers", [{"/subjects": {}}, {"/subjects": [1]}, {"/subjects": ["s"], "/subjects/s/versions": ["1"]}]
 )
-def test_a_source_that_lists_something_else(target: Face, answers: dict[str, Any]) -> None:
+def test_a_source_that_lists_something_else(target: ConfluentApi, answers: dict[str, Any]) -> None:
     with pytest.raises(EnvironmentProblem):
         ConfluentImport(Scripted(answers), Reaching(target)).run()

@@ -6,7 +6,7 @@ An example is a fenced block ``old`` and a fenced block ``new`` with one or more
     FORWARD (Glue): REQUIRED_ATTRIBUTE_ADDED at /required, TYPE_CHANGED at /properties/a
     - `FULL_ALL (Confluent): NAME_MISMATCH at /`
 
-A claim without a face's name holds for both faces. A claim lists all findings, a rule once for each path it is found at.
+A claim without an API's name holds for both APIs. A claim lists all findings, a rule once for each path it is found at.
 Fenced blocks ``reference NAME`` before ``old`` are registered definitions that both sides may refer to by that name.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["DOCS", "Claim", "claims", "findings", "read_claims"]
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "registry"
 
-_FACES = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
+_APIS = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
 _FENCE = re.compile(r"^```(old|new|reference (\S+))[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _OTHER_FENCE = re.compile(r"^```(?!old\b|new\b|reference ).*?^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _CLAIM = re.compile(rf"^(?:[-*] )?`?({'|'.join(CompatibilityMode)})(?: \(([A-Za-z]+)\))?: (.+?)`?$", re.MULTILINE)
@@ -38,14 +38,14 @@ class Claim:
     data_format: str
     line: int
     mode: CompatibilityMode
-    face: str
+    api: str
     old: str
     new: str
     references: tuple[ReferencedText, ...]
     findings: frozenset[tuple[str, str]]
 
     def __str__(self) -> str:
-        return f"{self.data_format}-line-{self.line}-{self.mode}-{self.face}"
+        return f"{self.data_format}-line-{self.line}-{self.mode}-{self.api}"
 
 
 def claims() -> list[Claim]:
@@ -89,7 +89,7 @@ def findings(claim: Claim) -> frozenset[tuple[str, str]]:
     data_format = format_of(claim.data_format)
     old = data_format.parse(claim.old, claim.references)
     new = data_format.parse(claim.new, claim.references)
-    verdict = check(data_format, claim.mode, new, [(1, old)], _FACES[claim.face])
+    verdict = check(data_format, claim.mode, new, [(1, old)], _APIS[claim.api])
     return frozenset((item.incompatibility.rule, item.incompatibility.path) for item in verdict.conflicts)
 
 
@@ -106,17 +106,17 @@ def _steps(text: str) -> Iterator[tuple[re.Match[str], int]]:
 def _claim(
     match: re.Match[str], line: int, data_format: str, sides: dict[str, str], references: tuple[ReferencedText, ...]
 ) -> Iterator[Claim]:
-    if match[2] is not None and match[2] not in _FACES:
-        raise ValueError(f"line {line}: no face is named {match[2]}")
+    if match[2] is not None and match[2] not in _APIS:
+        raise ValueError(f"line {line}: no API is named {match[2]}")
     found = frozenset((item[1], item[2].rstrip(",`")) for item in _FINDING.finditer(match[3]))
     if not found and match[3] != "compatible":
         raise ValueError(f"line {line}: neither 'compatible' nor 'RULE at PATH': {match[3]}")
-    for face in [match[2]] if match[2] else _FACES:
+    for api in [match[2]] if match[2] else _APIS:
         yield Claim(
             data_format=data_format,
             line=line,
             mode=CompatibilityMode(match[1]),
-            face=face,
+            api=api,
             old=sides["old"],
             new=sides["new"],
             references=references,

@@ -45,9 +45,9 @@ def _definition(data_format: str) -> Callable[[bytes], None]:
             with suppress(TooComplex):
                 assert rules.readable(schema, schema, CONFLUENT_RULES) == []
         if len(schemas) == 2:
-            for face in (GLUE_RULES, CONFLUENT_RULES):
+            for api in (GLUE_RULES, CONFLUENT_RULES):
                 with suppress(TooComplex):
-                    for found in rules.readable(schemas[0], schemas[1], face):
+                    for found in rules.readable(schemas[0], schemas[1], api):
                         str(found).encode()
 
     return target

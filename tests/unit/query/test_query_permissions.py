@@ -14,20 +14,20 @@ FLIGHTS = ("GetTable", {"DatabaseName": "flights_db", "Name": "flights"})
 PARTITIONS = ("GetPartitions", {"DatabaseName": "flights_db", "TableName": "flights"})
 
 
-class Judge:
+class RecordedAccess:
     """Allows all operations but those in ``refused``, and remembers what it was asked."""
 
     def __init__(self, *refused: str) -> None:
         self.refused = refused
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    def __call__(self, operation: str, request: Mapping[str, Any], /) -> None:
+    def check(self, operation: str, request: Mapping[str, Any], /) -> None:
         if (operation, dict(request)) not in self.asked:
             self.asked.append((operation, dict(request)))
         if operation in self.refused:
             raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
 
-    def shows(self, operation: str, item: Mapping[str, Any], /) -> bool:
+    def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         return item["Name"] not in self.refused
 
 
@@ -49,26 +49,31 @@ class Judge:
     ],
 )
 def test_each_statement_asks_for_what_it_touches(rows: Rows, ask: Ask, sql: str, expected: Any) -> None:
-    judge = Judge()
-    rows(sql, permit=judge)
+    access = RecordedAccess()
+    rows(sql, catalog_access=access)
     both = [DATABASE, AIRLINES, FLIGHTS, PARTITIONS]
-    assert sorted(map(str, judge.asked)) == sorted(map(str, both if expected is None else expected))
-    for operation in {name for name, _ in judge.asked}:
-        failed = ask(sql, permit=Judge(operation))
+    assert sorted(map(str, access.asked)) == sorted(map(str, both if expected is None else expected))
+    for operation in {name for name, _ in access.asked}:
+        failed = ask(sql, catalog_access=RecordedAccess(operation))
         assert (failed.state, failed.statistics.scanned_bytes, failed.columns) == ("FAILED", 0, ())
         assert failed.reason == f"PERMISSION_DENIED: User: ana is not authorized to perform: glue:{operation}"
 
 
 def test_who_may_not_see_a_database_is_not_told_whether_it_exists(ask: Ask) -> None:
-    said = {ask(f"SELECT 1 FROM {name}.t", permit=Judge("GetDatabase")).reason for name in ("empty_db", "nowhere")}
+    said = {
+        ask(f"SELECT 1 FROM {name}.t", catalog_access=RecordedAccess("GetDatabase")).reason
+        for name in ("empty_db", "nowhere")
+    }
     assert said == {"PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetDatabase"}
-    assert "Schema 'nowhere' does not exist" in str(ask("SELECT 1 FROM nowhere.t", permit=Judge()).reason)
-    assert "'awsdatacatalog.empty_db.t' does not exist" in str(ask("SELECT 1 FROM empty_db.t", permit=Judge()).reason)
+    assert "Schema 'nowhere' does not exist" in str(ask("SELECT 1 FROM nowhere.t", catalog_access=RecordedAccess()).reason)
+    assert "'awsdatacatalog.empty_db.t' does not exist" in str(
+        ask("SELECT 1 FROM empty_db.t", catalog_access=RecordedAccess()).reason
+    )
 
 
 def test_lists_leave_out_what_the_caller_is_not_shown(rows: Rows) -> None:
-    assert ["airlines"] in rows("SHOW TABLES", permit=Judge())
-    shown = rows("SHOW TABLES", permit=Judge("airlines"))
+    assert ["airlines"] in rows("SHOW TABLES", catalog_access=RecordedAccess())
+    shown = rows("SHOW TABLES", catalog_access=RecordedAccess("airlines"))
     assert shown
     assert ["airlines"] not in shown
-    assert ["flights_db"] not in rows("SHOW DATABASES", permit=Judge("flights_db"))
+    assert ["flights_db"] not in rows("SHOW DATABASES", catalog_access=RecordedAccess("flights_db"))

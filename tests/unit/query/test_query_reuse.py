@@ -85,11 +85,12 @@ def test_a_result_that_is_gone_is_computed(lake: Lake, ask: Ask) -> None:
 
 
 def test_what_the_caller_may_no_longer_read_is_not_handed_out(ask: Ask) -> None:
-    def refuse(*_: object) -> None:
-        raise AccessDenied("not you")
+    class Denied:
+        def check(self, *_: object) -> None:
+            raise AccessDenied("not you")
 
     ask(COUNT)
-    again = ask(COUNT, reuse_minutes=60, permit=refuse)
+    again = ask(COUNT, reuse_minutes=60, catalog_access=Denied())
     assert again.reason is not None
     assert again.reason.startswith("PERMISSION_DENIED: not you")
 

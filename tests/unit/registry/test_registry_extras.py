@@ -203,7 +203,7 @@ class TestRefusals:
         with pytest.raises(VersionNotFound):
             service.versions.with_schema_id("r", kept.schema_id)
 
-    def test_the_called_face_brings_its_rules(self, service):
+    def test_the_called_api_brings_its_rules(self, service):
         create(service, "s", '{"type":"record","name":"R","fields":[]}')
         renamed = '{"type":"record","name":"S","fields":[]}'
         assert service.versions.judge(KEY, renamed).compatible

@@ -19,8 +19,8 @@ from tests.unit.docs.compatibility_page import Claim, claims
 from tests.unit.schema.avro.avro_schemas import records, respelled
 from tests.unit.schema.jsonschema.json_schemas import edited, schema, with_definitions
 
-FACES = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
-PAIRS = list({(claim.old, claim.new, claim.face): claim for claim in claims()}.values())
+APIS = {"Glue": GLUE_RULES, "Confluent": CONFLUENT_RULES}
+PAIRS = list({(claim.old, claim.new, claim.api): claim for claim in claims()}.values())
 
 
 def parse(definition: Any, data_format: str = "AVRO") -> ParsedSchema:
@@ -232,9 +232,9 @@ def test_a_rule_may_speak_of_a_field_by_its_old_name() -> None:
     assert [item.incompatibility.path for item in found.breaks] == ["/F/door", "/F/gate"]
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda claim: f"{claim.data_format}-{claim.line}-{claim.face}")
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda claim: f"{claim.data_format}-{claim.line}-{claim.api}")
 def test_the_pages_examples_are_charged_to_a_change(pair: Claim) -> None:
-    rules, reader = FACES[pair.face], format_of(pair.data_format)
+    rules, reader = APIS[pair.api], format_of(pair.data_format)
     old, new = (reader.parse(text, pair.references) for text in (pair.old, pair.new))
     found = compare(old, new, rules)
     assert (found.changes == ()) == (old.fingerprint == new.fingerprint)

@@ -129,7 +129,7 @@ async def until(condition: Callable[..., Any]) -> None:
         pytest.param((b"GET / HTTP/1.1\r\nbad header\r\n\r\n",), id="a header that is none"),
     ],
 )
-def test_what_is_no_http_is_answered_in_json_that_both_faces_clients_read(
+def test_what_is_no_http_is_answered_in_json_that_both_apis_clients_read(
     parts: tuple[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(server: Server) -> None:

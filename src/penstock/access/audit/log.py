@@ -14,7 +14,7 @@ from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of
 from penstock.access.audit.segments import Retention, Segments
 from penstock.errors import LimitExceeded
 
-__all__ = ["AuditFolder", "AuditSink", "AuditUnavailable", "NoAudit"]
+__all__ = ["AuditFolder", "AuditSink", "AuditUnavailable", "NullAuditSink"]
 
 _log = logging.getLogger("penstock.audit")
 
@@ -42,11 +42,11 @@ class AuditSink(Protocol):
     def check(self) -> None:
         """Raise :class:`AuditUnavailable` where a change could not be recorded now: asked before each change."""
 
-    def note(self, event: AuditEvent) -> None:
+    def write(self, event: AuditEvent) -> None:
         """Record a decision; :class:`AuditUnavailable` where one that must not be dropped finds no room."""
 
 
-class NoAudit:
+class NullAuditSink:
     """An :class:`AuditSink` that forgets everything."""
 
     reads = False
@@ -54,7 +54,7 @@ class NoAudit:
     def check(self) -> None:
         """Nothing is recorded, so that nothing is in the way."""
 
-    def note(self, event: AuditEvent) -> None:
+    def write(self, event: AuditEvent) -> None:
         """Forget it."""
 
 
@@ -98,7 +98,7 @@ class AuditWriter:
         if self._failing or len(self._waiting) >= _MOST_WAITING:
             raise _unavailable()
 
-    def note(self, event: AuditEvent) -> None:
+    def write(self, event: AuditEvent) -> None:
         waiting = len(self._waiting)
         if event.kept:
             # A change that was made is recorded in any case; check() refuses the next one.

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from penstock.access.identities.entities import Account, AccountExists, EntityKind
-from penstock.access.identities.identities import Holders
+from penstock.access.identities.identities import Identities
 from penstock.access.identities.roles import Roles
 from penstock.access.keys import AccessStore
 from penstock.access.principals import root_arn
@@ -42,14 +42,14 @@ class Accounts:
         self,
         store: AccessStore,
         roles: Roles,
-        holders: Holders,
+        identities: Identities,
         *,
         first: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
         self._roles = roles
-        self._holders = holders
+        self._identities = identities
         self._first = first
         self._now = now
 
@@ -62,7 +62,7 @@ class Accounts:
         trust = json.dumps({"Version": "2012-10-17", "Statement": [trusted]})
         name = role or ACCESS_ROLE
         self._roles.create(account.id, name, trust, tags=tags)
-        self._holders.attach(EntityKind.ROLE, account.id, name, _ADMINISTRATOR)
+        self._identities.attach(EntityKind.ROLE, account.id, name, _ADMINISTRATOR)
         return account
 
     def ensure_first(self) -> None:

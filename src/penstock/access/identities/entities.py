@@ -18,13 +18,13 @@ __all__ = [
     "EntityExists",
     "EntityKind",
     "Group",
-    "Holder",
     "Identity",
     "InstanceProfile",
     "ManagedPolicy",
     "NoSuchEntity",
     "OidcProvider",
     "PolicyVersion",
+    "Principal",
     "Role",
     "User",
     "kind_of",
@@ -99,7 +99,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder(Entity):
+class Identity(Entity):
     """A user, group or role: what may be given policies. ``inline`` are texts by name, ``attached`` ARNs of managed ones."""
 
     inline: Mapping[str, str] = field(default_factory=dict)
@@ -107,14 +107,14 @@ class Holder(Entity):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity(Holder):
+class Principal(Identity):
     """A user or a role: what requests come from. ``boundary`` is the ARN of the policy that bounds what it may do."""
 
     boundary: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User(Identity):
+class User(Principal):
     """A person or a program with keys of its own. ``groups`` are names, as the groups write them."""
 
     groups: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class User(Identity):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role(Identity):
+class Role(Principal):
     """What others may assume for a while. ``trust`` says who; ``max_session`` is in seconds."""
 
     trust: str
@@ -138,7 +138,7 @@ class Role(Identity):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group(Holder):
+class Group(Identity):
     """Users that share policies. The users say which groups they are in."""
 
     @property

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Group, Holder, User, missing, new_id
-from penstock.access.identities.identities import Holders, check_empty
+from penstock.access.identities.entities import DeleteConflict, EntityKind, Group, Identity, User, missing, new_id
+from penstock.access.identities.identities import Identities, check_empty
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.errors import LimitExceeded
@@ -20,10 +20,10 @@ class Groups:
     """Groups of any account. Who is in one is kept with the users; names mean it in any spelling of capitals."""
 
     def __init__(
-        self, store: AccessStore, holders: Holders, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self, store: AccessStore, identities: Identities, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._store = store
-        self._holders = holders
+        self._identities = identities
         self._now = now
 
     def create(self, account: str, name: str, *, path: str = "/") -> Group:
@@ -59,28 +59,28 @@ class Groups:
                 raise missing(EntityKind.GROUP, name)
             found[:] = [group.name]
 
-        def change(holder: Holder) -> Holder:
-            assert isinstance(holder, User)
+        def change(identity: Identity) -> Identity:
+            assert isinstance(identity, User)
             group = found[0]
-            if group in holder.groups:
-                return holder
-            if len(holder.groups) >= _MAX_GROUPS_PER_USER:
+            if group in identity.groups:
+                return identity
+            if len(identity.groups) >= _MAX_GROUPS_PER_USER:
                 raise LimitExceeded(f"Cannot exceed quota for GroupsPerUser: {_MAX_GROUPS_PER_USER}")
-            return replace(holder, groups=(*holder.groups, group))
+            return replace(identity, groups=(*identity.groups, group))
 
-        self._holders.change(EntityKind.USER, account, user, "AddUserToGroup", change, check=check)
+        self._identities.change(EntityKind.USER, account, user, "AddUserToGroup", change, check=check)
 
     def remove_user(self, account: str, name: str, user: str) -> None:
         """Take a user out of the group; :class:`NoSuchEntity`, also for a user that is not in."""
         group = self.get(account, name).name
 
-        def change(holder: Holder) -> Holder:
-            assert isinstance(holder, User)
-            if group not in holder.groups:
+        def change(identity: Identity) -> Identity:
+            assert isinstance(identity, User)
+            if group not in identity.groups:
                 raise missing(EntityKind.USER, user)
-            return replace(holder, groups=tuple(each for each in holder.groups if each != group))
+            return replace(identity, groups=tuple(each for each in identity.groups if each != group))
 
-        self._holders.change(EntityKind.USER, account, user, "RemoveUserFromGroup", change)
+        self._identities.change(EntityKind.USER, account, user, "RemoveUserFromGroup", change)
 
     def delete(self, account: str, name: str) -> None:
         """Delete a group; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has users or policies."""
@@ -90,10 +90,10 @@ class Groups:
             if group is not None and _users(entities, account, group.name):
                 raise DeleteConflict("Cannot delete entity, must remove users from group first.")
 
-        def change(group: Holder) -> None:
+        def change(group: Identity) -> None:
             check_empty(group)
 
-        self._holders.change(EntityKind.GROUP, account, name, "DeleteGroup", change, check=check)
+        self._identities.change(EntityKind.GROUP, account, name, "DeleteGroup", change, check=check)
 
 
 def _users(entities: EntityReader, account: str, group: str) -> Sequence[User]:

@@ -8,10 +8,10 @@ from penstock.access.identities.entities import (
     DeleteConflict,
     Entity,
     EntityKind,
-    Holder,
     Identity,
     ManagedPolicy,
     NoSuchEntity,
+    Principal,
     missing,
 )
 from penstock.access.identities.tags import changed_tags
@@ -20,7 +20,7 @@ from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, parse_policy
 from penstock.errors import LimitExceeded
 
-__all__ = ["Holders", "check_boundary", "check_empty", "dense_length", "policy_exists"]
+__all__ = ["Identities", "check_boundary", "check_empty", "dense_length", "policy_exists"]
 
 _MAX_ATTACHED = 10
 # Characters without white space of all inline policies together: IAM's quotas.
@@ -28,17 +28,17 @@ _MAX_INLINE = {EntityKind.USER: 2_048, EntityKind.ROLE: 10_240, EntityKind.GROUP
 _OPERATION = {EntityKind.USER: "User", EntityKind.ROLE: "Role", EntityKind.GROUP: "Group"}
 
 
-class Holders:
+class Identities:
     """What users, groups and roles have in common. Each change makes ``authorizer`` read anew."""
 
     def __init__(self, store: AccessStore, authorizer: Authorizer) -> None:
         self._store = store
         self._authorizer = authorizer
 
-    def get(self, kind: EntityKind, account: str, name: str) -> Holder:
+    def get(self, kind: EntityKind, account: str, name: str) -> Identity:
         """The user, group or role; :class:`NoSuchEntity`."""
         found = self._store.get_entity(kind, account, name)
-        if not isinstance(found, Holder):
+        if not isinstance(found, Identity):
             raise missing(kind, name)
         return found
 
@@ -46,11 +46,11 @@ class Holders:
         """Add or replace an inline policy; :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
         parse_policy(text, Kind.IDENTITY)
 
-        def change(holder: Holder) -> Holder:
-            inline = {**holder.inline, policy: text}
+        def change(identity: Identity) -> Identity:
+            inline = {**identity.inline, policy: text}
             if sum(map(dense_length, inline.values())) > _MAX_INLINE[kind]:
                 raise LimitExceeded(f"Maximum policy size of {_MAX_INLINE[kind]} bytes exceeded for {kind.value} {name}")
-            return replace(holder, inline=inline)
+            return replace(identity, inline=inline)
 
         self.change(kind, account, name, f"Put{_OPERATION[kind]}Policy", change)
 
@@ -64,10 +64,10 @@ class Holders:
     def delete_inline(self, kind: EntityKind, account: str, name: str, policy: str) -> None:
         """Delete an inline policy; :class:`NoSuchEntity`."""
 
-        def change(holder: Holder) -> Holder:
-            if policy not in holder.inline:
+        def change(identity: Identity) -> Identity:
+            if policy not in identity.inline:
                 raise _no_inline(kind, policy)
-            return replace(holder, inline={key: text for key, text in holder.inline.items() if key != policy})
+            return replace(identity, inline={key: text for key, text in identity.inline.items() if key != policy})
 
         self.change(kind, account, name, f"Delete{_OPERATION[kind]}Policy", change)
 
@@ -78,22 +78,22 @@ class Holders:
             if not policy_exists(entities, account, arn):
                 raise NoSuchEntity(f"Policy {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
 
-        def change(holder: Holder) -> Holder:
-            if arn in holder.attached:
-                return holder
-            if len(holder.attached) >= _MAX_ATTACHED:
+        def change(identity: Identity) -> Identity:
+            if arn in identity.attached:
+                return identity
+            if len(identity.attached) >= _MAX_ATTACHED:
                 raise LimitExceeded(f"Cannot exceed quota for PoliciesPer{_OPERATION[kind]}: {_MAX_ATTACHED}")
-            return replace(holder, attached=(*holder.attached, arn))
+            return replace(identity, attached=(*identity.attached, arn))
 
         self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change, check=check)
 
     def detach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
         """Detach a managed policy; :class:`NoSuchEntity`."""
 
-        def change(holder: Holder) -> Holder:
-            if arn not in holder.attached:
+        def change(identity: Identity) -> Identity:
+            if arn not in identity.attached:
                 raise NoSuchEntity(f"Policy {arn[:400]} was not found.")
-            return replace(holder, attached=tuple(each for each in holder.attached if each != arn))
+            return replace(identity, attached=tuple(each for each in identity.attached if each != arn))
 
         self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
 
@@ -103,9 +103,9 @@ class Holders:
         def check(entities: EntityReader) -> None:
             check_boundary(entities, account, arn)
 
-        def change(holder: Holder) -> Holder:
-            assert isinstance(holder, Identity)
-            return replace(holder, boundary=arn)
+        def change(identity: Identity) -> Identity:
+            assert isinstance(identity, Principal)
+            return replace(identity, boundary=arn)
 
         verb = "Delete" if arn is None else "Put"
         self.change(kind, account, name, f"{verb}{_OPERATION[kind]}PermissionsBoundary", change, check=check)
@@ -115,8 +115,8 @@ class Holders:
     ) -> None:
         """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
-        def change(holder: Holder) -> Holder:
-            return replace(holder, tags=changed_tags(holder.tags, add or {}, remove))
+        def change(identity: Identity) -> Identity:
+            return replace(identity, tags=changed_tags(identity.tags, add or {}, remove))
 
         self.change(kind, account, name, f"{'Untag' if add is None else 'Tag'}{_OPERATION[kind]}", change)
 
@@ -126,14 +126,14 @@ class Holders:
         account: str,
         name: str,
         operation: str,
-        change: Callable[[Holder], Holder | None],
+        change: Callable[[Identity], Identity | None],
         *,
         check: Callable[[EntityReader], None] | None = None,
     ) -> None:
         """Change a user, group or role in one step, as the store's ``change_entity`` does."""
 
         def checked(entity: Entity) -> Entity | None:
-            assert isinstance(entity, Holder)
+            assert isinstance(entity, Identity)
             return change(entity)
 
         self._store.change_entity(kind, account, name, operation, checked, check=check)
@@ -161,11 +161,11 @@ def _remedy(arn: str) -> str | None:
     return "ListPolicies with Scope=AWS lists the ones of AWS that are here; CreatePolicy takes the text of another one."
 
 
-def check_empty(holder: Holder) -> None:
+def check_empty(identity: Identity) -> None:
     """Raise :class:`DeleteConflict` while it has policies."""
-    if holder.inline:
+    if identity.inline:
         raise DeleteConflict("Cannot delete entity, must delete policies first.")
-    if holder.attached:
+    if identity.attached:
         raise DeleteConflict("Cannot delete entity, must detach all policies first.")
 
 

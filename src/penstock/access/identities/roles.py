@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Holder, InstanceProfile, Role, new_id
-from penstock.access.identities.identities import Holders, check_boundary, check_empty, dense_length
+from penstock.access.identities.entities import DeleteConflict, EntityKind, Identity, InstanceProfile, Role, new_id
+from penstock.access.identities.identities import Identities, check_boundary, check_empty, dense_length
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import checked_tags
 from penstock.access.keys import AccessStore, EntityReader
@@ -22,10 +22,10 @@ class Roles:
     """Roles of any account."""
 
     def __init__(
-        self, store: AccessStore, holders: Holders, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self, store: AccessStore, identities: Identities, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._store = store
-        self._holders = holders
+        self._identities = identities
         self._now = now
 
     def create(
@@ -71,7 +71,7 @@ class Roles:
     def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> Role:
         """Change what is given, and return the role; :class:`NoSuchEntity`."""
 
-        def change(role: Holder) -> Holder:
+        def change(role: Identity) -> Identity:
             assert isinstance(role, Role)
             return replace(
                 role,
@@ -79,18 +79,18 @@ class Roles:
                 max_session=max_session or role.max_session,
             )
 
-        self._holders.change(EntityKind.ROLE, account, name, "UpdateRole", change)
+        self._identities.change(EntityKind.ROLE, account, name, "UpdateRole", change)
         return self.get(account, name)
 
     def trust(self, account: str, name: str, text: str) -> None:
         """Say anew who may assume the role; :class:`NoSuchEntity`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
         checked = _checked_trust(text)
 
-        def change(role: Holder) -> Holder:
+        def change(role: Identity) -> Identity:
             assert isinstance(role, Role)
             return replace(role, trust=checked)
 
-        self._holders.change(EntityKind.ROLE, account, name, "UpdateAssumeRolePolicy", change)
+        self._identities.change(EntityKind.ROLE, account, name, "UpdateAssumeRolePolicy", change)
 
     def delete(self, account: str, name: str) -> None:
         """Delete a role, and with it all its sessions; :class:`NoSuchEntity`, :class:`DeleteConflict`."""
@@ -100,10 +100,10 @@ class Roles:
             if any(isinstance(each, InstanceProfile) and (each.role or "").lower() == name.lower() for each in profiles):
                 raise DeleteConflict("Cannot delete entity, must remove roles from instance profile first.")
 
-        def change(role: Holder) -> None:
+        def change(role: Identity) -> None:
             check_empty(role)
 
-        self._holders.change(EntityKind.ROLE, account, name, "DeleteRole", change, check=check)
+        self._identities.change(EntityKind.ROLE, account, name, "DeleteRole", change, check=check)
 
 
 def _checked_trust(text: str) -> str:

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Holder, User, new_id
-from penstock.access.identities.identities import Holders, check_boundary, check_empty
+from penstock.access.identities.entities import DeleteConflict, EntityKind, Identity, User, new_id
+from penstock.access.identities.identities import Identities, check_boundary, check_empty
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import checked_tags
 from penstock.access.keys import AccessKey, AccessKeyNotFound, AccessStore
@@ -25,13 +25,13 @@ class Users:
     def __init__(
         self,
         store: AccessStore,
-        holders: Holders,
+        identities: Identities,
         *,
         keys_changed: Callable[[str], None],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
-        self._holders = holders
+        self._identities = identities
         self._keys_changed = keys_changed
         self._now = now
 
@@ -71,13 +71,13 @@ class Users:
         if self.keys(account, name):
             raise DeleteConflict("Cannot delete entity, must delete access keys first.")
 
-        def change(user: Holder) -> None:
+        def change(user: Identity) -> None:
             assert isinstance(user, User)
             if user.groups:
                 raise DeleteConflict("Cannot delete entity, must remove users from group first.")
             check_empty(user)
 
-        self._holders.change(EntityKind.USER, account, name, "DeleteUser", change)
+        self._identities.change(EntityKind.USER, account, name, "DeleteUser", change)
 
     def create_key(self, account: str, name: str | None) -> AccessKey:
         """A new key, whose secret is never shown again; :class:`NoSuchEntity`, :class:`LimitExceeded`."""

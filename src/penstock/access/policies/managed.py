@@ -10,11 +10,11 @@ from penstock.access.identities.entities import (
     DeleteConflict,
     Entity,
     EntityKind,
-    Holder,
     Identity,
     ManagedPolicy,
     NoSuchEntity,
     PolicyVersion,
+    Principal,
     new_id,
 )
 from penstock.access.identities.identities import dense_length
@@ -95,27 +95,27 @@ class ManagedPolicies:
         found += [_aws(arn) for arn in AWS_MANAGED] if aws else []
         return sorted((policy for policy in found if policy.path.startswith(path_prefix)), key=lambda policy: policy.arn)
 
-    def holders(self, account: str, arn: str) -> Sequence[Holder]:
+    def attached_identities(self, account: str, arn: str) -> Sequence[Identity]:
         """The users, roles and groups of the account that the policy is attached to."""
-        return [holder for holder in self._store.list_holders(account) if arn in holder.attached]
+        return [identity for identity in self._store.list_identities(account) if arn in identity.attached]
 
-    def bounded(self, account: str, arn: str) -> Sequence[Identity]:
+    def bounded(self, account: str, arn: str) -> Sequence[Principal]:
         """The users and roles of the account whose permissions boundary the policy is."""
         return _bounded(self._store, account, arn)
 
     def usage(self, account: str) -> PolicyUsage:
         """How often each policy of the account is used, by ARN."""
-        holders = self._store.list_holders(account)
+        identities = self._store.list_identities(account)
         return PolicyUsage(
-            attached=Counter(arn for holder in holders for arn in holder.attached),
-            bounding=Counter(each.boundary for each in holders if isinstance(each, Identity) and each.boundary),
+            attached=Counter(arn for identity in identities for arn in identity.attached),
+            bounding=Counter(each.boundary for each in identities if isinstance(each, Principal) and each.boundary),
         )
 
     def delete(self, account: str, arn: str) -> None:
         """Delete a policy; :class:`DeleteConflict` while it is attached or has other versions, :class:`NoSuchEntity`."""
 
         def check(entities: EntityReader) -> None:
-            attached = any(arn in holder.attached for holder in entities.list_holders(account))
+            attached = any(arn in identity.attached for identity in entities.list_identities(account))
             if attached or _bounded(entities, account, arn):
                 raise DeleteConflict("Cannot delete a policy attached to entities.")
 
@@ -203,8 +203,8 @@ class ManagedPolicies:
         self._authorizer.forget()
 
 
-def _bounded(entities: EntityReader, account: str, arn: str) -> Sequence[Identity]:
-    return [each for each in entities.list_holders(account) if isinstance(each, Identity) and each.boundary == arn]
+def _bounded(entities: EntityReader, account: str, arn: str) -> Sequence[Principal]:
+    return [each for each in entities.list_identities(account) if isinstance(each, Principal) and each.boundary == arn]
 
 
 def _aws(arn: str) -> ManagedPolicy:

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_parameters, shown_query
-from penstock.access.audit.log import AuditSink, NoAudit
+from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.facts import Origin
-from penstock.api.access_checker import Realms, Warden
+from penstock.api.access_checker import AccessChecker
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
@@ -25,6 +25,7 @@ from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.limits import Limits
 from penstock.api.observer import Observer, Served
+from penstock.api.tenants import Tenants
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 from penstock.registry.audit import Actor, acting
@@ -95,14 +96,14 @@ class _Exchange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Face:
-    """The interface over one account's registry; ``permissions`` None lets every caller do everything."""
+class _RegistryApi:
+    """Confluent's API over one account's registry; ``permissions`` None lets every caller do everything."""
 
     router: Router
     permissions: Permissions | None
 
     @classmethod
-    def over(cls, service: RegistryService, permissions: Permissions | None) -> "_Face":
+    def over(cls, service: RegistryService, permissions: Permissions | None) -> "_RegistryApi":
         under = Subjects(service)
         shapes = Shapes(service, under)
         routes = [
@@ -112,17 +113,18 @@ class _Face:
         ]
         return cls(router=Router(routes), permissions=permissions)
 
-    def free(self, caller: Caller, route: Route) -> bool:
-        """Whether no policies have to be read from a store for the caller."""
-        return self.permissions is None or route.name in FREE or caller.is_root or self.permissions.ready(caller)
+    def is_cached(self, caller: Caller, route: Route) -> bool:
+        """Whether all policies that the caller's request is checked by are in memory."""
+        return self.permissions is None or route.name in FREE or caller.is_root or self.permissions.is_cached(caller)
 
 
 class ConfluentApp:
-    """Answers Confluent's interface over ``service``, the registry of ``account``, and those of other accounts' callers.
+    """Answers Confluent's API over ``service``, the registry of ``account``, and those of other accounts' callers.
 
-    ``keys`` None lets everybody in, as ``anonymous`` of ``account``. ``realms`` are the accounts, whose callers ``warden``
-    judges; None where there is one, whose callers may do everything. ``limits`` are those that all APIs of the process
-    share. ``insecure_basic_auth`` takes passwords on connections that others can read.
+    ``keys`` None lets everybody in, as ``anonymous`` of ``account``. Requests are checked by
+    ``access_checker``, on the resources of the caller's tenant in ``tenants``; where those are None there is one account,
+    whose callers may do everything. ``limits`` are those that all APIs of the process share. ``insecure_basic_auth`` takes
+    passwords on connections that others can read.
     """
 
     def __init__(
@@ -132,20 +134,24 @@ class ConfluentApp:
         keys: KeyCache | None,
         account: str,
         observer: Observer,
-        warden: Warden | None = None,
-        realms: Realms | None = None,
+        access_checker: AccessChecker | None = None,
+        tenants: Tenants | None = None,
         limits: Limits | None = None,
         insecure_basic_auth: bool = False,
         audit: AuditSink | None = None,
         threads: int = 16,
     ) -> None:
-        self._warden = warden
-        self._realms = realms
-        permissions = Permissions(warden, realms.first) if warden is not None and realms is not None and keys else None
-        self._faces = {account: _Face.over(service, permissions)}
+        self._access = access_checker
+        self._tenants = tenants
+        permissions = (
+            Permissions(access_checker, tenants.first)
+            if access_checker is not None and tenants is not None and keys
+            else None
+        )
+        self._apis = {account: _RegistryApi.over(service, permissions)}
         self._limits = limits or Limits()
         self._insecure_basic_auth = insecure_basic_auth
-        self._audit: AuditSink = audit or NoAudit()
+        self._audit: AuditSink = audit or NullAuditSink()
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = service.identity.region
         self._observer = observer
@@ -216,7 +222,7 @@ class ConfluentApp:
         if len(scope["raw_path"]) + len(scope["query_string"]) > _LARGE:
             # The log's queue is bounded in events: none may hold much.
             parameters = render_parameters(parameters)
-        self._audit.note(
+        self._audit.write(
             AuditEvent(
                 time=time.time(),
                 service=_SERVICE,
@@ -241,9 +247,9 @@ class ConfluentApp:
     async def _answer(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
         method = scope["method"]
         caller = exchange.caller = await self._caller(exchange, scope)
-        account = caller.account if self._realms is not None else self._anonymous.account
-        face = self._faces.get(account) or await self._workers.run(self._start, account)
-        exchange.match = face.router.find(method, scope["raw_path"].decode("latin-1"))
+        account = caller.account if self._tenants is not None else self._anonymous.account
+        api = self._apis.get(account) or await self._workers.run(self._start, account)
+        exchange.match = api.router.find(method, scope["raw_path"].decode("latin-1"))
         chosen_type(exchange.headers.get("accept", ""))
         if not _reads(scope, exchange.match):
             self._audit.check()
@@ -254,11 +260,11 @@ class ConfluentApp:
         try:
             exchange.unread = False
             body = await read_body(receive, declared_length(exchange.headers))
-            return await self._call(exchange, scope, face, caller, body)
+            return await self._call(exchange, scope, api, caller, body)
         finally:
             self._limits.bodies.release(owner, size)
 
-    async def _call(self, exchange: _Exchange, scope: Scope, face: _Face, caller: Caller, body: bytes) -> Rendered:
+    async def _call(self, exchange: _Exchange, scope: Scope, api: _RegistryApi, caller: Caller, body: bytes) -> Rendered:
         assert exchange.match is not None
         request = Request(
             parts=exchange.match.parts,
@@ -267,23 +273,23 @@ class ConfluentApp:
             raw=parse_json(body) if scope["method"] in _WITH_BODY else None,
             extras=exchange.extras,
         )
-        if face.permissions is not None:
+        if api.permissions is not None:
             # The log's queue is bounded in events: none may hold much.
             held = request if len(body) <= _LARGE else replace(request, raw=None)
-            exchange.named = partial(face.permissions.named, exchange.match.route.name, held)
-        work = partial(_work, exchange.match, request, face.permissions, caller, _origin(exchange, scope))
+            exchange.named = partial(api.permissions.named, exchange.match.route.name, held)
+        work = partial(_work, exchange.match, request, api.permissions, caller, _origin(exchange, scope))
         inline = exchange.match.route.inline and not request.query.text("format")
-        if inline and face.free(caller, exchange.match.route):
+        if inline and api.is_cached(caller, exchange.match.route):
             return Rendered(status=200, code=200, body=work())
         answered: bytes = await self._workers.run(work, owner=exchange.key_id or exchange.client)
         return Rendered(status=200, code=200, body=answered)
 
-    def _start(self, account: str) -> _Face:
-        realm = self._realms.get(account) if self._realms is not None else None
-        if realm is None or self._warden is None:
+    def _start(self, account: str) -> _RegistryApi:
+        tenant = self._tenants.get(account) if self._tenants is not None else None
+        if tenant is None or self._access is None:
             raise Unauthenticated
-        face = self._faces[account] = _Face.over(realm.schemas, Permissions(self._warden, realm))
-        return face
+        api = self._apis[account] = _RegistryApi.over(tenant.schemas, Permissions(self._access, tenant))
+        return api
 
     async def _caller(self, exchange: _Exchange, scope: Scope) -> Caller:
         """Who sends it; the header has all that the proof takes, so that nothing is spent on the body of anybody else's."""

@@ -12,7 +12,7 @@ from penstock.api.confluent.errors import PlainPassword, Unauthenticated
 from penstock.api.limits import FailedLogins
 from penstock.settings.addresses import is_loopback
 
-__all__ = ["BasicLogin", "Credentials", "check_private", "prove", "read_credentials"]
+__all__ = ["BasicLogin", "Credentials", "authenticate", "check_private", "read_credentials"]
 
 _MAX_HEADER = 1_024
 # Compared with where there is no key, so that an unknown id takes as long as a wrong secret.
@@ -35,7 +35,7 @@ def read_credentials(header: str) -> Credentials:
     return key_id, secret
 
 
-def prove(credentials: Credentials, key: AccessKey | None) -> Caller:
+def authenticate(credentials: Credentials, key: AccessKey | None) -> Caller:
     """The caller, where ``key`` is that of the id and has this secret; :class:`Unauthenticated`."""
     expected = _NOBODY if key is None else key.secret_access_key
     right = hmac.compare_digest(credentials[1].encode(), expected.encode())
@@ -64,15 +64,15 @@ class BasicLogin:
         try:
             key_id, secret = read_credentials(authorization)
             named(key_id)
-            self._failures.admit(client, key_id)
+            self._failures.check(client, key_id)
             key = self._keys.fresh(key_id)
             if key is None:
                 key = await self._fetch(key_id)
-            caller = prove((key_id, secret), key)
+            caller = authenticate((key_id, secret), key)
         except Unauthenticated:
             self._failures.failed(client, key_id)
             raise
-        self._failures.proved(client, key_id)
+        self._failures.succeeded(client, key_id)
         return caller
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from penstock.access.errors import NotAuthorized
 from penstock.access.facts import Origin
 from penstock.access.principals import Caller
-from penstock.api.access_checker import Realm, Warden
+from penstock.api.access_checker import AccessChecker
 from penstock.api.confluent.configs import config_members
 from penstock.api.confluent.requests import Request, read_references
+from penstock.api.tenants import Tenant
 from penstock.errors import PenstockError
 from penstock.names import arn
 from penstock.registry.errors import RegistryNotFound, SchemaNotFound
@@ -36,22 +37,22 @@ Needs = Sequence[tuple[str, Sequence[str]]]
 class Permissions:
     """Judges the requests to one account's registry."""
 
-    def __init__(self, warden: Warden, realm: Realm) -> None:
-        self._warden = warden
-        self._realm = realm
-        self._configs = SubjectConfigs(realm.schemas)
-        self._ids = SubjectIds(realm.schemas)
-        self._subjects = Subjects(realm.schemas)
+    def __init__(self, access_checker: AccessChecker, tenant: Tenant) -> None:
+        self._access = access_checker
+        self._tenant = tenant
+        self._configs = SubjectConfigs(tenant.schemas)
+        self._ids = SubjectIds(tenant.schemas)
+        self._subjects = Subjects(tenant.schemas)
 
-    def ready(self, caller: Caller) -> bool:
-        """Whether :meth:`check` would read no policies from a store."""
-        return self._warden.ready(caller, self._realm)
+    def is_cached(self, caller: Caller) -> bool:
+        """Whether all policies that :meth:`check` evaluates are in memory."""
+        return self._access.is_cached(caller, self._tenant)
 
     def check(self, caller: Caller, route: str, request: Request, origin: Origin) -> None:
         """Raise :class:`NotAuthorized` unless the caller may call the route so."""
-        if route in FREE or (caller.is_root and caller.account == self._realm.account):
+        if route in FREE or (caller.is_root and caller.account == self._tenant.account):
             return
-        origin = replace(origin, region=self._realm.schemas.identity.region)
+        origin = replace(origin, region=self._tenant.schemas.identity.region)
         if route in _BY_ID:
             holders = self._holders(route, request)
             if route in _NAMING_ALL:
@@ -80,23 +81,23 @@ class Permissions:
     def shown(self, caller: Caller, route: str, answer: Any, origin: Origin) -> Any:
         """``answer``, where it is a list without what the caller is denied to see."""
         resources = _NAMED.get(route)
-        if resources is None or (caller.is_root and caller.account == self._realm.account):
+        if resources is None or (caller.is_root and caller.account == self._tenant.account):
             return answer
         actions, name, allowed = resources
-        origin = replace(origin, region=self._realm.schemas.identity.region)
-        owner = self._realm.account
+        origin = replace(origin, region=self._tenant.schemas.identity.region)
+        owner = self._tenant.account
         return [
             each
             for each in answer
-            if self._warden.holds_back(
-                caller, actions, name(self, each), origin, owner=owner, realm=self._realm, allowed=allowed
+            if self._access.member_denial(
+                caller, actions, name(self, each), origin, owner=owner, tenant=self._tenant, allowed=allowed
             )
             is None
         ]
 
     def _judge(self, caller: Caller, action: str, resources: Sequence[str], origin: Origin) -> None:
-        owner = self._realm.account
-        self._warden.check(caller, f"glue:{action}", resources, origin, owner=owner, realm=self._realm)
+        owner = self._tenant.account
+        self._access.check(caller, f"glue:{action}", resources, origin, owner=owner, tenant=self._tenant)
 
     def _check_any(self, caller: Caller, keys: Sequence[SchemaKey], origin: Origin) -> None:
         refusal: NotAuthorized | None = None
@@ -128,7 +129,7 @@ class Permissions:
 
     def glue(self, resource: str) -> str:
         """A Glue ARN of the account."""
-        return arn("glue", self._realm.schemas.identity.region, self._realm.account, resource)
+        return arn("glue", self._tenant.schemas.identity.region, self._tenant.account, resource)
 
     def registry(self, name: str | None) -> Sequence[str]:
         """The ARN of a registry, None being all."""
@@ -149,11 +150,11 @@ class Permissions:
         needs: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
         key = self._configs.resolve_alias(request.subject).key
         try:
-            self._realm.schemas.schemas.get(key)
+            self._tenant.schemas.schemas.get(key)
         except SchemaNotFound:
             needs.append(("CreateSchema", resources))
             try:
-                self._realm.schemas.registries.get(key.registry)
+                self._tenant.schemas.registries.get(key.registry)
             except RegistryNotFound:
                 needs.append(("CreateRegistry", self.registry(key.registry)))
         return [*needs, *self.referring(request)]

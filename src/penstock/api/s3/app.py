@@ -12,17 +12,17 @@ from urllib.parse import unquote_to_bytes
 from starlette.types import Receive, Scope, Send
 
 from penstock.access.audit.event import is_reading
-from penstock.access.audit.log import AuditSink, AuditUnavailable, NoAudit
+from penstock.access.audit.log import AuditSink, AuditUnavailable, NullAuditSink
 from penstock.access.facts import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
 from penstock.api.errors import Throttled
 from penstock.api.limits import FailedLogins
-from penstock.api.s3.audit import UNDECIDED, Seen, named_key
+from penstock.api.s3.audit import UNDECIDED, AuditedRequest, named_key
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.buckets import BUCKET_HANDLERS
-from penstock.api.s3.call import Answer, Call, Handler, Lake, Permit, not_implemented
-from penstock.api.s3.identity import Identities, Proof
+from penstock.api.s3.call import Answer, Call, Handler, Lake, LakeAccess, not_implemented
+from penstock.api.s3.identity import AuthenticatedRequest, S3Authenticator
 from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
 from penstock.api.s3.objects import OBJECT_HANDLERS
 from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
@@ -52,9 +52,9 @@ class _Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Proved:
+class _Authenticated:
     caller: Caller
-    permit: Permit
+    access: LakeAccess
     payload: Payload
     signer: ChunkSigner
 
@@ -62,14 +62,14 @@ class _Proved:
 class S3App:
     """S3 over the lakes that ``lake_of`` gives by account.
 
-    Without ``identities`` everybody is root of the account ``first``. ``domains`` (``.localhost``) are those below which
+    Without ``authenticator`` everybody is root of the account ``first``. ``domains`` (``.localhost``) are those below which
     hosts are named after buckets.
     """
 
     def __init__(
         self,
         lake_of: Callable[[str], Lake],
-        identities: Identities | None,
+        authenticator: S3Authenticator | None,
         *,
         work: Work,
         first: str,
@@ -81,12 +81,12 @@ class S3App:
     ) -> None:
         self._lake_of = lake_of
         self._lakes: dict[str, Lake] = {}
-        self._identities = identities
+        self._identities = authenticator
         self._work = work
         self._first = first
         self._region = region
         self._domains = domains
-        self._audit: AuditSink = audit or NoAudit()
+        self._audit: AuditSink = audit or NullAuditSink()
         self._failures = failures or FailedLogins()
         self._close = close
 
@@ -123,15 +123,15 @@ class S3App:
 
     async def _recorded(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Answer, str]:
         """The answer, once what was decided is in the audit log's queue."""
-        seen = Seen(request_id=request_id, region=self._region, account=self._first)
+        audited = AuditedRequest(request_id=request_id, region=self._region, account=self._first)
         try:
             try:
-                answered = await self._answer(scope, receive, seen)
+                answered = await self._answer(scope, receive, audited)
             except Exception as error:
-                seen.note(self._audit, scope, error)
+                audited.note(self._audit, scope, error)
                 raise
             try:
-                seen.note(self._audit, scope, None)
+                audited.note(self._audit, scope, None)
             except BaseException:
                 if answered[0].stream is not None:
                     answered[0].stream.close()
@@ -140,18 +140,18 @@ class S3App:
             raise S3Error("ServiceUnavailable", error.message, remedy=error.remedy) from None
         return answered
 
-    async def _answer(self, scope: Scope, receive: Receive, seen: Seen) -> tuple[Answer, str]:
+    async def _answer(self, scope: Scope, receive: Receive, audited: AuditedRequest) -> tuple[Answer, str]:
         headers = _headers(scope)
         query_text = scope["query_string"].decode("latin-1")
         query = parse_query(query_text)
         target = self._target(scope, headers)
         request = SignedRequest(scope["method"], _raw_path(scope), query_text, headers, b"")
-        seen.key_id = named_key(request)
-        seen.bucket, seen.key = target.bucket, target.key
-        proved = await self._proved(scope, request)
-        seen.caller = proved.caller
+        audited.key_id = named_key(request)
+        audited.bucket, audited.key = target.bucket, target.key
+        authenticated = await self._authenticated(scope, request)
+        audited.caller = authenticated.caller
         model = operation_of(scope["method"], target.depth, query, headers)
-        seen.operation = model.name
+        audited.operation = model.name
         if not is_reading(model.name):
             self._audit.check()
         handler = HANDLERS.get(model.name)
@@ -159,11 +159,11 @@ class S3App:
             raise not_implemented(f"The operation {model.name}", remedy="docs/lake/s3.md lists what is served.")
         members = parse_members(model, query, headers)
         async with self._work.admitted():
-            lake = self._lakes.get(proved.caller.account)
+            lake = self._lakes.get(authenticated.caller.account)
             if lake is None:
-                lake = await self._work.run(self._lake_of, proved.caller.account)
-                self._lakes[proved.caller.account] = lake
-            body = BodyReader(receive, headers, proved.payload, proved.signer, self._work.run)
+                lake = await self._work.run(self._lake_of, authenticated.caller.account)
+                self._lakes[authenticated.caller.account] = lake
+            body = BodyReader(receive, headers, authenticated.payload, authenticated.signer, self._work.run)
             call = Call(
                 operation=model.name,
                 bucket=target.bucket,
@@ -173,20 +173,20 @@ class S3App:
                 query=query,
                 body=body,
                 lake=lake,
-                caller=proved.caller,
+                caller=authenticated.caller,
                 region=self._region,
-                permit=proved.permit,
+                access=authenticated.access,
                 work=self._work,
             )
             answer = await handler(call)
-            seen.denied = answer.denied
+            audited.denied = answer.denied
         return answer, model.name
 
-    async def _proved(self, scope: Scope, request: SignedRequest) -> _Proved:
+    async def _authenticated(self, scope: Scope, request: SignedRequest) -> _Authenticated:
         if self._identities is None:
             caller = Caller(account=self._first, principal=ANONYMOUS)
             payload = payload_of(None, request.headers)
-            return _Proved(caller=caller, permit=Permit(None), payload=payload, signer=ChunkSigner(None, ""))
+            return _Authenticated(caller=caller, access=LakeAccess(None), payload=payload, signer=ChunkSigner(None, ""))
         client = scope["client"][0] if scope.get("client") else "-"
         proof = await self._login(self._identities, request, client)
         origin = Origin(
@@ -196,27 +196,27 @@ class S3App:
             user_agent=request.headers.get("user-agent", ""),
         )
         claim: Claim = proof.claim
-        return _Proved(
+        return _Authenticated(
             caller=proof.caller,
-            permit=self._identities.permit(proof.caller, origin),
+            access=self._identities.access(proof.caller, origin),
             payload=proof.payload,
             signer=ChunkSigner(claim, proof.secret_access_key),
         )
 
-    async def _login(self, identities: Identities, request: SignedRequest, client: str) -> Proof:
+    async def _login(self, authenticator: S3Authenticator, request: SignedRequest, client: str) -> AuthenticatedRequest:
         """Who signed the request; failures are counted by address and key id, as on the server."""
         key_id = named_key(request)
         try:
-            self._failures.admit(client, key_id)
+            self._failures.check(client, key_id)
             try:
-                proof = await identities.prove(request)
+                proof = await authenticator.authenticate(request)
             except S3Error as error:
                 if error.code not in UNDECIDED:
                     self._failures.failed(client, key_id)
                 raise
         except Throttled as error:
             raise S3Error("SlowDown", "Please reduce your request rate.", remedy=error.remedy) from None
-        self._failures.proved(client, key_id)
+        self._failures.succeeded(client, key_id)
         return proof
 
     def _target(self, scope: Scope, headers: Mapping[str, str]) -> _Target:

@@ -12,7 +12,7 @@ from penstock.access.sigv4 import SignedRequest
 from penstock.api.s3.signature import read_s3_claim
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["UNDECIDED", "Seen", "named_key"]
+__all__ = ["UNDECIDED", "AuditedRequest", "named_key"]
 
 _KEYS_OF_A_RECORD = 100
 
@@ -21,7 +21,7 @@ UNDECIDED = frozenset({"ServiceUnavailable", "SlowDown"})
 
 
 @dataclass(slots=True, kw_only=True)
-class Seen:
+class AuditedRequest:
     """What is known of a request as it goes along."""
 
     request_id: str
@@ -52,7 +52,7 @@ class Seen:
         headers = dict(scope["headers"])
         parameters = {"bucketName": self.bucket, "key": self.key}
         paths = [f"{self.bucket}/{key}" for key in keys or ([self.key] if self.key else ())] or [self.bucket]
-        audit.note(
+        audit.write(
             AuditEvent(
                 time=time.time(),
                 service="s3",

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from penstock.api.s3.call import Answer, Call, Handler, not_implemented
-from penstock.api.s3.habits import check_habits
+from penstock.api.s3.request_headers import check_headers
 from penstock.api.s3.xml import NAMESPACE
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
@@ -25,7 +25,7 @@ def owner_of(call: Call) -> dict[str, str]:
 
 
 async def list_buckets(call: Call) -> Answer:
-    await call.permitted("ListAllMyBuckets")
+    await call.check_access("ListAllMyBuckets")
     prefix, after = call.members.get("Prefix", ""), _token(call.members.get("ContinuationToken"))
     limit = call.members.get("MaxBuckets", 10_000)
     if not 1 <= limit <= 10_000:
@@ -41,8 +41,8 @@ async def list_buckets(call: Call) -> Answer:
 
 
 async def create_bucket(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("CreateBucket")
+    check_headers(call)
+    await call.check_access("CreateBucket")
     wanted = await call.document("CreateBucketConfiguration", elements=_MAX_ELEMENTS, optional=True)
     if wanted:
         region = wanted.get("LocationConstraint")
@@ -60,22 +60,22 @@ async def create_bucket(call: Call) -> Answer:
 
 
 async def head_bucket(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("ListBucket")
+    check_headers(call)
+    await call.check_access("ListBucket")
     await call.run(call.lake.store.bucket, call.bucket)
     return Answer(headers={"x-amz-bucket-region": call.region, "x-amz-access-point-alias": "false"})
 
 
 async def delete_bucket(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("DeleteBucket")
+    check_headers(call)
+    await call.check_access("DeleteBucket")
     await call.run(call.lake.store.delete_bucket, call.bucket)
     return Answer(status=204)
 
 
 async def get_bucket_location(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("GetBucketLocation")
+    check_headers(call)
+    await call.check_access("GetBucketLocation")
     await call.run(call.lake.store.bucket, call.bucket)
     # us-east-1 has no name there: Amazon S3 API reference, GetBucketLocation.
     region = "" if call.region == "us-east-1" else call.region
@@ -87,8 +87,8 @@ def _reads(action: str, members: Callable[[Call], Mapping[str, Any]]) -> Handler
     """A read of a setting that cannot be changed here: what AWS answers of a new bucket."""
 
     async def read(call: Call) -> Answer:
-        check_habits(call)
-        await call.permitted(action)
+        check_headers(call)
+        await call.check_access(action)
         await call.run(call.lake.store.bucket, call.bucket)
         return Answer(members=members(call))
 
@@ -99,8 +99,8 @@ def _lacks(action: str, code: str, message: str) -> Handler:
     """A read of a setting that a new bucket does not have."""
 
     async def refuse(call: Call) -> Answer:
-        check_habits(call)
-        await call.permitted(action)
+        check_headers(call)
+        await call.check_access(action)
         await call.run(call.lake.store.bucket, call.bucket)
         raise S3Error(code, message, details={"BucketName": call.bucket})
 
@@ -129,7 +129,7 @@ _BLOCKED = {
 
 
 async def list_objects_v2(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     members = call.members
     token, start = members.get("ContinuationToken"), members.get("StartAfter", "")
     after = _token(token) if token is not None else start
@@ -147,7 +147,7 @@ async def list_objects_v2(call: Call) -> Answer:
 
 
 async def list_objects(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     marker = call.members.get("Marker", "")
     delimiter = call.members.get("Delimiter", "")
     # A marker that is a common prefix stands for all that it begins.
@@ -160,7 +160,7 @@ async def list_objects(call: Call) -> Answer:
 
 
 async def list_object_versions(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     marker = call.members.get("KeyMarker", "")
     page, listed = await _list(call, marker, action="ListBucketVersions")
     versions = [{**each, "VersionId": "null", "IsLatest": True} for each in listed.pop("Contents")]
@@ -180,7 +180,7 @@ async def _list(call: Call, after: str, *, action: str = "ListBucket") -> tuple[
         raise S3Error("InvalidArgument", "Invalid Encoding Method specified in Request")
     limit = min(limit, _MAX_KEYS)
     extra = {"s3:prefix": prefix, "s3:delimiter": delimiter, "s3:max-keys": str(limit)}
-    await call.permitted(action, extra={name: value for name, value in extra.items() if value})
+    await call.check_access(action, extra={name: value for name, value in extra.items() if value})
     page: Page = await call.run(
         lambda: call.lake.store.page(call.bucket, prefix=prefix, delimiter=delimiter, after=after, limit=limit)
     )

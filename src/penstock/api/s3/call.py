@@ -13,7 +13,7 @@ from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import LakeStore, OpenObject
 from penstock.lake.objects.uploads import Uploads
 
-__all__ = ["Answer", "Call", "Handler", "Lake", "Permit", "not_implemented"]
+__all__ = ["Answer", "Call", "Handler", "Lake", "LakeAccess", "not_implemented"]
 
 T = TypeVar("T")
 
@@ -29,25 +29,25 @@ class Lake:
     uploads: Uploads
 
 
-class Permit:
-    """Judges actions of one caller on its own account's lake; without ``judge`` everything is allowed."""
+class LakeAccess:
+    """What one caller may do in its own account's lake; without ``authorize`` everything is allowed."""
 
-    def __init__(self, judge: Callable[[str, str, Mapping[str, str] | None], None] | None) -> None:
-        self._judge = judge
+    def __init__(self, authorize: Callable[[str, str, Mapping[str, str] | None], None] | None) -> None:
+        self._authorize = authorize
 
     @property
-    def unbounded(self) -> bool:
+    def unrestricted(self) -> bool:
         """Whether everything is allowed."""
-        return self._judge is None
+        return self._authorize is None
 
     def check(self, action: str, bucket: str = "", key: str = "", *, extra: Mapping[str, str] | None = None) -> None:
         """Raise :class:`S3Error` unless ``s3:ACTION`` is allowed on the object, the bucket, or, without one, on all.
 
         May read the store.
         """
-        if self._judge is not None:
+        if self._authorize is not None:
             resource = f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}" if bucket else "*"
-            self._judge(f"s3:{action}", resource, extra)
+            self._authorize(f"s3:{action}", resource, extra)
 
     def allows(self, action: str, bucket: str, key: str = "") -> bool:
         """As :meth:`check`, as a truth value."""
@@ -72,7 +72,7 @@ class Call:
     lake: Lake
     caller: Caller
     region: str
-    permit: Permit
+    access: LakeAccess
     work: Work
     lake_of_source: Lake | None = None
 
@@ -93,10 +93,10 @@ class Call:
             found: dict[str, Any] = await self.work.parse(lambda: parse_xml(body, model, elements=elements))
             return found
 
-    async def permitted(self, action: str, *, extra: Mapping[str, str] | None = None) -> None:
+    async def check_access(self, action: str, *, extra: Mapping[str, str] | None = None) -> None:
         """Raise :class:`S3Error` unless the caller may do ``action`` on this request's bucket or object."""
-        if not self.permit.unbounded:
-            await self.run(lambda: self.permit.check(action, self.bucket, self.key, extra=extra))
+        if not self.access.unrestricted:
+            await self.run(lambda: self.access.check(action, self.bucket, self.key, extra=extra))
 
 
 @dataclass(slots=True, kw_only=True)

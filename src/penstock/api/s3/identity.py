@@ -1,4 +1,4 @@
-"""Who calls, proved by signature against the access store, and what its policies let it do here."""
+"""Who calls, authenticated by signature against the access store, and what its policies let it do here."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,18 +14,18 @@ from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest
-from penstock.api.s3.call import Permit
+from penstock.api.s3.call import LakeAccess
 from penstock.api.s3.signature import Payload, check_claim, check_signature, payload_of, read_s3_claim
 from penstock.errors import PenstockError
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["Identities", "Proof"]
+__all__ = ["AuthenticatedRequest", "S3Authenticator"]
 
 _log = logging.getLogger("penstock.s3")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class AuthenticatedRequest:
     """A caller, its claim, and the secret that its signatures are made with."""
 
     caller: Caller
@@ -35,8 +35,8 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identities:
-    """The identities of one server. ``run`` calls a function that may block on a thread."""
+class S3Authenticator:
+    """The authenticator of one server. ``run`` calls a function that may block on a thread."""
 
     region: str
     keys: KeyCache
@@ -45,7 +45,7 @@ class Identities:
     run: Callable[..., Awaitable[Any]]
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    async def prove(self, request: SignedRequest) -> Proof:
+    async def authenticate(self, request: SignedRequest) -> AuthenticatedRequest:
         """The caller that the request's signature proves; :class:`S3Error` where it proves none."""
         claim = read_s3_claim(request)
         check_claim(claim, request, region=self.region, now=self.now())
@@ -60,7 +60,7 @@ class Identities:
             except ExpiredToken:
                 raise S3Error("ExpiredToken", "The provided token has expired.") from None
             caller = key.caller
-        return Proof(caller=caller, claim=claim, payload=payload, secret_access_key=key.secret_access_key)
+        return AuthenticatedRequest(caller=caller, claim=claim, payload=payload, secret_access_key=key.secret_access_key)
 
     async def _key(self, claim: Claim) -> AccessKey | TemporaryKey:
         if claim.token is not None:
@@ -92,12 +92,12 @@ class Identities:
             _log.exception("the access store cannot be read")
             raise S3Error("ServiceUnavailable", "The users and keys cannot be read now.", remedy="Try again.") from error
 
-    def permit(self, caller: Caller, origin: Origin) -> Permit:
+    def access(self, caller: Caller, origin: Origin) -> LakeAccess:
         """What judges the caller's actions in its own account."""
         if caller.is_root:
-            return Permit(None)
+            return LakeAccess(None)
 
-        def judge(action: str, resource: str, extra: Mapping[str, str] | None) -> None:
+        def authorize(action: str, resource: str, extra: Mapping[str, str] | None) -> None:
             try:
                 decision = self.authorizer.decide(caller, action, resource, origin, owner=caller.account, extra=extra)
             except UnrecognizedClient as error:
@@ -105,4 +105,4 @@ class Identities:
             if not decision.allowed:
                 raise S3Error("AccessDenied", denial(caller, action, resource, decision.why).message)
 
-        return Permit(judge)
+        return LakeAccess(authorize)

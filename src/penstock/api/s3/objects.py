@@ -9,7 +9,7 @@ from typing import Any
 from penstock.api.s3.buckets import full_control
 from penstock.api.s3.call import Answer, Call, Handler
 from penstock.api.s3.checksums import header_of
-from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, object_headers, tags_of
+from penstock.api.s3.request_headers import attributes_of, check_headers, encryption_of, object_headers, tags_of
 from penstock.api.s3.xml import http_date
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
@@ -30,19 +30,19 @@ async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
 
     Where it is missing, AWS says so only to those who may list the bucket.
     """
-    await call.permitted(action)
+    await call.check_access(action)
     try:
         ahead = _READ_AHEAD if call.operation == "GetObject" else 0
         opened: OpenObject = await call.run(call.lake.store.open, call.bucket, call.key, ahead)
     except S3Error as error:
-        if error.code == "NoSuchKey" and not await call.run(call.permit.allows, "ListBucket", call.bucket):
+        if error.code == "NoSuchKey" and not await call.run(call.access.allows, "ListBucket", call.bucket):
             raise S3Error("AccessDenied", "Access Denied") from None
         raise
     return opened
 
 
 async def get_object(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     opened = await open_object(call)
     try:
         answer = _answer_of(call, opened.info)
@@ -179,14 +179,14 @@ def wanted_algorithm(headers: Mapping[str, str]) -> str | None:
 
 
 async def put_object(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     if "uploadId" in call.query or "partNumber" in call.query:
         raise S3Error(
             "InvalidArgument", "This operation does not accept a query-string of an upload's part without the other."
         )
-    await call.permitted("PutObject")
+    await call.check_access("PutObject")
     if "x-amz-tagging" in call.headers:
-        await call.permitted("PutObjectTagging")
+        await call.check_access("PutObjectTagging")
     attributes, condition = attributes_of(call), condition_of(call.headers)
     if call.body.length is None and "transfer-encoding" not in call.headers:
         raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.")
@@ -214,15 +214,15 @@ async def put_object(call: Call) -> Answer:
 
 
 async def delete_object(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("DeleteObject")
+    check_headers(call)
+    await call.check_access("DeleteObject")
     condition = Condition(match=call.headers["if-match"]) if "if-match" in call.headers else None
     await call.run(lambda: call.lake.store.delete(call.bucket, call.key, condition=condition))
     return Answer(status=204)
 
 
 async def delete_objects(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     wanted = await call.document("Delete", elements=6 * _MAX_DELETED + 2)
     if not 1 <= len(wanted["Objects"]) <= _MAX_DELETED:
         raise S3Error("MalformedXML", f"A request deletes 1 to {_MAX_DELETED:,} objects.")
@@ -233,7 +233,7 @@ async def delete_objects(call: Call) -> Answer:
         for each in wanted["Objects"]:
             key = each["Key"]
             try:
-                call.permit.check("DeleteObject", call.bucket, key)
+                call.access.check("DeleteObject", call.bucket, key)
                 if each.get("VersionId", "null") != "null":
                     raise S3Error("InvalidArgument", "Buckets of this store keep no versions.")
                 condition = Condition(match=each["ETag"]) if each.get("ETag") else None
@@ -252,7 +252,7 @@ async def delete_objects(call: Call) -> Answer:
 
 
 async def get_object_tagging(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     opened = await open_object(call, "GetObjectTagging")
     opened.close()
     tags = opened.info.attributes.tags
@@ -260,22 +260,22 @@ async def get_object_tagging(call: Call) -> Answer:
 
 
 async def put_object_tagging(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObjectTagging")
+    check_headers(call)
+    await call.check_access("PutObjectTagging")
     wanted = await call.document("Tagging", elements=_MAX_TAG_ELEMENTS)
     await call.run(call.lake.store.set_tags, call.bucket, call.key, tags_of(wanted["TagSet"]))
     return Answer()
 
 
 async def delete_object_tagging(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("DeleteObjectTagging")
+    check_headers(call)
+    await call.check_access("DeleteObjectTagging")
     await call.run(call.lake.store.set_tags, call.bucket, call.key, {})
     return Answer(status=204)
 
 
 async def get_object_acl(call: Call) -> Answer:
-    check_habits(call)
+    check_headers(call)
     opened = await open_object(call, "GetObjectAcl")
     opened.close()
     return Answer(members=full_control(call))
@@ -287,8 +287,8 @@ def checksum_members(checksums: Mapping[str, str]) -> dict[str, str]:
 
 
 async def get_object_attributes(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("GetObjectAttributes")
+    check_headers(call)
+    await call.check_access("GetObjectAttributes")
     opened = await open_object(call)
     opened.close()
     info = opened.info

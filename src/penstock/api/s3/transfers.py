@@ -9,8 +9,8 @@ from urllib.parse import unquote
 from penstock.api.s3.buckets import owner_of
 from penstock.api.s3.call import Answer, Call, Handler
 from penstock.api.s3.checksums import ALGORITHMS, Checksum, composite, header_of
-from penstock.api.s3.habits import attributes_of, check_habits, encryption_of, parse_tags
 from penstock.api.s3.objects import check_preconditions, checksum_members, condition_of, range_of, wanted_algorithm
+from penstock.api.s3.request_headers import attributes_of, check_headers, encryption_of, parse_tags
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, OpenObject
@@ -42,11 +42,11 @@ async def _open_source(call: Call) -> OpenObject:
     bucket, key = _source(call)
 
     def open_source() -> OpenObject:
-        call.permit.check("GetObject", bucket, key)
+        call.access.check("GetObject", bucket, key)
         try:
             opened = call.lake.store.open(bucket, key)
         except S3Error as error:
-            if error.code == "NoSuchKey" and not call.permit.allows("ListBucket", bucket):
+            if error.code == "NoSuchKey" and not call.access.allows("ListBucket", bucket):
                 raise S3Error("AccessDenied", "Access Denied") from None
             raise
         try:
@@ -61,13 +61,13 @@ async def _open_source(call: Call) -> OpenObject:
 
 
 async def copy_object(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObject")
+    check_headers(call)
+    await call.check_access("PutObject")
     directives = {name: call.headers.get(f"x-amz-{name}-directive", "COPY").upper() for name in ("metadata", "tagging")}
     if any(value not in {"COPY", "REPLACE"} for value in directives.values()):
         raise S3Error("InvalidArgument", "Unknown metadata or tagging directive.")
     if directives["tagging"] == "REPLACE":
-        await call.permitted("PutObjectTagging")
+        await call.check_access("PutObjectTagging")
     if _source(call) == (call.bucket, call.key) and "REPLACE" not in directives.values():
         raise S3Error(
             "InvalidRequest",
@@ -79,8 +79,8 @@ async def copy_object(call: Call) -> Answer:
     try:
         kept = opened.info.attributes
         if directives["tagging"] == "COPY" and kept.tags:
-            await call.run(lambda: call.permit.check("GetObjectTagging", *_source(call)))
-            await call.permitted("PutObjectTagging")
+            await call.run(lambda: call.access.check("GetObjectTagging", *_source(call)))
+            await call.check_access("PutObjectTagging")
         base = kept if directives["metadata"] == "COPY" else given
         tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
         info = await call.run(_copy, call, opened, replace(base, tags=tags), condition)
@@ -115,10 +115,10 @@ def _checksum_of(draft: Draft, algorithm: str) -> dict[str, str]:
 
 
 async def create_multipart_upload(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObject")
+    check_headers(call)
+    await call.check_access("PutObject")
     if "x-amz-tagging" in call.headers:
-        await call.permitted("PutObjectTagging")
+        await call.check_access("PutObjectTagging")
     algorithm = call.headers.get("x-amz-checksum-algorithm", "").upper()
     if algorithm and algorithm not in ALGORITHMS:
         raise S3Error("InvalidRequest", "Checksum algorithm provided is unsupported.")
@@ -157,8 +157,8 @@ def _number(call: Call) -> int:
 
 
 async def upload_part(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObject")
+    check_headers(call)
+    await call.check_access("PutObject")
     number, upload = _number(call), await _upload(call)
     if call.body.length is None and "transfer-encoding" not in call.headers:
         raise S3Error("MissingContentLength", "You must provide the Content-Length HTTP header.")
@@ -176,8 +176,8 @@ async def upload_part(call: Call) -> Answer:
 
 
 async def upload_part_copy(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObject")
+    check_headers(call)
+    await call.check_access("PutObject")
     _number(call)
     upload = await _upload(call)
     opened = await _open_source(call)
@@ -210,8 +210,8 @@ def _copy_part(call: Call, opened: OpenObject, upload: Upload, span: tuple[int, 
 
 
 async def complete_multipart_upload(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("PutObject")
+    check_headers(call)
+    await call.check_access("PutObject")
     condition = condition_of(call.headers)
     wanted = await call.document("CompletedMultipartUpload", elements=9 * _MAX_PARTS + 1)
     listed = wanted.get("Parts", [])
@@ -264,15 +264,15 @@ def _checksums_of(upload: Upload, parts: list[Part], draft: Draft) -> dict[str, 
 
 
 async def abort_multipart_upload(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("AbortMultipartUpload")
+    check_headers(call)
+    await call.check_access("AbortMultipartUpload")
     await call.run(call.lake.uploads.abort, await _upload(call))
     return Answer(status=204)
 
 
 async def list_parts(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("ListMultipartUploadParts")
+    check_headers(call)
+    await call.check_access("ListMultipartUploadParts")
     upload = await _upload(call)
     limit, after = min(call.members.get("MaxParts", 1_000), 1_000), call.members.get("PartNumberMarker", "0")
     if not limit >= 0 or not str(after).isdigit():
@@ -309,8 +309,8 @@ async def list_parts(call: Call) -> Answer:
 
 
 async def list_multipart_uploads(call: Call) -> Answer:
-    check_habits(call)
-    await call.permitted("ListBucketMultipartUploads")
+    check_headers(call)
+    await call.check_access("ListBucketMultipartUploads")
     members = call.members
     prefix, delimiter = members.get("Prefix", ""), members.get("Delimiter", "")
     after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))

@@ -27,11 +27,11 @@ class _Builder(TreeBuilder):
         super().__init__()
         self.left = most
         self.depth = 0
-        self.seen = 0
+        self.audited = 0
         """How many times the parser has reported anything."""
 
     def start(self, tag: Any, attrs: Any) -> Element:
-        self.seen += 1
+        self.audited += 1
         self.depth += 1
         self.left -= 1
         if self.depth > _MAX_DEPTH or self.left < 0:
@@ -39,12 +39,12 @@ class _Builder(TreeBuilder):
         return super().start(tag, attrs)
 
     def end(self, tag: Any) -> Element:
-        self.seen += 1
+        self.audited += 1
         self.depth -= 1
         return super().end(tag)
 
     def data(self, data: Any) -> None:
-        self.seen += 1
+        self.audited += 1
         super().data(data)
 
     def doctype(self, *_declared: str | None) -> None:
@@ -61,9 +61,9 @@ def parse_xml(body: bytes, shape: StructureShape, *, elements: int) -> dict[str,
     parser = XMLParser(target=builder)  # noqa: S314 -- no document type is taken, so no entity either
     try:
         for at in range(0, len(body), _SLICE):
-            before = builder.seen
+            before = builder.audited
             parser.feed(body[at : at + _SLICE])
-            if builder.seen == before and at + _SLICE < len(body):
+            if builder.audited == before and at + _SLICE < len(body):
                 # One tag or comment as long as this: no client sends it, and expat holds the interpreter lock until its end.
                 raise _malformed()
         root = parser.close()

@@ -1,6 +1,6 @@
-"""The catalog as a statement's caller may read it: each question is judged as Glue's own operation before it is asked.
+"""The catalog as a statement's caller may read it: each read is authorized as Glue's own operation.
 
-As at AWS, where Athena reads Glue's catalog on behalf of who runs the statement (Athena user guide, "Configure access to
+As at AWS, where Athena reads Glue's catalog on behalf of the caller (Athena user guide, "Configure access to
 databases and tables in the AWS Glue Data Catalog"). Whatever a plan reads goes through here, however its SQL is written.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
 from penstock.query.errors import StatementError
-from penstock.query.ports import CatalogReader, Permit
+from penstock.query.ports import CatalogAccess, CatalogReader
 
 __all__ = ["PermittedCatalog"]
 
@@ -18,36 +18,36 @@ __all__ = ["PermittedCatalog"]
 class PermittedCatalog:
     """A :class:`~penstock.query.ports.CatalogReader` for one caller; :class:`StatementError` for what it may not read."""
 
-    def __init__(self, catalog: CatalogReader, permit: Permit) -> None:
+    def __init__(self, catalog: CatalogReader, catalog_access: CatalogAccess) -> None:
         self._catalog = catalog
-        self._permit = permit
+        self._access = catalog_access
 
     def databases(self) -> Sequence[Database]:
-        self._judge("GetDatabases", {})
-        return [each for each in self._catalog.databases() if self._permit.shows("GetDatabases", {"Name": each.name})]
+        self._check("GetDatabases", {})
+        return [each for each in self._catalog.databases() if self._access.is_visible("GetDatabases", {"Name": each.name})]
 
     def database(self, name: str) -> Database:
-        self._judge("GetDatabase", {"Name": name})
+        self._check("GetDatabase", {"Name": name})
         return self._catalog.database(name)
 
     def tables(self, database: str) -> Sequence[Table]:
-        self._judge("GetTables", {"DatabaseName": database})
+        self._check("GetTables", {"DatabaseName": database})
         found = self._catalog.tables(database)
-        return [each for each in found if self._shows(each)]
+        return [each for each in found if self._is_visible(each)]
 
     def table(self, database: str, name: str) -> Table:
-        self._judge("GetTable", {"DatabaseName": database, "Name": name})
+        self._check("GetTable", {"DatabaseName": database, "Name": name})
         return self._catalog.table(database, name)
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
-        self._judge("GetPartitions", {"DatabaseName": database, "TableName": table})
+        self._check("GetPartitions", {"DatabaseName": database, "TableName": table})
         return self._catalog.partitions(database, table, expression)
 
-    def _shows(self, table: Table) -> bool:
-        return self._permit.shows("GetTables", {"DatabaseName": table.database, "Name": table.name})
+    def _is_visible(self, table: Table) -> bool:
+        return self._access.is_visible("GetTables", {"DatabaseName": table.database, "Name": table.name})
 
-    def _judge(self, operation: str, request: Mapping[str, Any]) -> None:
+    def _check(self, operation: str, request: Mapping[str, Any]) -> None:
         try:
-            self._permit(operation, request)
+            self._access.check(operation, request)
         except AccessDenied as error:
             raise StatementError("PERMISSION_DENIED", error.message, remedy=error.remedy) from error

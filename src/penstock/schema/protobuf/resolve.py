@@ -1,6 +1,6 @@
 """Whether a reader's definition can read what a writer's wrote: the published rules of Confluent's registry and of Glue.
 
-Messages are matched by name without the package, fields by number. What both faces agree on is here without a flag:
+Messages are matched by name without the package, fields by number. What both APIs agree on is here without a flag:
 messages, the kinds of fields, oneofs. An imported message is compared where a field uses it.
 """
 
@@ -280,7 +280,7 @@ class _Comparison:
             self._add(reader, writer)
 
     def _labels(self, new: tuple[Any, MessageType], old: tuple[Any, MessageType]) -> bool:
-        """Whether the label changed, in the sense of the called face."""
+        """Whether the label changed, by the rules of the called API."""
         (read, reader), (written, writer) = new, old
         if not self._rules.written_labels:
             return bool((read.label == REPEATED) != (written.label == REPEATED))

@@ -4,14 +4,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Identity, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 
 __all__ = ["MemoryAccessStore"]
 
 _Place = tuple[EntityKind, str, str]
-_HOLDERS = (EntityKind.USER, EntityKind.ROLE, EntityKind.GROUP)
+_IDENTITY_KINDS = (EntityKind.USER, EntityKind.ROLE, EntityKind.GROUP)
 
 
 class MemoryAccessStore:
@@ -68,10 +68,10 @@ class MemoryAccessStore:
             found = [entity for place, entity in self._entities.items() if place[:2] == (kind, account)]
         return sorted(found, key=lambda entity: entity.name.lower())
 
-    def list_holders(self, account: str) -> Sequence[Holder]:
+    def list_identities(self, account: str) -> Sequence[Identity]:
         with self._lock:
-            found = [each for each in self._entities.values() if each.account == account and isinstance(each, Holder)]
-        return sorted(found, key=lambda holder: (_HOLDERS.index(kind_of(holder)), holder.name.lower()))
+            found = [each for each in self._entities.values() if each.account == account and isinstance(each, Identity)]
+        return sorted(found, key=lambda identity: (_IDENTITY_KINDS.index(kind_of(identity)), identity.name.lower()))
 
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:  # noqa: ARG002
         kind = kind_of(entity)
@@ -106,7 +106,7 @@ class MemoryAccessStore:
             else:
                 self._entities[place] = changed
 
-    def note(self, operation: str, resource: str, outcome: str) -> None:
+    def write_audit(self, operation: str, resource: str, outcome: str) -> None:
         """Nothing is recorded in memory."""
 
     def add_account(self, account: Account) -> None:

@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Holder, kind_of, missing, taken
+from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Identity, kind_of, missing, taken
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
 from penstock.store.sql.access_codec import entity_from, entity_json
 from penstock.store.sql.database import Database, metadata, retried
-from penstock.store.sql.registry.base import record
+from penstock.store.sql.registry.base import write_audit
 from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]
@@ -96,7 +96,7 @@ class SqlAccessStore:
         try:
             with self._database.write() as connection:
                 connection.execute(insert(access_keys).values(self._values(key)))
-                record(connection, "CreateAccessKey", key.principal, key.access_key_id)
+                write_audit(connection, "CreateAccessKey", key.principal, key.access_key_id)
         except IntegrityError:
             raise AccessKeyExists(f"Access key {key.access_key_id} already exists.") from None
 
@@ -124,7 +124,7 @@ class SqlAccessStore:
             principal = connection.execute(gone).scalar_one_or_none()
             if principal is None:
                 raise _no_key(access_key_id)
-            record(connection, "DeleteAccessKey", principal, access_key_id)
+            write_audit(connection, "DeleteAccessKey", principal, access_key_id)
 
     @retried
     def set_active(self, access_key_id: str, active: bool) -> None:
@@ -134,7 +134,7 @@ class SqlAccessStore:
             principal = connection.execute(change).scalar_one_or_none()
             if principal is None:
                 raise _no_key(access_key_id)
-            record(connection, "UpdateAccessKey", principal, f"{access_key_id} {'Active' if active else 'Inactive'}")
+            write_audit(connection, "UpdateAccessKey", principal, f"{access_key_id} {'Active' if active else 'Inactive'}")
 
     def list(self, account: str) -> list[AccessKey]:
         mine = and_(access_keys.c.account == account, _IS_THERE)
@@ -146,9 +146,9 @@ class SqlAccessStore:
         with self._database.read() as connection:
             return _Entities(connection).get_entity(kind, account, name)
 
-    def list_holders(self, account: str) -> Sequence[Holder]:
+    def list_identities(self, account: str) -> Sequence[Identity]:
         with self._database.read() as connection:
-            return _Entities(connection).list_holders(account)
+            return _Entities(connection).list_identities(account)
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         with self._database.read() as connection:
@@ -173,7 +173,7 @@ class SqlAccessStore:
                     content=entity_json(entity),
                 )
             )
-            record(connection, operation, entity.arn, entity.id)
+            write_audit(connection, operation, entity.arn, entity.id)
 
     @retried
     def change_entity(
@@ -199,12 +199,12 @@ class SqlAccessStore:
                 connection.execute(delete(iam_entities).where(mine))
             else:
                 connection.execute(update(iam_entities).where(mine).values(content=entity_json(changed)))
-            record(connection, operation, stored.arn, "deleted" if changed is None else "changed")
+            write_audit(connection, operation, stored.arn, "deleted" if changed is None else "changed")
 
     @retried
-    def note(self, operation: str, resource: str, outcome: str) -> None:
+    def write_audit(self, operation: str, resource: str, outcome: str) -> None:
         with self._database.write() as connection:
-            record(connection, operation, resource, outcome)
+            write_audit(connection, operation, resource, outcome)
 
     @retried
     def add_account(self, account: Account) -> None:
@@ -213,7 +213,7 @@ class SqlAccessStore:
                 created = account.created.astimezone(UTC).replace(tzinfo=None)
                 values = {"id": account.id, "name": account.name, "email": account.email, "created": created}
                 connection.execute(insert(accounts).values(**values))
-                record(connection, "CreateAccount", f"account/{account.id}", account.name)
+                write_audit(connection, "CreateAccount", f"account/{account.id}", account.name)
         except IntegrityError:
             raise AccountExists(f"The account {account.id} already exists.") from None
 
@@ -259,13 +259,13 @@ class _Entities:
         row = self._connection.execute(select(iam_entities).where(_place(kind, account, name))).one_or_none()
         return None if row is None else _entity(row)
 
-    def list_holders(self, account: str) -> Sequence[Holder]:
+    def list_identities(self, account: str) -> Sequence[Identity]:
         columns = iam_entities.c
         # In the order of the alphabet turned round: user, role, group.
         kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
         query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
         found = [_entity(row) for row in self._connection.execute(query)]
-        return [each for each in found if isinstance(each, Holder)]
+        return [each for each in found if isinstance(each, Identity)]
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         columns = iam_entities.c

@@ -18,7 +18,7 @@ from penstock.durable import make_folder, sync
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
-from penstock.store.sql.registry.base import record
+from penstock.store.sql.registry.base import write_audit
 from penstock.store.sql.registry.tables import registry_epoch, schema_id_counter
 from penstock.store.sql.tables import metadata
 
@@ -198,7 +198,7 @@ def _replace_all(
     # Records out there carry the ids that were given since the backup: nothing else gets them.
     highest = max(given, ids_above)
     target.execute(update(schema_id_counter).where(schema_id_counter.c.number < highest).values(number=highest))
-    record(target, "Restore", "store", f"{sum(rows.values())} rows")
+    write_audit(target, "Restore", "store", f"{sum(rows.values())} rows")
     return rows
 
 

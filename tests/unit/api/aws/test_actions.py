@@ -3,12 +3,12 @@
 import pytest
 
 from penstock.access.errors import NotAuthorized
-from penstock.api.aws.authorization.actions import EVERYTHING, Place, named_account, resources_of
-from penstock.api.aws.authorization.extra_actions import also_needed
+from penstock.api.aws.authorization.actions import EVERYTHING, ResourceContext, named_account, resources_of
+from penstock.api.aws.authorization.extra_actions import extra_actions
 from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
-from tests.unit.api.confluent.confluent_face import Face
+from tests.unit.api.confluent.confluent_api import ConfluentApi
 
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has them for what Penstock does not keep.
@@ -51,7 +51,7 @@ class Nothing:
         return None
 
 
-PLACE = Place("us-east-1", A, Nothing())
+CONTEXT = ResourceContext("us-east-1", A, Nothing())
 SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
 SAMPLE = {
     "Name": "n",
@@ -69,7 +69,7 @@ SAMPLE = {
 
 @pytest.mark.parametrize(("service", "operation"), SERVED)
 def test_each_operation_has_its_resources(service: str, operation: str) -> None:
-    found = resources_of(service, operation, SAMPLE, PLACE)
+    found = resources_of(service, operation, SAMPLE, CONTEXT)
     assert (found == EVERYTHING) == (operation in WITHOUT[service])
     assert found
 
@@ -77,7 +77,7 @@ def test_each_operation_has_its_resources(service: str, operation: str) -> None:
 def test_each_route_of_confluents_interface_has_its_needs() -> None:
     routes = {
         route.name
-        for patterns in Face().app._faces["000000000000"].router._by_length.values()
+        for patterns in ConfluentApi().app._apis["000000000000"].router._by_length.values()
         for _, methods in patterns
         for route in methods.values()
     }
@@ -135,14 +135,14 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
     ],
 )
 def test_resources_of_glue(operation: str, request_: dict[str, object], expected: list[str]) -> None:
-    assert list(resources_of("glue", operation, request_, PLACE)) == expected
+    assert list(resources_of("glue", operation, request_, CONTEXT)) == expected
 
 
 def test_resources_of_other_services() -> None:
-    assert resources_of("iam", "GetUser", {"UserName": "ana"}, PLACE) == (f"arn:aws:iam::{A}:user/team/ana",)
+    assert resources_of("iam", "GetUser", {"UserName": "ana"}, CONTEXT) == (f"arn:aws:iam::{A}:user/team/ana",)
     new = {"UserName": "ben", "Path": "/x/"}
-    assert resources_of("iam", "CreateUser", new, PLACE) == (f"arn:aws:iam::{A}:user/x/ben",)
-    secret = resources_of("secretsmanager", "GetSecretValue", {"SecretId": "broker"}, PLACE)
+    assert resources_of("iam", "CreateUser", new, CONTEXT) == (f"arn:aws:iam::{A}:user/x/ben",)
+    secret = resources_of("secretsmanager", "GetSecretValue", {"SecretId": "broker"}, CONTEXT)
     assert secret == (f"arn:aws:secretsmanager:us-east-1:{A}:secret:broker-AbCdEf",)
 
 
@@ -166,7 +166,7 @@ def test_the_account_that_a_request_names(service: str, request_: dict[str, obje
 def test_a_table_needs_the_schemas_it_refers_to_wherever_they_stand() -> None:
     reference = {"SchemaVersionId": "known"}
     table = {"Parameters": {"SchemaReference": "a text"}, "StorageDescriptor": {"SchemaReference": reference}}
-    needed = also_needed("glue", "CreateTable", {"DatabaseName": "d", "TableInput": table}, PLACE)
+    needed = extra_actions("glue", "CreateTable", {"DatabaseName": "d", "TableInput": table}, CONTEXT)
     assert [(action, list(resources)) for action, resources in needed] == [
         ("glue:GetSchemaVersion", glue("registry/streams", "schema/streams/sensor"))
     ]
@@ -183,14 +183,14 @@ def test_a_table_needs_the_schemas_it_refers_to_wherever_they_stand() -> None:
 )
 def test_a_crawler_needs_the_right_to_pass_its_role(role: str, expected: str) -> None:
     for operation in ("CreateCrawler", "UpdateCrawler"):
-        assert also_needed("glue", operation, {"Name": "c", "Role": role}, PLACE) == [("iam:PassRole", (expected,))]
-    assert also_needed("glue", "UpdateCrawler", {"Name": "c"}, PLACE) == []
+        assert extra_actions("glue", operation, {"Name": "c", "Role": role}, CONTEXT) == [("iam:PassRole", (expected,))]
+    assert extra_actions("glue", "UpdateCrawler", {"Name": "c"}, CONTEXT) == []
 
 
 @pytest.mark.parametrize("role", [f"arn:aws:iam::{B}:role/crawler", f"arn:aws-cn:iam::{B}:role/crawler"])
 def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
     with pytest.raises(NotAuthorized, match="Cross-account pass role is not allowed"):
-        also_needed("glue", "CreateCrawler", {"Name": "c", "Role": role}, PLACE)
+        extra_actions("glue", "CreateCrawler", {"Name": "c", "Role": role}, CONTEXT)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,6 @@ def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
     ],
 )
 def test_athenas_metadata_is_glues(operation: str, request_: dict[str, str], action: str, resources: list[str]) -> None:
-    found = also_needed("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, PLACE)
+    found = extra_actions("athena", operation, {"CatalogName": "AwsDataCatalog", **request_}, CONTEXT)
     assert [(each, list(arns)) for each, arns in found] == [(action, resources)]
-    assert also_needed("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, PLACE) == []
+    assert extra_actions("athena", "StartQueryExecution", {"QueryString": "SELECT 1"}, CONTEXT) == []

@@ -40,13 +40,13 @@ class Store:
         return Gathered(self.one, self.many)
 
 
-class Gate:
+class OperationAuthorizer:
     """Lets ``eve`` in nowhere and sends the others to the handler of their account."""
 
     def __init__(self, handlers: dict[str, Any]) -> None:
         self.handlers = handlers
 
-    def admit(self, endpoint: Endpoint, request: dict[str, Any], context: RequestContext) -> tuple[Any, ...]:
+    def authorize(self, endpoint: Endpoint, request: dict[str, Any], context: RequestContext) -> tuple[Any, ...]:
         if context.principal == "eve":
             raise NotAuthorized("eve may not.")
         return self.handlers.get(context.account, endpoint.handler), context
@@ -73,7 +73,7 @@ def test_each_is_checked_admitted_and_answered_for_itself() -> None:
     store = Store("AVAILABLE")
     unshaped = ({"SchemaId": 7}, asked("x")[1])
     raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob"), asked("unsayable")]
-    answers = answer_together(endpoint(store.handler()), Gate({}), raw)
+    answers = answer_together(endpoint(store.handler()), OperationAuthorizer({}), raw)
     assert json.loads(answers[0]) == json.loads(answers[4]) == {"SchemaVersionId": VERSION, "Status": "AVAILABLE"}
     assert [type(answers[place]) for place in (1, 2, 3)] == [UnreadableRequest, NotAuthorized, NotFound]
     assert isinstance(answers[5], TypeError)
@@ -83,23 +83,27 @@ def test_each_is_checked_admitted_and_answered_for_itself() -> None:
 def test_each_account_has_its_own_handler() -> None:
     ours, theirs = Store("AVAILABLE"), Store("FAILURE")
     handler = ours.handler()
-    gate = Gate({"2": theirs.handler()})
+    authorizer = OperationAuthorizer({"2": theirs.handler()})
     raw = [asked("a"), asked("b", "bob", "2"), asked("c"), asked("d", "bob", "2")]
-    answers = answer_together(endpoint(handler), gate, raw)
+    answers = answer_together(endpoint(handler), authorizer, raw)
     assert [json.loads(answer)["Status"] for answer in answers] == ["AVAILABLE", "FAILURE", "AVAILABLE", "FAILURE"]
     assert ours.calls == [[("a", "ana"), ("c", "ana")]]
     assert theirs.calls == [[("b", "bob"), ("d", "bob")]]
 
 
-@pytest.mark.parametrize("gate", [None, Gate({"2": lambda *_: {"Status": "DELETING"}})], ids=["no gate", "another handler"])
-def test_a_handler_that_answers_one_is_called_for_each(gate: Gate | None) -> None:
+@pytest.mark.parametrize(
+    "authorizer",
+    [None, OperationAuthorizer({"2": lambda *_: {"Status": "DELETING"}})],
+    ids=["no authorizer", "another handler"],
+)
+def test_a_handler_that_answers_one_is_called_for_each(authorizer: OperationAuthorizer | None) -> None:
     def alone(request: dict[str, Any], _: RequestContext) -> dict[str, str]:
         if request["SchemaId"]["SchemaName"] == "missing":
             raise NotFound("no missing")
         return {"Status": "PENDING"}
 
     raw = [asked("a"), asked("missing"), asked("b", account="2")]
-    one, missing, two = answer_together(endpoint(alone), gate, raw)
+    one, missing, two = answer_together(endpoint(alone), authorizer, raw)
     assert json.loads(one) == {"Status": "PENDING"}
     assert isinstance(missing, NotFound)
-    assert json.loads(two) == {"Status": "DELETING" if gate else "PENDING"}
+    assert json.loads(two) == {"Status": "DELETING" if authorizer else "PENDING"}

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tests.unit.api.confluent.confluent_face import BROKEN, V1, V2, V3, Face
+from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, ConfluentApi
 
 NAMES = st.sampled_from(
     ["s", "t", ":.a:s", ":.a:", ":.:s", ":*:", ":.__GLOBAL:", "a/b", "$2F", "", ".", "..", "é"]
@@ -124,16 +124,16 @@ QUERIES = st.dictionaries(
     )
 )
 def test_no_request_is_a_defect(requests: list[Any]) -> None:
-    face = Face()
+    api = ConfluentApi()
     for method, path, query, body in requests:
-        answer = face.http.request(method, f"http://testserver{path}", params=query, content=json.dumps(body))
+        answer = api.http.request(method, f"http://testserver{path}", params=query, content=json.dumps(body))
         assert answer.status_code < 500, (method, path, query, body, answer.text)
         if answer.status_code != 200:
             said = answer.json()
             assert set(said) <= {"error_code", "message", "incompatibilities"}
             assert str(said["error_code"])[:3] == str(answer.status_code)
             assert said["message"]
-    face.app.close()
+    api.app.close()
 
 
 class Histories(RuleBasedStateMachine):
@@ -141,24 +141,24 @@ class Histories(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.face = Face()
-        self.face.put("/config", compatibility="NONE")
+        self.api = ConfluentApi()
+        self.api.put("/config", compatibility="NONE")
         self.ids: dict[str, int] = {}
         self.numbers: dict[str, int] = {}
 
     @rule(subject=st.sampled_from("st"), schema=st.sampled_from([V1, V2, V3, BROKEN]))
     def register(self, subject: str, schema: str) -> None:
-        answer = self.face.register(subject, schema)
+        answer = self.api.register(subject, schema)
         assert self.ids.setdefault(schema, answer["id"]) == answer["id"]
         self.numbers[subject] = max(self.numbers.get(subject, 0), answer["version"])
-        found = self.face.post(f"/subjects/{subject}", schema=schema)[1]
+        found = self.api.post(f"/subjects/{subject}", schema=schema)[1]
         assert (found["id"], found["version"]) == (answer["id"], answer["version"])
 
     @rule(subject=st.sampled_from("st"), number=st.integers(1, 4), permanent=st.sampled_from(["", "?permanent=true"]))
     def delete_version(self, subject: str, number: int, permanent: str) -> None:
-        _, live = self.face.get(f"/subjects/{subject}/versions")
-        _, every = self.face.get(f"/subjects/{subject}/versions?deleted=true")
-        status, answer = self.face.delete(f"/subjects/{subject}/versions/{number}{permanent}")
+        _, live = self.api.get(f"/subjects/{subject}/versions")
+        _, every = self.api.get(f"/subjects/{subject}/versions?deleted=true")
+        status, answer = self.api.delete(f"/subjects/{subject}/versions/{number}{permanent}")
         if permanent:
             expected = isinstance(every, list) and number in every and not (isinstance(live, list) and number in live)
         else:
@@ -170,35 +170,35 @@ class Histories(RuleBasedStateMachine):
 
     @rule(subject=st.sampled_from("st"), permanent=st.sampled_from(["", "?permanent=true"]))
     def delete_subject(self, subject: str, permanent: str) -> None:
-        status, _ = self.face.delete(f"/subjects/{subject}{permanent}")
+        status, _ = self.api.delete(f"/subjects/{subject}{permanent}")
         if status == 200 and permanent:
             self.numbers.pop(subject, None)
         self.forget_lost()
 
     def teardown(self) -> None:
-        self.face.app.close()
+        self.api.app.close()
 
     def forget_lost(self) -> None:
         """A schema that no version holds any more may come back under another id."""
         for schema, schema_id in list(self.ids.items()):
-            if self.face.get(f"/schemas/ids/{schema_id}")[0] == 404:
+            if self.api.get(f"/schemas/ids/{schema_id}")[0] == 404:
                 del self.ids[schema]
 
     @invariant()
     def ids_lead_to_their_schemas(self) -> None:
         for schema, schema_id in self.ids.items():
-            assert self.face.get(f"/schemas/ids/{schema_id}")[1]["schema"] == schema
+            assert self.api.get(f"/schemas/ids/{schema_id}")[1]["schema"] == schema
 
     @invariant()
     def listings_agree(self) -> None:
-        listed = {(each["subject"], each["version"]) for each in self.face.get("/schemas")[1]}
-        _, subjects = self.face.get("/subjects")
+        listed = {(each["subject"], each["version"]) for each in self.api.get("/schemas")[1]}
+        _, subjects = self.api.get("/subjects")
         assert {subject for subject, _ in listed} == set(subjects)
         for subject in subjects:
-            numbers = self.face.get(f"/subjects/{subject}/versions")[1]
+            numbers = self.api.get(f"/subjects/{subject}/versions")[1]
             assert numbers == sorted(number for name, number in listed if name == subject)
             assert numbers[-1] <= self.numbers[subject]
-            assert self.face.get(f"/subjects/{subject}/versions/latest")[1]["version"] == numbers[-1]
+            assert self.api.get(f"/subjects/{subject}/versions/latest")[1]["version"] == numbers[-1]
 
 
 Histories.TestCase.settings = settings(max_examples=8, stateful_step_count=15, deadline=None)

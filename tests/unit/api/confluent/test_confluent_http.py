@@ -10,30 +10,30 @@ from starlette.testclient import TestClient
 from penstock.access.authenticate import KeyCache
 from penstock.access.keys import AccessKey
 from penstock.store.memory.access import MemoryAccessStore
-from tests.unit.api.confluent.confluent_face import V1, Face
+from tests.unit.api.confluent.confluent_api import V1, ConfluentApi
 
 KEY = "AKIA0123456789ABCDEF"
 SECRET = "a:secret with a colon and ü"
 
 
 @pytest.fixture
-def face() -> Face:
-    return Face()
+def api() -> ConfluentApi:
+    return ConfluentApi()
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Face:
+def guarded() -> ConfluentApi:
     store = MemoryAccessStore()
     now = datetime(2026, 11, 21, tzinfo=UTC)
     store.put(AccessKey(access_key_id=KEY, secret_access_key=SECRET, account="1" * 12, principal="arn:x", created=now))
-    return Face(keys=KeyCache(store))
+    return ConfluentApi(keys=KeyCache(store))
 
 
 def basic(key: str, secret: str) -> str:
     return "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()
 
 
-def test_the_right_credentials_open(guarded: Face) -> None:
+def test_the_right_credentials_open(guarded: ConfluentApi) -> None:
     assert guarded.get("/subjects", authorization=basic(KEY, SECRET)) == (200, [])
     assert guarded.get("/subjects", authorization=basic(KEY, SECRET).replace("Basic", "basic")) == (200, [])
     assert guarded.observer.served[-1].principal == "arn:x"
@@ -59,7 +59,7 @@ def test_the_right_credentials_open(guarded: Face) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/subjects", "/schemas/ids/1", "/nothing", "/v1/metadata/id"])
-def test_wrong_credentials_do_not(guarded: Face, header: bytes | str, path: str) -> None:
+def test_wrong_credentials_do_not(guarded: ConfluentApi, header: bytes | str, path: str) -> None:
     answer = guarded.http.get(path, headers={"authorization": header} if header else {})
     assert (answer.status_code, answer.json()["error_code"]) == (401, 401)
     assert answer.headers["www-authenticate"].startswith('Basic realm="')
@@ -88,50 +88,48 @@ def test_wrong_credentials_do_not(guarded: Face, header: bytes | str, path: str)
         ),
     ],
 )
-def test_answers_in_the_type_that_is_asked_for(face: Face, accept: str, expected: str) -> None:
+def test_answers_in_the_type_that_is_asked_for(api: ConfluentApi, accept: str, expected: str) -> None:
     for path in ("/subjects", "/nothing"):
-        answer = face.http.get(path, headers={"accept": accept})
+        answer = api.http.get(path, headers={"accept": accept})
         assert answer.headers["content-type"] == expected
 
 
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/json;q=0", "text/*", "application/jso", ",", "*/json", "application/json;q=x", "*"]
 )
-def test_a_client_that_reads_no_answer_gets_none(face: Face, accept: str) -> None:
+def test_a_client_that_reads_no_answer_gets_none(api: ConfluentApi, accept: str) -> None:
     for method, path in (("GET", "/subjects"), ("DELETE", "/config"), ("POST", "/subjects/s/versions")):
-        answer = face.http.request(
-            method, path, headers={"accept": accept, "content-type": "application/json"}, content="{}"
-        )
+        answer = api.http.request(method, path, headers={"accept": accept, "content-type": "application/json"}, content="{}")
         assert (answer.status_code, answer.json()["error_code"]) == (406, 406)
         assert answer.headers["content-type"] == "application/vnd.schemaregistry.v1+json"
-    assert face.http.get("/nothing", headers={"accept": accept}).status_code == 404
+    assert api.http.get("/nothing", headers={"accept": accept}).status_code == 404
 
 
 @pytest.mark.parametrize(
     "path", ["/nothing", "/subjects/s/none", "/schemas/ids", "/contexts/.x/nothing", "/v1", "/a/b/c/d/e/f/g"]
 )
-def test_unknown_paths(face: Face, path: str) -> None:
-    assert face.refused("GET", path) == (404, 404)
+def test_unknown_paths(api: ConfluentApi, path: str) -> None:
+    assert api.refused("GET", path) == (404, 404)
 
 
-def test_the_root_is_empty(face: Face) -> None:
-    assert face.get("/") == (200, {})
-    assert set(face.get("/v1/metadata/version")[1]) == {"version", "commitId"}
-    assert face.get("/v1/metadata/id")[1]["id"]
+def test_the_root_is_empty(api: ConfluentApi) -> None:
+    assert api.get("/") == (200, {})
+    assert set(api.get("/v1/metadata/version")[1]) == {"version", "commitId"}
+    assert api.get("/v1/metadata/id")[1]["id"]
 
 
-def test_other_methods(face: Face) -> None:
-    answer = face.http.put("/subjects")
+def test_other_methods(api: ConfluentApi) -> None:
+    answer = api.http.put("/subjects")
     assert (answer.status_code, answer.json()["error_code"], answer.headers["allow"]) == (405, 405, "GET")
-    answer = face.http.head("/subjects")
+    answer = api.http.head("/subjects")
     assert (answer.status_code, answer.content, answer.headers["content-length"]) == (200, b"", "2")
 
 
 @pytest.mark.parametrize(
     "content", [b"{", b"[" * 5_000, b"\xff", b'{"schema":"\\ud800"}', b'{"a":' * 200 + b"1" + b"}" * 200]
 )
-def test_refuses_what_is_no_json(face: Face, content: bytes) -> None:
-    answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": "application/json"})
+def test_refuses_what_is_no_json(api: ConfluentApi, content: bytes) -> None:
+    answer = api.http.post("/subjects/s/versions", content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error_code"]) == (400, 400)
 
 
@@ -147,9 +145,9 @@ def test_refuses_what_is_no_json(face: Face, content: bytes) -> None:
         "*/*",
     ],
 )
-def test_refuses_what_is_sent_as_something_else(face: Face, media_type: str) -> None:
+def test_refuses_what_is_sent_as_something_else(api: ConfluentApi, media_type: str) -> None:
     content = json.dumps({"schema": V1})
-    answer = face.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
+    answer = api.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
     assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
 
 
@@ -163,47 +161,49 @@ def test_refuses_what_is_sent_as_something_else(face: Face, media_type: str) -> 
         "",
     ],
 )
-def test_reads_what_confluents_server_reads(face: Face, media_type: str) -> None:
+def test_reads_what_confluents_server_reads(api: ConfluentApi, media_type: str) -> None:
     headers = {"content-type": media_type} if media_type else {}
-    answer = face.http.post("/subjects/s/versions", content=json.dumps({"schema": V1}).encode(), headers=headers)
+    answer = api.http.post("/subjects/s/versions", content=json.dumps({"schema": V1}).encode(), headers=headers)
     assert answer.status_code == 200, answer.text
 
 
-def test_bounds(face: Face) -> None:
-    assert face.refused("POST", "/subjects/s/versions", {"schema": "x" * (11 * 1024 * 1024)}) == (413, 413)
-    assert face.refused("GET", "/subjects/" + "x" * 5_000 + "/versions") == (400, 400)
-    assert face.refused("GET", "/subjects/" + "x" * 1_100 + "/versions") == (400, 400)
-    assert face.refused("POST", "/subjects/" + "x" * 256 + "/versions", {"schema": V1}) == (422, 42208)
-    assert face.refused("GET", "/subjects?subjectPrefix=" + "x" * 9_000) == (400, 400)
-    assert face.refused("GET", "/subjects/%FF/versions") == (400, 400)
-    assert face.refused("GET", "/subjects/%00/versions") == (422, 42208)
-    assert face.refused("POST", "/subjects/%3A.a%0Ab%3As/versions", {"schema": V1}) == (422, 42208)
+def test_bounds(api: ConfluentApi) -> None:
+    assert api.refused("POST", "/subjects/s/versions", {"schema": "x" * (11 * 1024 * 1024)}) == (413, 413)
+    assert api.refused("GET", "/subjects/" + "x" * 5_000 + "/versions") == (400, 400)
+    assert api.refused("GET", "/subjects/" + "x" * 1_100 + "/versions") == (400, 400)
+    assert api.refused("POST", "/subjects/" + "x" * 256 + "/versions", {"schema": V1}) == (422, 42208)
+    assert api.refused("GET", "/subjects?subjectPrefix=" + "x" * 9_000) == (400, 400)
+    assert api.refused("GET", "/subjects/%FF/versions") == (400, 400)
+    assert api.refused("GET", "/subjects/%00/versions") == (422, 42208)
+    assert api.refused("POST", "/subjects/%3A.a%0Ab%3As/versions", {"schema": V1}) == (422, 42208)
     references = [{"name": "x", "subject": "s", "version": 1}] * 1_001
-    assert face.refused("POST", "/subjects/s/versions", {"schema": V1, "references": references}) == (400, 400)
+    assert api.refused("POST", "/subjects/s/versions", {"schema": V1, "references": references}) == (400, 400)
 
 
-def test_a_defect_shows_no_traceback(face: Face, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_defect_shows_no_traceback(
+    api: ConfluentApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def broken(*_args: None, **_kwargs: int | str | None) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(face.service.schemas, "subjects", broken)
-    status, answer = face.get("/subjects")
+    monkeypatch.setattr(api.service.schemas, "subjects", broken)
+    status, answer = api.get("/subjects")
     assert (status, answer["error_code"]) == (500, 50001)
     assert "secret" not in answer["message"]
     assert "secret detail" in caplog.text
 
 
-def test_counts_requests(face: Face) -> None:
-    face.register("s", V1)
-    face.get("/nothing")
-    face.get("/subjects/x/versions")
-    said = [(served.service, served.operation, served.code, served.status) for served in face.observer.served]
+def test_counts_requests(api: ConfluentApi) -> None:
+    api.register("s", V1)
+    api.get("/nothing")
+    api.get("/subjects/x/versions")
+    said = [(served.service, served.operation, served.code, served.status) for served in api.observer.served]
     assert said == [
         ("confluent", "register", "OK", 200),
         ("confluent", "unknown", "404", 404),
         ("confluent", "list_versions", "40401", 404),
     ]
-    assert face.observer.running == 0
+    assert api.observer.running == 0
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_counts_requests(face: Face) -> None:
         ("http://[::1]", 200),
     ],
 )
-def test_a_password_is_not_taken_where_others_can_read_it(guarded: Face, url: str, status: int) -> None:
+def test_a_password_is_not_taken_where_others_can_read_it(guarded: ConfluentApi, url: str, status: int) -> None:
     headers = {"authorization": basic(KEY, SECRET)}
     answer = TestClient(guarded.app, base_url=url).get("/subjects", headers=headers)
     assert answer.status_code == status

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from penstock.api.confluent.requests import Query
-from tests.unit.api.confluent.confluent_face import V1, V2, Face
+from tests.unit.api.confluent.confluent_api import V1, V2, ConfluentApi
 
 PAGE = (Path(__file__).parents[4] / "docs" / "registry" / "confluent.md").read_text()
 
@@ -53,8 +53,8 @@ BODIES = {"POST": {"schema": V1}, "PUT": {"mode": "READONLY"}}
 
 
 @pytest.fixture
-def face() -> Face:
-    made = Face()
+def api() -> ConfluentApi:
+    made = ConfluentApi()
     guid = made.register("s", V1)["guid"]
     made.put("/config/s", compatibility="FULL")
     made.put("/mode/s", mode="READWRITE")
@@ -82,10 +82,10 @@ class Asked:
     ("method", "path", "name"), [(*route, name) for route, names in PARAMETERS.items() for name in names.split()]
 )
 def test_every_parameter_is_read_or_refused(
-    face: Face, monkeypatch: pytest.MonkeyPatch, method: str, path: str, name: str
+    api: ConfluentApi, monkeypatch: pytest.MonkeyPatch, method: str, path: str, name: str
 ) -> None:
     asked = Asked(monkeypatch)
-    status, answer = face.call(method, f"{face.paths(path)}?{name}=true", BODIES.get(method))
+    status, answer = api.call(method, f"{api.paths(path)}?{name}=true", BODIES.get(method))
     if name in asked.names:
         return
     if name == "normalize":
@@ -97,24 +97,24 @@ def test_every_parameter_is_read_or_refused(
         assert name in answer["message"]
 
 
-def test_a_format_that_nobody_knows_is_refused(face: Face) -> None:
+def test_a_format_that_nobody_knows_is_refused(api: ConfluentApi) -> None:
     for path in ("/subjects/s/versions/1", "/schemas/ids/1", "/schemas/ids/1/schema", "/subjects/s/metadata"):
-        assert face.refused("GET", f"{path}?format=ignore_extensions") == (400, 400)
+        assert api.refused("GET", f"{path}?format=ignore_extensions") == (400, 400)
         for known in ("", "default", "resolved", "serialized"):
-            assert face.get(f"{path}?format={known}")[0] == 200
+            assert api.get(f"{path}?format={known}")[0] == 200
 
 
-def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(face: Face) -> None:
-    assert face.refused("GET", "/schemas/ids/1?findTags=&findTags=PII") == (400, 400)
-    assert face.refused("DELETE", "/mode/s?recursive=false&recursive=true") == (400, 400)
-    assert face.get("/mode/s") == (200, {"mode": "READWRITE"})
+def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(api: ConfluentApi) -> None:
+    assert api.refused("GET", "/schemas/ids/1?findTags=&findTags=PII") == (400, 400)
+    assert api.refused("DELETE", "/mode/s?recursive=false&recursive=true") == (400, 400)
+    assert api.get("/mode/s") == (200, {"mode": "READWRITE"})
 
 
-def test_a_refused_parameter_that_asks_for_nothing_passes(face: Face) -> None:
+def test_a_refused_parameter_that_asks_for_nothing_passes(api: ConfluentApi) -> None:
     for path in ("/schemas?aliases=false", "/schemas?findTags=", "/schemas/ids/1?referenceFormat="):
-        assert face.get(path)[0] == 200
-    assert face.get("/schemas?ruleType=CEL") == (200, [])
-    assert face.get("/contexts?contextPrefix=.x") == (200, [])
+        assert api.get(path)[0] == 200
+    assert api.get("/schemas?ruleType=CEL") == (200, [])
+    assert api.get("/contexts?contextPrefix=.x") == (200, [])
 
 
 # A value of each member that would change what is registered.
@@ -133,13 +133,13 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_every_member_of_a_registration_has_an_effect_or_is_refused(face: Face, name: str) -> None:
-    before = face.call("POST", "/subjects/s/versions", {"schema": V1})
-    status, answer = face.call("POST", "/subjects/s/versions", {"schema": V1, name: MEMBERS[name]})
+def test_every_member_of_a_registration_has_an_effect_or_is_refused(api: ConfluentApi, name: str) -> None:
+    before = api.call("POST", "/subjects/s/versions", {"schema": V1})
+    status, answer = api.call("POST", "/subjects/s/versions", {"schema": V1, name: MEMBERS[name]})
     assert (status, answer) != before
     if name in {"ruleSet", "schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags"}:
         for path in ("/subjects/s/versions", "/subjects/s", "/compatibility/subjects/s/versions/latest"):
-            status, answer = face.call("POST", path, {"schema": V1, name: MEMBERS[name]})
+            status, answer = api.call("POST", path, {"schema": V1, name: MEMBERS[name]})
             assert (status, answer["error_code"]) == (422, 42210)
             assert name in answer["message"]
 
@@ -162,20 +162,20 @@ CONFIG = {
 
 
 @pytest.mark.parametrize("name", CONFIG)
-def test_every_member_of_a_configuration_is_kept_or_refused(face: Face, name: str) -> None:
-    status, answer = face.call("PUT", "/config/t", {name: CONFIG[name]})
+def test_every_member_of_a_configuration_is_kept_or_refused(api: ConfluentApi, name: str) -> None:
+    status, answer = api.call("PUT", "/config/t", {name: CONFIG[name]})
     if status == 200:
         assert answer == {name: CONFIG[name]}
         shown = {"compatibilityLevel" if name == "compatibility" else name: CONFIG[name]}
-        assert face.get("/config/t") == (200, shown)
+        assert api.get("/config/t") == (200, shown)
     else:
         assert (status, answer["error_code"]) == (422, 42210)
         assert name in json.dumps(answer["message"])
-        assert face.refused("GET", "/config/t") == (404, 40408)
+        assert api.refused("GET", "/config/t") == (404, 40408)
 
 
-def test_a_mode_is_all_that_a_mode_has(face: Face) -> None:
-    status, answer = face.call("PUT", "/mode/s", {"mode": "READONLY", "force": True})
+def test_a_mode_is_all_that_a_mode_has(api: ConfluentApi) -> None:
+    status, answer = api.call("PUT", "/mode/s", {"mode": "READONLY", "force": True})
     assert (status, answer["error_code"]) == (422, 422)
     assert answer["message"].startswith("Unrecognized field: force")
-    assert face.get("/mode/s") == (200, {"mode": "READWRITE"})
+    assert api.get("/mode/s") == (200, {"mode": "READWRITE"})

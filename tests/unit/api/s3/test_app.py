@@ -23,7 +23,7 @@ class _BrokenAudit:
     def check(self) -> None:
         pass
 
-    def note(self, event: AuditEvent) -> None:
+    def write(self, event: AuditEvent) -> None:
         raise AuditUnavailable("The audit log cannot be written.", remedy="Free some space.")
 
 

@@ -172,7 +172,7 @@ def test_every_schema_reads_itself(schema: Any) -> None:
     assert found(schema, schema) == []
 
 
-def test_the_face_decides_whether_the_outermost_record_may_be_renamed() -> None:
+def test_the_api_decides_whether_the_outermost_record_may_be_renamed() -> None:
     reader, writer = (AVRO.parse(json.dumps(record(name=name))) for name in ("New", "Old"))
     assert AVRO.readable(reader, writer, GLUE_RULES) == []
     assert [item.rule for item in AVRO.readable(reader, writer, CONFLUENT_RULES)] == ["NAME_MISMATCH"]

@@ -88,10 +88,10 @@ def test_read_or_refused(data_format: str, data: st.DataObject) -> None:
     with suppress(NoColumns):
         rules.columns(schema)
     original = rules.parse(VALID[data_format][0])
-    for face in (GLUE_RULES, CONFLUENT_RULES):
+    for api in (GLUE_RULES, CONFLUENT_RULES):
         for reader, writer in ((schema, original), (original, schema)):
             with suppress(TooComplex):
-                for found in rules.readable(reader, writer, face):
+                for found in rules.readable(reader, writer, api):
                     str(found).encode()
 
 

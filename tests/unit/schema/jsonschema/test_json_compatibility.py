@@ -353,7 +353,7 @@ def test_all_findings_are_given_at_once() -> None:
         ({"oneOf": [objects({}), objects({"a": STRING})]}, objects({}), ("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "/oneOf")),
     ],
 )
-def test_where_the_faces_differ(new: dict[str, Any], old: dict[str, Any], glue: tuple[str, str]) -> None:
+def test_where_the_apis_differ(new: dict[str, Any], old: dict[str, Any], glue: tuple[str, str]) -> None:
     assert found(new, old) == [glue]
     assert found(new, old, CONFLUENT_RULES) == []
 

@@ -1,4 +1,4 @@
-"""What a reader's Protobuf definition may differ in from the writer's, by the rules of each face."""
+"""What a reader's Protobuf definition may differ in from the writer's, by the rules of each API."""
 
 import pytest
 
@@ -7,17 +7,16 @@ from penstock.schema.protobuf.resolve import MAX_FOUND
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
 from tests.unit.schema.protobuf.protobuf_schemas import PROTOBUF, proto
 
-FACES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
+APIS = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 
 
-def found(writer: str, reader: str, face: str, syntax: str = "proto3") -> list[str]:
+def found(writer: str, reader: str, api: str, syntax: str = "proto3") -> list[str]:
     return [
-        f"{item.rule} at {item.path}"
-        for item in PROTOBUF.readable(proto(reader, syntax), proto(writer, syntax), FACES[face])
+        f"{item.rule} at {item.path}" for item in PROTOBUF.readable(proto(reader, syntax), proto(writer, syntax), APIS[api])
     ]
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize(
     ("writer", "reader", "expected"),
     [
@@ -123,8 +122,8 @@ def found(writer: str, reader: str, face: str, syntax: str = "proto3") -> list[s
         ("message A { optional int32 a = 1; }", "message A { oneof o { int32 a = 1; } }", []),
     ],
 )
-def test_both_faces(face: str, writer: str, reader: str, expected: list[str]) -> None:
-    assert found(writer, reader, face) == expected
+def test_both_apis(api: str, writer: str, reader: str, expected: list[str]) -> None:
+    assert found(writer, reader, api) == expected
 
 
 @pytest.mark.parametrize(
@@ -195,7 +194,7 @@ def test_both_faces(face: str, writer: str, reader: str, expected: list[str]) ->
         ),
     ],
 )
-def test_where_the_faces_differ(syntax: str, writer: str, reader: str, glue: list[str], confluent: list[str]) -> None:
+def test_where_the_apis_differ(syntax: str, writer: str, reader: str, glue: list[str], confluent: list[str]) -> None:
     assert found(writer, reader, "glue", syntax) == glue
     assert found(writer, reader, "confluent", syntax) == confluent
 
@@ -219,10 +218,10 @@ def importing(body: str, dependency: str, name: str = "dep.proto") -> ParsedSche
     return PROTOBUF.parse(f'syntax = "proto3"; import "{name}"; {body}', [reference])
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_imported_messages_are_compared_where_they_are_used(face: str) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_imported_messages_are_compared_where_they_are_used(api: str) -> None:
     def rules(writer: ParsedSchema, reader: ParsedSchema) -> list[str]:
-        return [f"{item.rule} at {item.path}" for item in PROTOBUF.readable(reader, writer, FACES[face])]
+        return [f"{item.rule} at {item.path}" for item in PROTOBUF.readable(reader, writer, APIS[api])]
 
     uses = "message A { d.B b = 1; }"
     old = importing(uses, "package d; message B { C c = 1; } message C { int32 x = 1; B b = 2; } message U { int32 u = 1; }")

@@ -65,7 +65,7 @@ class _Statements:
                 token=request.get("ClientRequestToken"),
                 reuse_minutes=_reuse_minutes(request),
                 principal=context.principal,
-                permit=context.permit,
+                catalog_access=context.catalog_access,
             )
         )
         return {"QueryExecutionId": statement_id}

@@ -18,8 +18,8 @@ from penstock.registry.model import SchemaKey
 __all__ = [
     "EVERYTHING",
     "Lookup",
-    "Place",
     "Request",
+    "ResourceContext",
     "account_of",
     "account_resource",
     "canonical",
@@ -57,7 +57,7 @@ class Lookup(Protocol):
         """The database that a crawler writes to; None where there is no such crawler."""
 
 
-class Place:
+class ResourceContext:
     """The account and region that a request is for, what is stored there, and the caller's name where it is a user."""
 
     __slots__ = ("account", "lookup", "region", "user")
@@ -73,7 +73,7 @@ class Place:
         return arn("glue", self.region, self.account, resource)
 
 
-Builder = Callable[[Request, Place], Sequence[str]]
+Builder = Callable[[Request, ResourceContext], Sequence[str]]
 
 
 def named_account(service: str, request: Request) -> str | None:
@@ -93,13 +93,13 @@ def named_account(service: str, request: Request) -> str | None:
     return account_of(text) if text is not None else None
 
 
-def resources_of(service: str, operation: str, request: Request, place: Place) -> Sequence[str]:
+def resources_of(service: str, operation: str, request: Request, context: ResourceContext) -> Sequence[str]:
     """The ARNs, or :data:`EVERYTHING`."""
     builders = _BUILDERS.get(service)
     if builders is None:
         return EVERYTHING
     builder = builders.get(operation)
-    return EVERYTHING if builder is None else builder(request, place)
+    return EVERYTHING if builder is None else builder(request, context)
 
 
 def canonical(text: str) -> str:
@@ -114,34 +114,34 @@ def account_of(text: str) -> str | None:
     return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
 
 
-def _registry(request: Request, place: Place) -> Sequence[str]:
-    return (_registry_arn(request.get("RegistryId") or {}, place),)
+def _registry(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_registry_arn(request.get("RegistryId") or {}, context),)
 
 
-def _registry_arn(registry_id: Request, place: Place) -> str:
+def _registry_arn(registry_id: Request, context: ResourceContext) -> str:
     text = registry_id.get("RegistryArn")
     if text:
         return canonical(text)
-    return place.glue(registry_resource(registry_id.get("RegistryName") or DEFAULT_REGISTRY))
+    return context.glue(registry_resource(registry_id.get("RegistryName") or DEFAULT_REGISTRY))
 
 
-def _new_registry(request: Request, place: Place) -> Sequence[str]:
-    return (place.glue(registry_resource(request["RegistryName"])),)
+def _new_registry(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue(registry_resource(request["RegistryName"])),)
 
 
-def _registries(_request: Request, place: Place) -> Sequence[str]:
-    return (place.glue("registry/*"),)
+def _registries(_request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue("registry/*"),)
 
 
-def _registry_or_all(request: Request, place: Place) -> Sequence[str]:
-    return _registry(request, place) if request.get("RegistryId") else _registries(request, place)
+def _registry_or_all(request: Request, context: ResourceContext) -> Sequence[str]:
+    return _registry(request, context) if request.get("RegistryId") else _registries(request, context)
 
 
-def _schema(request: Request, place: Place) -> Sequence[str]:
+def _schema(request: Request, context: ResourceContext) -> Sequence[str]:
     schema_id = request.get("SchemaId") or {}
     text = schema_id.get("SchemaArn")
     if not text:
-        return _schema_arns(SchemaKey(schema_id.get("RegistryName", ""), schema_id.get("SchemaName", "")), place)
+        return _schema_arns(SchemaKey(schema_id.get("RegistryName", ""), schema_id.get("SchemaName", "")), context)
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
@@ -149,8 +149,8 @@ def _schema(request: Request, place: Place) -> Sequence[str]:
     return (f"{head}:{registry_resource(parts[1])}", text) if len(parts) == 3 else (text,)
 
 
-def _schema_arns(key: SchemaKey, place: Place) -> Sequence[str]:
-    return _arns_of_schema(place.region, place.account, key)
+def _schema_arns(key: SchemaKey, context: ResourceContext) -> Sequence[str]:
+    return _arns_of_schema(context.region, context.account, key)
 
 
 @lru_cache(maxsize=4096)
@@ -161,26 +161,26 @@ def _arns_of_schema(region: str, account: str, key: SchemaKey) -> Sequence[str]:
     )
 
 
-def _new_schema(request: Request, place: Place) -> Sequence[str]:
-    registry = _registry_arn(request.get("RegistryId") or {}, place)
+def _new_schema(request: Request, context: ResourceContext) -> Sequence[str]:
+    registry = _registry_arn(request.get("RegistryId") or {}, context)
     head, _, resource = registry.rpartition(":")
     name = resource.partition("/")[2]
     return (registry, f"{head}:{schema_resource(SchemaKey(name, request['SchemaName']))}")
 
 
-def _version(request: Request, place: Place) -> Sequence[str]:
+def _version(request: Request, context: ResourceContext) -> Sequence[str]:
     version_id = request.get("SchemaVersionId")
     if not version_id:
-        return _schema(request, place)
-    key = place.lookup.schema_of_version(version_id)
+        return _schema(request, context)
+    key = context.lookup.schema_of_version(version_id)
     # An id that nobody has is judged on all schemas: who may not read them all is not told that it is nobody's.
-    return (place.glue("schema/*"),) if key is None else _schema_arns(key, place)
+    return (context.glue("schema/*"),) if key is None else _schema_arns(key, context)
 
 
-def _named_resource(request: Request, place: Place) -> Sequence[str]:
+def _named_resource(request: Request, context: ResourceContext) -> Sequence[str]:
     text = request.get("ResourceArn")
     if not text:
-        return (place.glue("catalog"),)
+        return (context.glue("catalog"),)
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
@@ -188,165 +188,165 @@ def _named_resource(request: Request, place: Place) -> Sequence[str]:
     return (f"{head}:{registry_resource(parts[1])}", text) if parts[0] == "schema" and len(parts) == 3 else (text,)
 
 
-def _catalog(_request: Request, place: Place) -> Sequence[str]:
-    return (place.glue("catalog"),)
+def _catalog(_request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue("catalog"),)
 
 
-def _database(request: Request, place: Place) -> Sequence[str]:
+def _database(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("Name"), request.get("DatabaseInput", {}).get("Name")} - {None}
-    return (place.glue("catalog"), *(place.glue(f"database/{name}".lower()) for name in sorted(map(str, names))))
+    return (context.glue("catalog"), *(context.glue(f"database/{name}".lower()) for name in sorted(map(str, names))))
 
 
-def _database_and_all_in_it(request: Request, place: Place) -> Sequence[str]:
+def _database_and_all_in_it(request: Request, context: ResourceContext) -> Sequence[str]:
     # What is deleted with a database is asked for, too.
     name = request["Name"].lower()
-    return (*_database(request, place), place.glue(f"table/{name}/*"), place.glue(f"userDefinedFunction/{name}/*"))
+    return (*_database(request, context), context.glue(f"table/{name}/*"), context.glue(f"userDefinedFunction/{name}/*"))
 
 
-def _table(request: Request, place: Place) -> Sequence[str]:
+def _table(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("TableName"), request.get("Name"), request.get("TableInput", {}).get("Name")} - {None}
-    return _tables_of(request, place, sorted(map(str, names)) or ["*"])
+    return _tables_of(request, context, sorted(map(str, names)) or ["*"])
 
 
-def _tables(request: Request, place: Place) -> Sequence[str]:
-    return _tables_of(request, place, request.get("TablesToDelete") or ["*"])
+def _tables(request: Request, context: ResourceContext) -> Sequence[str]:
+    return _tables_of(request, context, request.get("TablesToDelete") or ["*"])
 
 
-def _tables_container(request: Request, place: Place) -> Sequence[str]:
-    return _tables_of(request, place, ())
+def _tables_container(request: Request, context: ResourceContext) -> Sequence[str]:
+    return _tables_of(request, context, ())
 
 
-def _tables_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+def _tables_of(request: Request, context: ResourceContext, names: Sequence[str]) -> Sequence[str]:
     database = request["DatabaseName"]
-    tables = (place.glue(f"table/{database}/{name}".lower()) for name in names)
-    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *tables)
+    tables = (context.glue(f"table/{database}/{name}".lower()) for name in names)
+    return (context.glue("catalog"), context.glue(f"database/{database}".lower()), *tables)
 
 
-def _function(request: Request, place: Place) -> Sequence[str]:
+def _function(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("FunctionName"), request.get("FunctionInput", {}).get("FunctionName")} - {None}
-    return _functions_of(request, place, sorted(map(str, names)))
+    return _functions_of(request, context, sorted(map(str, names)))
 
 
-def _functions(request: Request, place: Place) -> Sequence[str]:
-    return _functions_of(request, place, ["*"])
+def _functions(request: Request, context: ResourceContext) -> Sequence[str]:
+    return _functions_of(request, context, ["*"])
 
 
-def _functions_of(request: Request, place: Place, names: Sequence[str]) -> Sequence[str]:
+def _functions_of(request: Request, context: ResourceContext, names: Sequence[str]) -> Sequence[str]:
     database = request.get("DatabaseName") or "*"
-    functions = (place.glue(f"userDefinedFunction/{f'{database}/{name}'.lower()}") for name in names)
-    return (place.glue("catalog"), place.glue(f"database/{database}".lower()), *functions)
+    functions = (context.glue(f"userDefinedFunction/{f'{database}/{name}'.lower()}") for name in names)
+    return (context.glue("catalog"), context.glue(f"database/{database}".lower()), *functions)
 
 
-def _crawler(request: Request, place: Place) -> Sequence[str]:
-    return (place.glue(f"crawler/{request['Name']}"),)
+def _crawler(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue(f"crawler/{request['Name']}"),)
 
 
-def _crawlers(request: Request, place: Place) -> Sequence[str]:
+def _crawlers(request: Request, context: ResourceContext) -> Sequence[str]:
     names = request.get("CrawlerNames") or request.get("CrawlerNameList") or ["*"]
-    return [place.glue(f"crawler/{name}") for name in names]
+    return [context.glue(f"crawler/{name}") for name in names]
 
 
-def _connection(request: Request, place: Place) -> Sequence[str]:
+def _connection(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
-    return _connections_of(place, sorted(map(str, names)))
+    return _connections_of(context, sorted(map(str, names)))
 
 
-def _connections(request: Request, place: Place) -> Sequence[str]:
-    return _connections_of(place, request.get("ConnectionNameList") or ["*"])
+def _connections(request: Request, context: ResourceContext) -> Sequence[str]:
+    return _connections_of(context, request.get("ConnectionNameList") or ["*"])
 
 
-def _connections_of(place: Place, names: Sequence[str]) -> Sequence[str]:
-    return (place.glue("catalog"), *(place.glue(f"connection/{name}") for name in names))
+def _connections_of(context: ResourceContext, names: Sequence[str]) -> Sequence[str]:
+    return (context.glue("catalog"), *(context.glue(f"connection/{name}") for name in names))
 
 
-def _work_group(request: Request, place: Place) -> Sequence[str]:
+def _work_group(request: Request, context: ResourceContext) -> Sequence[str]:
     # This server has the one workgroup; statements do not say theirs.
-    return (arn("athena", place.region, place.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
+    return (arn("athena", context.region, context.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
 
 
-def _data_catalog(request: Request, place: Place) -> Sequence[str]:
+def _data_catalog(request: Request, context: ResourceContext) -> Sequence[str]:
     name = request.get("CatalogName") or request.get("Name") or "AwsDataCatalog"
-    return (arn("athena", place.region, place.account, f"datacatalog/{name}"),)
+    return (arn("athena", context.region, context.account, f"datacatalog/{name}"),)
 
 
-def _secret(request: Request, place: Place) -> Sequence[str]:
+def _secret(request: Request, context: ResourceContext) -> Sequence[str]:
     secret_id = request["SecretId"]
-    found = place.lookup.secret_arn(secret_id)
+    found = context.lookup.secret_arn(secret_id)
     if found is None:
-        found = secret_id if secret_id.startswith("arn:") else _secret_named(secret_id, place)
+        found = secret_id if secret_id.startswith("arn:") else _secret_named(secret_id, context)
     return (found,)
 
 
-def _new_secret(request: Request, place: Place) -> Sequence[str]:
-    return (_secret_named(request["Name"], place),)
+def _new_secret(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_secret_named(request["Name"], context),)
 
 
-def _secret_named(name: str, place: Place) -> str:
-    return arn("secretsmanager", place.region, place.account, f"secret:{name}")
+def _secret_named(name: str, context: ResourceContext) -> str:
+    return arn("secretsmanager", context.region, context.account, f"secret:{name}")
 
 
-def _user(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("user", request.get("UserName"), request, place),)
+def _user(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("user", request.get("UserName"), request, context),)
 
 
-def _user_or_caller(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("user", request.get("UserName") or place.user, request, place),)
+def _user_or_caller(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("user", request.get("UserName") or context.user, request, context),)
 
 
-def _role(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("role", request.get("RoleName"), request, place),)
+def _role(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("role", request.get("RoleName"), request, context),)
 
 
-def _group(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("group", request.get("GroupName"), request, place),)
+def _group(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("group", request.get("GroupName"), request, context),)
 
 
-def _profile(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("profile", request.get("InstanceProfileName"), request, place),)
+def _profile(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("profile", request.get("InstanceProfileName"), request, context),)
 
 
-def _oidc(request: Request, _place: Place) -> Sequence[str]:
+def _oidc(request: Request, _resource_context: ResourceContext) -> Sequence[str]:
     return (request["OpenIDConnectProviderArn"],)
 
 
-def _new_oidc(request: Request, place: Place) -> Sequence[str]:
-    return (arn("iam", "", place.account, f"oidc-provider/{request['Url'].removeprefix('https://')}"),)
+def _new_oidc(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (arn("iam", "", context.account, f"oidc-provider/{request['Url'].removeprefix('https://')}"),)
 
 
-def _all_oidc(_request: Request, place: Place) -> Sequence[str]:
-    return (arn("iam", "", place.account, "oidc-provider/*"),)
+def _all_oidc(_request: Request, context: ResourceContext) -> Sequence[str]:
+    return (arn("iam", "", context.account, "oidc-provider/*"),)
 
 
-def _federated_user(request: Request, place: Place) -> Sequence[str]:
-    return (arn("sts", "", place.account, f"federated-user/{request['Name']}"),)
+def _federated_user(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (arn("sts", "", context.account, f"federated-user/{request['Name']}"),)
 
 
-def _new_policy(request: Request, place: Place) -> Sequence[str]:
-    return (_entity("policy", request["PolicyName"], request, place),)
+def _new_policy(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_entity("policy", request["PolicyName"], request, context),)
 
 
-def _policy(request: Request, _place: Place) -> Sequence[str]:
+def _policy(request: Request, _resource_context: ResourceContext) -> Sequence[str]:
     return (request["PolicyArn"],)
 
 
-def _entity(kind: str, name: str | None, request: Request, place: Place) -> str:
+def _entity(kind: str, name: str | None, request: Request, context: ResourceContext) -> str:
     shown = "instance-profile" if kind == "profile" else kind
     if name is None:
-        return arn("iam", "", place.account, f"{shown}/*")
-    found = place.lookup.entity_arn(kind, name)
-    return found or arn("iam", "", place.account, f"{shown}{request.get('Path', '/')}{name}")
+        return arn("iam", "", context.account, f"{shown}/*")
+    found = context.lookup.entity_arn(kind, name)
+    return found or arn("iam", "", context.account, f"{shown}{request.get('Path', '/')}{name}")
 
 
-def account_resource(account: str, place: Place) -> str:
+def account_resource(account: str, context: ResourceContext) -> str:
     """The ARN of an account of the organization that the caller's account manages."""
-    return arn("organizations", "", place.account, f"account/{ORGANIZATION}/{account}")
+    return arn("organizations", "", context.account, f"account/{ORGANIZATION}/{account}")
 
 
-def _organizations_account(request: Request, place: Place) -> Sequence[str]:
+def _organizations_account(request: Request, context: ResourceContext) -> Sequence[str]:
     named = next(filter(None, map(request.get, _NAMING_ACCOUNTS)))
     account = named.removeprefix("car-")
     # The root and units are named by the same members.
-    return (account_resource(account, place),) if account.isdigit() else EVERYTHING
+    return (account_resource(account, context),) if account.isdigit() else EVERYTHING
 
 
 def _each(builder: Builder, *operations: str) -> dict[str, Builder]:

@@ -10,23 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.aws.authorization.actions import Place, Request, account_resource
+from penstock.api.aws.authorization.actions import Request, ResourceContext, account_resource
 from penstock.names import arn
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 
-__all__ = ["DELETED", "SHOWN", "Deleted", "Shown", "kept_of"]
+__all__ = ["DELETED", "LISTED", "DeletedMembers", "ListedMembers", "filter_members"]
 
 Item = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ListedMembers:
     """The members in one list of an answer. ``resources`` gives the ARNs that one is judged on."""
 
     member: str
     """The list's name; with dots where it stands within a structure, or within each member of another list."""
-    resources: Callable[[Item, Request, Place], Sequence[str]]
+    resources: Callable[[Item, Request, ResourceContext], Sequence[str]]
     action: str
     """The listing's own action."""
     single: str
@@ -36,86 +36,86 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deleted:
-    """The members that go with a container; the fields are as in :class:`Shown`."""
+class DeletedMembers:
+    """The members that go with a container; the fields are as in :class:`ListedMembers`."""
 
-    resources: Callable[[Request, Place], Sequence[str]]
+    resources: Callable[[Request, ResourceContext], Sequence[str]]
     single: str
     allowed: bool = False
 
 
-def _database(item: Item, _request: Request, place: Place) -> Sequence[str]:
-    return (place.glue(f"database/{item['Name']}".lower()),)
+def _database(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue(f"database/{item['Name']}".lower()),)
 
 
-def _table(item: Item, request: Request, place: Place) -> Sequence[str]:
+def _table(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
     # Athena's shape of a table does not say its database, which the request names.
     database = item.get("DatabaseName") or request["DatabaseName"]
-    return (place.glue(f"database/{database}".lower()), place.glue(f"table/{database}/{item['Name']}".lower()))
+    return (context.glue(f"database/{database}".lower()), context.glue(f"table/{database}/{item['Name']}".lower()))
 
 
-def _function(item: Item, _request: Request, place: Place) -> Sequence[str]:
+def _function(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
     database = f"database/{item['DatabaseName']}"
-    return (place.glue(database), place.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
+    return (context.glue(database), context.glue(f"userDefinedFunction/{item['DatabaseName']}/{item['FunctionName']}"))
 
 
-def _of_kind(kind: str, key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
-    return lambda item, _request, place: (place.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
+def _of_kind(kind: str, key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+    return lambda item, _request, context: (context.glue(f"{kind}/{item if isinstance(item, str) else item[key]}"),)
 
 
-def _schema(item: Item, _request: Request, place: Place) -> Sequence[str]:
+def _schema(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
     key = SchemaKey(item["RegistryName"], item["SchemaName"])
-    return (place.glue(registry_resource(key.registry)), place.glue(schema_resource(key)))
+    return (context.glue(registry_resource(key.registry)), context.glue(schema_resource(key)))
 
 
-def _by(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
-    return lambda item, _request, _place: (item[key],)
+def _by(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+    return lambda item, _request, _resource_context: (item[key],)
 
 
-def _secret_found(item: Item, request: Request, _place: Place) -> Sequence[str]:
+def _secret_found(item: Item, request: Request, _resource_context: ResourceContext) -> Sequence[str]:
     # Who names a secret is told why it is not there.
     return (item["SecretId"],) if request.get("Filters") is not None else ()
 
 
-def _holder(kind: str) -> Callable[[Item, Request, Place], Sequence[str]]:
-    def resources(item: Item, _request: Request, place: Place) -> Sequence[str]:
+def _identity(kind: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+    def resources(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
         name = item[f"{kind.capitalize()}Name"]
-        return (place.lookup.entity_arn(kind, name) or arn("iam", "", place.account, f"{kind}/{name}"),)
+        return (context.lookup.entity_arn(kind, name) or arn("iam", "", context.account, f"{kind}/{name}"),)
 
     return resources
 
 
-def _account(key: str) -> Callable[[Item, Request, Place], Sequence[str]]:
-    return lambda item, _request, place: (account_resource(item[key], place),)
+def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
+    return lambda item, _request, context: (account_resource(item[key], context),)
 
 
-def _tables_in(request: Request, place: Place) -> Sequence[str]:
+def _tables_in(request: Request, context: ResourceContext) -> Sequence[str]:
     database = request["Name"].lower()
-    return [place.glue(f"table/{database}/{name}") for name in place.lookup.tables_of(database)]
+    return [context.glue(f"table/{database}/{name}") for name in context.lookup.tables_of(database)]
 
 
-def _schemas_in(request: Request, place: Place) -> Sequence[str]:
+def _schemas_in(request: Request, context: ResourceContext) -> Sequence[str]:
     registry_id = request.get("RegistryId") or {}
     name = registry_id.get("RegistryName") or (registry_id.get("RegistryArn") or "").rpartition("/")[2]
-    return [place.glue(schema_resource(SchemaKey(name, each))) for each in place.lookup.schemas_of(name)]
+    return [context.glue(schema_resource(SchemaKey(name, each))) for each in context.lookup.schemas_of(name)]
 
 
-def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> Shown:
+def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: bool = False) -> ListedMembers:
     action = f"glue:{operation}"
-    return Shown(member=member, resources=resources, action=action, single=f"glue:{single}", allowed=allowed)
+    return ListedMembers(member=member, resources=resources, action=action, single=f"glue:{single}", allowed=allowed)
 
 
-def _iam(operation: str, member: str, resources: Any, single: str) -> Shown:
-    return Shown(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
+def _iam(operation: str, member: str, resources: Any, single: str) -> ListedMembers:
+    return ListedMembers(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
 
 
-def _accounts(operation: str, member: str, key: str = "Id") -> Shown:
+def _accounts(operation: str, member: str, key: str = "Id") -> ListedMembers:
     action = f"organizations:{operation}"
-    return Shown(member=member, resources=_account(key), action=action, single="organizations:DescribeAccount")
+    return ListedMembers(member=member, resources=_account(key), action=action, single="organizations:DescribeAccount")
 
 
-def kept_of(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
-    """``answer`` with those items of the list ``member`` alone that are kept; see :attr:`Shown.member`."""
+def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
+    """``answer`` with those items of the list ``member`` alone that are kept; see :attr:`ListedMembers.member`."""
     name, _, within = member.partition(".")
     found = answer.get(name)
     if found is None:
@@ -123,11 +123,11 @@ def kept_of(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]
     if not within:
         return {**answer, name: [item for item in found if keep(item)]}
     if isinstance(found, Mapping):
-        return {**answer, name: kept_of(found, within, keep)}
-    return {**answer, name: [kept_of(item, within, keep) for item in found]}
+        return {**answer, name: filter_members(found, within, keep)}
+    return {**answer, name: [filter_members(item, within, keep) for item in found]}
 
 
-SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
+LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
     ("glue", "GetTables"): [_glue("GetTables", "TableList", _table, "GetTable", allowed=True)],
     ("glue", "SearchTables"): [_glue("SearchTables", "TableList", _table, "GetTable", allowed=True)],
     ("glue", "GetDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
@@ -148,7 +148,7 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
     ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
     ("athena", "ListTableMetadata"): [_glue("GetTables", "TableMetadataList", _table, "GetTable", allowed=True)],
     ("secretsmanager", "ListSecrets"): [
-        Shown(
+        ListedMembers(
             member="SecretList",
             resources=_by("ARN"),
             action="secretsmanager:ListSecrets",
@@ -156,7 +156,7 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
         )
     ],
     ("secretsmanager", "BatchGetSecretValue"): [
-        Shown(
+        ListedMembers(
             member="Errors",
             resources=_secret_found,
             action="secretsmanager:ListSecrets",
@@ -190,9 +190,9 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
         _iam("ListOpenIDConnectProviders", "OpenIDConnectProviderList", _by("Arn"), "GetOpenIDConnectProvider"),
     ],
     ("iam", "ListEntitiesForPolicy"): [
-        _iam("ListEntitiesForPolicy", "PolicyGroups", _holder("group"), "GetGroup"),
-        _iam("ListEntitiesForPolicy", "PolicyUsers", _holder("user"), "GetUser"),
-        _iam("ListEntitiesForPolicy", "PolicyRoles", _holder("role"), "GetRole"),
+        _iam("ListEntitiesForPolicy", "PolicyGroups", _identity("group"), "GetGroup"),
+        _iam("ListEntitiesForPolicy", "PolicyUsers", _identity("user"), "GetUser"),
+        _iam("ListEntitiesForPolicy", "PolicyRoles", _identity("role"), "GetRole"),
     ],
     ("organizations", "ListAccounts"): [_accounts("ListAccounts", "Accounts")],
     ("organizations", "ListAccountsForParent"): [_accounts("ListAccountsForParent", "Accounts")],
@@ -203,8 +203,8 @@ SHOWN: Mapping[tuple[str, str], Sequence[Shown]] = {
 }
 """By service and operation."""
 
-DELETED: Mapping[tuple[str, str], Deleted] = {
-    ("glue", "DeleteDatabase"): Deleted(resources=_tables_in, single="glue:DeleteTable", allowed=True),
-    ("glue", "DeleteRegistry"): Deleted(resources=_schemas_in, single="glue:DeleteSchema"),
+DELETED: Mapping[tuple[str, str], DeletedMembers] = {
+    ("glue", "DeleteDatabase"): DeletedMembers(resources=_tables_in, single="glue:DeleteTable", allowed=True),
+    ("glue", "DeleteRegistry"): DeletedMembers(resources=_schemas_in, single="glue:DeleteSchema"),
 }
 """By service and operation."""

@@ -2,7 +2,7 @@
 
 Sources: the service authorization reference for a passed role; Athena user guide, "Configure access to databases and tables
 in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is judged as it is read, by
-the ``permit`` of its request's context.
+the ``catalog_access`` of its request's context.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,17 +10,25 @@ from typing import Any
 from uuid import UUID
 
 from penstock.access.errors import NotAuthorized
-from penstock.api.aws.authorization.actions import Place, Request, account_of, canonical, resources_of
+from penstock.api.aws.authorization.actions import Request, ResourceContext, account_of, canonical, resources_of
 from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.versions.references import declared_references
 
-__all__ = ["PASS_ROLE", "PUT_OBJECT", "Needed", "also_needed", "iam_keys", "passed_to", "results_of"]
+__all__ = [
+    "PASS_ROLE",
+    "PUT_OBJECT",
+    "ExtraActions",
+    "extra_actions",
+    "iam_condition_keys",
+    "passed_to_service",
+    "result_objects",
+]
 
 PASS_ROLE = "iam:PassRole"
 PUT_OBJECT = "s3:PutObject"
 
-Needed = Sequence[tuple[str, Sequence[str]]]
+ExtraActions = Sequence[tuple[str, Sequence[str]]]
 """Actions, each with the ARNs that it is judged on."""
 
 # What takes a table, a partition or tags.
@@ -58,7 +66,7 @@ _TAGGING: Mapping[str, Callable[[str], str]] = {
 """By service, the action that sets the tags of what an operation creates."""
 
 
-def also_needed(service: str, operation: str, request: Request, place: Place) -> Needed:
+def extra_actions(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
     """The further actions of a request.
 
     What is created with tags is tagged, too: conditions read tags. A table that refers to a schema gives back its columns,
@@ -66,58 +74,60 @@ def also_needed(service: str, operation: str, request: Request, place: Place) ->
     who may read it. A crawler's role is passed to Glue: raises :class:`~penstock.access.errors.NotAuthorized` for one of
     another account.
     """
-    return [*_tags_set(service, operation, request, place), *_named_in(service, operation, request, place)]
+    return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
 
 
-def _tags_set(service: str, operation: str, request: Request, place: Place) -> Needed:
+def _tags_set(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
     if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
         return ()
-    made = resources_of(service, operation, request, place)[-1]
+    made = resources_of(service, operation, request, context)[-1]
     # As TagResource is judged later: a schema on its registry, too.
-    resources = resources_of("glue", "TagResource", {"ResourceArn": made}, place) if service == "glue" else (made,)
+    resources = resources_of("glue", "TagResource", {"ResourceArn": made}, context) if service == "glue" else (made,)
     return [(f"{service}:{_TAGGING[service](operation)}", resources)]
 
 
-def _named_in(service: str, operation: str, request: Request, place: Place) -> Needed:
+def _named_in(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
     """What a request names beside what it is about."""
     if service == "athena" and operation in _METADATA:
         name, asked = _METADATA[operation](request)
-        return [(f"glue:{name}", resources_of("glue", name, asked, place))]
+        return [(f"glue:{name}", resources_of("glue", name, asked, context))]
     function = request.get("RotationLambdaARN") if service == "secretsmanager" else None
     if function:
         return [("lambda:InvokeFunction", (function,))]
     if service == "iam" and operation == "AddRoleToInstanceProfile":
-        return [(PASS_ROLE, (_role_arn(request["RoleName"], place),))]
+        return [(PASS_ROLE, (_role_arn(request["RoleName"], context),))]
     if service != "glue" or not operation.startswith(_WRITING):
         return ()
     if operation in _WITH_ROLE:
         role = request.get("Role")
-        return [] if role is None else [(PASS_ROLE, (_role_arn(role, place),))]
-    needed = [_read("GetSchemaVersion", reference, place) for reference in _schema_references(request)]
+        return [] if role is None else [(PASS_ROLE, (_role_arn(role, context),))]
+    needed = [_read("GetSchemaVersion", reference, context) for reference in _schema_references(request)]
     member = _DECLARING.get(operation)
     tags = request.get(member) if member is not None else None
     if tags:
-        registry = resources_of(service, operation, request, place)[0].rpartition(":")[2].split("/")[1:2]
+        registry = resources_of(service, operation, request, context)[0].rpartition(":")[2].split("/")[1:2]
         for reference in declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY):
             key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
-            needed.append(_read("GetSchema", {"SchemaId": key}, place))
+            needed.append(_read("GetSchema", {"SchemaId": key}, context))
     return [("glue:GetSchemaVersion", resources) for resources in needed]
 
 
-def results_of(service: str, operation: str, request: Request) -> Sequence[str]:
+def result_objects(service: str, operation: str, request: Request) -> Sequence[str]:
     """ARNs of the objects that a request has written where it says; the id in a result's name is not known before."""
     if (service, operation) != ("athena", "StartQueryExecution"):
         return ()
-    _, scheme, place = request.get("ResultConfiguration", {}).get("OutputLocation", "").partition("://")
-    return tuple(f"arn:aws:s3:::{place.rstrip('/')}/{UUID(int=0)}.{ending}" for ending in ("csv", "txt")) if scheme else ()
+    _, scheme, location = request.get("ResultConfiguration", {}).get("OutputLocation", "").partition("://")
+    return (
+        tuple(f"arn:aws:s3:::{location.rstrip('/')}/{UUID(int=0)}.{ending}" for ending in ("csv", "txt")) if scheme else ()
+    )
 
 
-def passed_to(service: str) -> str:
+def passed_to_service(service: str) -> str:
     """``iam:PassedToService``: whom a request to ``service`` hands a role; an instance profile is for machines of EC2."""
     return "ec2.amazonaws.com" if service == "iam" else f"{service}.amazonaws.com"
 
 
-def iam_keys(operation: str, request: Request, place: Place) -> Mapping[str, str]:
+def iam_condition_keys(operation: str, request: Request, context: ResourceContext) -> Mapping[str, str]:
     """The condition keys of a request to IAM: the policy it names, and the permissions boundary it sets or works under.
 
     Source: service authorization reference, "Condition keys for AWS Identity and Access Management": what makes or bounds a
@@ -128,14 +138,14 @@ def iam_keys(operation: str, request: Request, place: Place) -> Mapping[str, str
     if kind is not None:
         name = request["UserName" if kind == "user" else "RoleName"]
         setting = operation.startswith(("Create", "Put")) and not operation.endswith("Policy")
-        boundary = request.get("PermissionsBoundary") if setting else place.lookup.boundary_of(kind, name)
+        boundary = request.get("PermissionsBoundary") if setting else context.lookup.boundary_of(kind, name)
         if boundary is not None:
             keys["iam:permissionsboundary"] = boundary
     return keys
 
 
-def _read(operation: str, request: Request, place: Place) -> Sequence[str]:
-    return resources_of("glue", operation, request, place)
+def _read(operation: str, request: Request, context: ResourceContext) -> Sequence[str]:
+    return resources_of("glue", operation, request, context)
 
 
 def _schema_references(value: Any) -> Sequence[Request]:
@@ -147,11 +157,11 @@ def _schema_references(value: Any) -> Sequence[Request]:
     return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
 
 
-def _role_arn(role: str, place: Place) -> str:
+def _role_arn(role: str, context: ResourceContext) -> str:
     """The ARN of a role that is given by ARN or by name."""
     if not role.startswith("arn:"):
-        known = place.lookup.entity_arn("role", role.rpartition("/")[2])
-        return known or arn("iam", "", place.account, f"role/{role}")
-    if account_of(role) != place.account:
-        raise NotAuthorized("Cross-account pass role is not allowed.", remedy=f"Give a role of account {place.account}.")
+        known = context.lookup.entity_arn("role", role.rpartition("/")[2])
+        return known or arn("iam", "", context.account, f"role/{role}")
+    if account_of(role) != context.account:
+        raise NotAuthorized("Cross-account pass role is not allowed.", remedy=f"Give a role of account {context.account}.")
     return canonical(role)

@@ -54,7 +54,7 @@ class Login:
         try:
             claim = self._authenticator.claim(head, service=model.signing_name, everywhere=model.global_service)
             key_id = claim.access_key_id
-            self._limits.failures.admit(client, key_id)
+            self._limits.failures.check(client, key_id)
             keys = self._authenticator.keys
             key: AccessKey | TemporaryKey | None = self._authenticator.temporary(claim) or keys.fresh(key_id)
             if key is None:
@@ -63,7 +63,7 @@ class Login:
             declared = head.headers.get(_HASH_HEADER, "")
             if len(declared) != 64 or not _HEX.issuperset(declared) or _HASH_HEADER not in claim.signed_headers:
                 declared = ""
-            caller = self._authenticator.prove(claim, head, key, payload_hash=declared) if declared else None
+            caller = self._authenticator.authenticate(claim, head, key, payload_hash=declared) if declared else None
         except AccessDenied:
             self._limits.failures.failed(client, key_id)
             raise
@@ -71,7 +71,7 @@ class Login:
             self._limits.throttle.check(key_id)
         return Presented(claim, key, caller, declared)
 
-    def prove(self, presented: Presented, request: SignedRequest, model: ServiceModel, client: str) -> Caller:
+    def authenticate(self, presented: Presented, request: SignedRequest, model: ServiceModel, client: str) -> Caller:
         """The caller of the whole ``request``, which ``model`` answers; counted as one of its key."""
         claim = presented.claim
         try:
@@ -79,13 +79,13 @@ class Login:
                 raise InvalidSignature(f"Credential should be scoped to correct service: '{model.signing_name}'.")
             caller = presented.caller
             if caller is None:
-                caller = self._authenticator.prove(claim, request, presented.key)
+                caller = self._authenticator.authenticate(claim, request, presented.key)
             elif not hmac.compare_digest(hashlib.sha256(request.body).hexdigest(), presented.payload_hash):
                 raise InvalidSignature("The value passed in as x-amz-content-sha256 does not match the payload.")
         except AccessDenied:
             self._limits.failures.failed(client, presented.key_id)
             raise
-        self._limits.failures.proved(client, presented.key_id)
+        self._limits.failures.succeeded(client, presented.key_id)
         # After the proof: nobody uses up another one's share.
         self._limits.count(presented.key_id)
         return caller

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 
-from penstock.access.identities.entities import EntityKind, Identity
+from penstock.access.identities.entities import EntityKind, Principal
 from penstock.access.keys import AccessStore
-from penstock.api.access_checker import Realm
+from penstock.api.tenants import Tenant
 from penstock.caching import SharedCache
 from penstock.errors import NotFound
 from penstock.registry.model import SchemaKey
@@ -23,46 +23,46 @@ class StoredNames:
     def __init__(
         self,
         account: str,
-        realm: Realm | None,
+        tenant: Tenant | None,
         store: AccessStore,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._account = account
-        self.realm = realm
+        self.tenant = tenant
         self._store = store
         self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_KEPT, seconds=_KEPT_SECONDS, clock=clock)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
         known = self._schemas.peek(version_id)
-        realm = self.realm
-        if known is not None or realm is None:
+        tenant = self.tenant
+        if known is not None or tenant is None:
             return known
         try:
-            return self._schemas.load(version_id, lambda: realm.schemas.versions.get(version_id).key)
+            return self._schemas.load(version_id, lambda: tenant.schemas.versions.get(version_id).key)
         except NotFound:
             return None
 
     def secret_arn(self, secret_id: str) -> str | None:
-        if self.realm is None:
+        if self.tenant is None:
             return None
         try:
-            return self.realm.secrets.describe(self._account, secret_id).arn
+            return self.tenant.secrets.describe(self._account, secret_id).arn
         except NotFound:
             return None
 
     def tables_of(self, database: str) -> Sequence[str]:
-        if self.realm is None:
+        if self.tenant is None:
             return ()
         try:
-            return [table.name for table in self.realm.tables.tables(database)]
+            return [table.name for table in self.tenant.tables.tables(database)]
         except NotFound:
             return ()
 
     def schemas_of(self, registry: str) -> Sequence[str]:
-        if self.realm is None:
+        if self.tenant is None:
             return ()
-        schemas = self.realm.schemas.schemas
+        schemas = self.tenant.schemas.schemas
         names: list[str] = []
         token: str | None = None
         try:
@@ -76,10 +76,10 @@ class StoredNames:
             return ()
 
     def crawled_database(self, crawler: str) -> str | None:
-        if self.realm is None:
+        if self.tenant is None:
             return None
         try:
-            return self.realm.crawls.get(crawler).database
+            return self.tenant.crawls.get(crawler).database
         except NotFound:
             return None
 
@@ -89,4 +89,4 @@ class StoredNames:
 
     def boundary_of(self, kind: str, name: str) -> str | None:
         found = self._store.get_entity(EntityKind(kind), self._account, name)
-        return found.boundary if isinstance(found, Identity) else None
+        return found.boundary if isinstance(found, Principal) else None

@@ -3,19 +3,19 @@
 from typing import Any
 
 from penstock.access.identities.entities import EntityKind
-from penstock.access.identities.identities import Holders
+from penstock.access.identities.identities import Identities
 from penstock.api.aws.iam.shapes import document, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.registry.shapes import Request
 
-__all__ = ["holder_handlers"]
+__all__ = ["identity_handlers"]
 
 
-def holder_handlers(holders: Holders) -> dict[str, Handler]:
+def identity_handlers(identities: Identities) -> dict[str, Handler]:
     """The handlers by operation name, of users, roles and groups; a group has neither tags nor a boundary."""
     found: dict[str, Handler] = {}
     for kind, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role"), (EntityKind.GROUP, "Group")):
-        served = _Holders(holders, kind, f"{noun}Name")
+        served = _Identities(identities, kind, f"{noun}Name")
         found |= {
             f"Put{noun}Policy": served.put,
             f"Get{noun}Policy": served.get,
@@ -36,20 +36,20 @@ def holder_handlers(holders: Holders) -> dict[str, Handler]:
     return found
 
 
-class _Holders:
+class _Identities:
     """The operations on one kind; ``member`` is how its requests call the name."""
 
-    def __init__(self, holders: Holders, kind: EntityKind, member: str) -> None:
-        self._holders = holders
+    def __init__(self, identities: Identities, kind: EntityKind, member: str) -> None:
+        self._identities = identities
         self._kind = kind
         self._member = member
 
     def put(self, request: Request, context: RequestContext) -> Request:
-        self._holders.put_inline(*self._place(request, context), request["PolicyName"], request["PolicyDocument"])
+        self._identities.put_inline(*self._place(request, context), request["PolicyName"], request["PolicyDocument"])
         return {}
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        text = self._holders.inline(*self._place(request, context), request["PolicyName"])
+        text = self._identities.inline(*self._place(request, context), request["PolicyName"])
         return {
             self._member: request[self._member],
             "PolicyName": request["PolicyName"],
@@ -57,45 +57,45 @@ class _Holders:
         }
 
     def list(self, request: Request, context: RequestContext) -> Request:
-        names = list(self._holders.get(*self._place(request, context)).inline)
+        names = list(self._identities.get(*self._place(request, context)).inline)
         return paged(request, self._listing("inline", request), "PolicyNames", names, key=str, shape=str)
 
     def delete(self, request: Request, context: RequestContext) -> Request:
-        self._holders.delete_inline(*self._place(request, context), request["PolicyName"])
+        self._identities.delete_inline(*self._place(request, context), request["PolicyName"])
         return {}
 
     def attach(self, request: Request, context: RequestContext) -> Request:
-        self._holders.attach(*self._place(request, context), request["PolicyArn"])
+        self._identities.attach(*self._place(request, context), request["PolicyArn"])
         return {}
 
     def detach(self, request: Request, context: RequestContext) -> Request:
-        self._holders.detach(*self._place(request, context), request["PolicyArn"])
+        self._identities.detach(*self._place(request, context), request["PolicyArn"])
         return {}
 
     def list_attached(self, request: Request, context: RequestContext) -> Request:
-        attached = self._holders.get(*self._place(request, context)).attached
+        attached = self._identities.get(*self._place(request, context)).attached
         prefix = request.get("PathPrefix", "/")
         arns = [arn for arn in attached if _path(arn).startswith(prefix)]
         return paged(request, self._listing("attached", request), "AttachedPolicies", arns, key=str, shape=_attached)
 
     def put_boundary(self, request: Request, context: RequestContext) -> Request:
-        self._holders.bound(*self._place(request, context), request["PermissionsBoundary"])
+        self._identities.bound(*self._place(request, context), request["PermissionsBoundary"])
         return {}
 
     def delete_boundary(self, request: Request, context: RequestContext) -> Request:
-        self._holders.bound(*self._place(request, context), None)
+        self._identities.bound(*self._place(request, context), None)
         return {}
 
     def tag(self, request: Request, context: RequestContext) -> Request:
-        self._holders.tag(*self._place(request, context), add=tags_of(request))
+        self._identities.tag(*self._place(request, context), add=tags_of(request))
         return {}
 
     def untag(self, request: Request, context: RequestContext) -> Request:
-        self._holders.tag(*self._place(request, context), remove=request["TagKeys"])
+        self._identities.tag(*self._place(request, context), remove=request["TagKeys"])
         return {}
 
     def list_tags(self, request: Request, context: RequestContext) -> Request:
-        tags = tags_shape(self._holders.get(*self._place(request, context))) or []
+        tags = tags_shape(self._identities.get(*self._place(request, context))) or []
         return paged(request, self._listing("tags", request), "Tags", tags, key=lambda tag: tag["Key"], shape=dict)
 
     def _place(self, request: Request, context: RequestContext) -> tuple[EntityKind, str, str]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from penstock.access.federation.oidc_providers import OidcProviders
 from penstock.access.identities.accounts import Accounts
 from penstock.access.identities.groups import Groups
-from penstock.access.identities.identities import Holders
+from penstock.access.identities.identities import Identities
 from penstock.access.identities.instance_profiles import InstanceProfiles
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
 from penstock.access.policies.managed import ManagedPolicies
 from penstock.api.aws.iam.groups import group_handlers
-from penstock.api.aws.iam.identities import holder_handlers
+from penstock.api.aws.iam.identities import identity_handlers
 from penstock.api.aws.iam.instance_profiles import instance_profile_handlers
 from penstock.api.aws.iam.oidc import oidc_handlers
 from penstock.api.aws.iam.other_credentials import other_credential_handlers
@@ -31,7 +31,7 @@ class Administration:
     users: Users
     roles: Roles
     policies: ManagedPolicies
-    holders: Holders
+    identities: Identities
     accounts: Accounts
     groups: Groups
     profiles: InstanceProfiles
@@ -45,7 +45,7 @@ def operations(administration: Administration) -> OperationSet:
         **other_credential_handlers(administration.users),
         **role_handlers(administration.roles),
         **policy_handlers(administration.policies),
-        **holder_handlers(administration.holders),
+        **identity_handlers(administration.identities),
         **group_handlers(administration.groups),
         **instance_profile_handlers(administration.profiles),
         **oidc_handlers(administration.providers),

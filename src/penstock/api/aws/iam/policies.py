@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from penstock.access.identities.entities import Holder, ManagedPolicy, NoSuchEntity, PolicyVersion
+from penstock.access.identities.entities import Identity, ManagedPolicy, NoSuchEntity, PolicyVersion
 from penstock.access.policies.managed import ManagedPolicies, PolicyUsage
 from penstock.api.aws.iam.shapes import document, named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
@@ -11,7 +11,7 @@ from penstock.api.aws.registry.shapes import Request, present
 
 __all__ = ["policy_handlers"]
 
-_HOLDERS = ("User", "Role", "Group")
+_IDENTITY_KINDS = ("User", "Role", "Group")
 _VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
 
 
@@ -128,21 +128,21 @@ class _Policies:
     def list_entities(self, request: Request, context: RequestContext) -> Request:
         policy = self._policies.get(context.account, request["PolicyArn"])
         by, only = request.get("PolicyUsageFilter"), request.get("EntityFilter")
-        found: list[Holder] = []
+        found: list[Identity] = []
         if by != "PermissionsBoundary":
-            found += self._policies.holders(context.account, policy.arn)
+            found += self._policies.attached_identities(context.account, policy.arn)
         if by != "PermissionsPolicy":
             found += [each for each in self._policies.bounded(context.account, policy.arn) if each not in found]
         prefix = request.get("PathPrefix", "/")
         chosen = [each for each in found if each.path.startswith(prefix) and only in (None, type(each).__name__)]
         page = paged(request, f"entities:{policy.arn}", "Entities", chosen, key=lambda each: each.arn, shape=_entity)
         listed = page["Entities"]
-        return {**page} | {f"Policy{kind}s": [shape for name, shape in listed if name == kind] for kind in _HOLDERS}
+        return {**page} | {f"Policy{kind}s": [shape for name, shape in listed if name == kind] for kind in _IDENTITY_KINDS}
 
 
-def _entity(holder: Holder) -> tuple[str, dict[str, str]]:
-    kind = type(holder).__name__
-    return kind, {f"{kind}Name": holder.name, f"{kind}Id": holder.id}
+def _entity(identity: Identity) -> tuple[str, dict[str, str]]:
+    kind = type(identity).__name__
+    return kind, {f"{kind}Name": identity.name, f"{kind}Id": identity.id}
 
 
 def _shape(policy: ManagedPolicy, usage: PolicyUsage | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from penstock.access.identities.entities import Entity, Identity
+from penstock.access.identities.entities import Entity, Principal
 from penstock.access.identities.tags import unique_tags
 from penstock.api.aws.registry.shapes import Request, present
 from penstock.paging import page
@@ -20,7 +20,7 @@ def document(text: str) -> str:
     return quote(text, safe="")
 
 
-def boundary_shape(identity: Identity) -> dict[str, str] | None:
+def boundary_shape(identity: Principal) -> dict[str, str] | None:
     """The permissions boundary of a user or role, None where it has none."""
     if identity.boundary is None:
         return None

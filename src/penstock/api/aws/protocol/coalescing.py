@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.api.aws.protocol.endpoints import Endpoint
-from penstock.api.aws.protocol.operations import Gate, Handler, RequestContext
+from penstock.api.aws.protocol.operations import Handler, OperationAuthorizer, RequestContext
 
 __all__ = ["Asked", "Gathered", "answer_together"]
 
@@ -30,7 +30,9 @@ class Gathered:
         return self.one(request, context)
 
 
-def answer_together(endpoint: Endpoint, gate: Gate | None, raw: Sequence[tuple[Any, RequestContext]]) -> list[Any]:
+def answer_together(
+    endpoint: Endpoint, authorizer: OperationAuthorizer | None, raw: Sequence[tuple[Any, RequestContext]]
+) -> list[Any]:
     """For each request as it was sent, in order, the body of its answer or what it is refused with."""
     outcomes: list[bytes | Exception | None] = [None] * len(raw)
     admitted: dict[Handler, dict[int, Asked]] = {}
@@ -39,8 +41,8 @@ def answer_together(endpoint: Endpoint, gate: Gate | None, raw: Sequence[tuple[A
             request, handler = endpoint.check(sent), endpoint.handler
             if context.trace is not None:
                 context.trace.request = request
-            if gate is not None:
-                handler, context = gate.admit(endpoint, request, context)  # noqa: PLW2901 -- the one to go on with
+            if authorizer is not None:
+                handler, context = authorizer.authorize(endpoint, request, context)  # noqa: PLW2901 -- the one to go on with
         except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request
             outcomes[place] = error
         else:

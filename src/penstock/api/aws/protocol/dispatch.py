@@ -12,7 +12,7 @@ from random import getrandbits
 from typing import Any
 
 from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, is_reading, render_parameters
-from penstock.access.audit.log import AuditSink, NoAudit
+from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.errors import MissingAuthentication
 from penstock.access.principals import ANONYMOUS
@@ -23,7 +23,7 @@ from penstock.api.aws.protocol.coalescing import Gathered, answer_together
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY
-from penstock.api.aws.protocol.operations import Gate, RequestContext, RunOnThread, Trace
+from penstock.api.aws.protocol.operations import OperationAuthorizer, RequestContext, RunOnThread, Trace
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.errors import Throttled, UnreadableRequest
@@ -92,9 +92,8 @@ class _Exchange:
 class AwsApp:
     """Answers AWS's JSON and query protocols over ``endpoints``.
 
-    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``gate`` says who may do what; None lets every
-    caller do everything. ``limits`` are those that all APIs of the process share, ``audit``
-    records every decision.
+    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``authorizer`` None lets every caller do
+    everything. ``limits`` are those that all APIs of the process share, ``audit`` records every decision.
     """
 
     def __init__(
@@ -107,12 +106,12 @@ class AwsApp:
         observer: Observer,
         limits: Limits | None = None,
         audit: AuditSink | None = None,
-        gate: Gate | None = None,
+        authorizer: OperationAuthorizer | None = None,
         threads: int = 16,
     ) -> None:
         self._endpoints = endpoints
-        self._gate = gate
-        self._audit: AuditSink = audit or NoAudit()
+        self._authorizer = authorizer
+        self._audit: AuditSink = audit or NullAuditSink()
         self._limits = limits or Limits()
         self._login = None if authenticator is None else Login(authenticator, self._limits)
         self._anonymous = Caller(account=account, principal="anonymous")
@@ -185,16 +184,16 @@ class AwsApp:
             return
         request = None if context is None or context.trace is None else context.trace.request
         parameters: Mapping[str, Any] | bytes | None = request
-        gate = self._gate
+        authorizer = self._authorizer
         resources: Any = ()
-        if request is not None and context is not None and gate is not None:
-            resources = partial(gate.resources, request, context)
+        if request is not None and context is not None and authorizer is not None:
+            resources = partial(authorizer.resources, request, context)
         if request is not None and exchange.size > _LARGE:
             # The log's queue is bounded in events: none may hold much.
             resources = resources() if resources else ()
             parameters = render_parameters(request)
         service = exchange.service or exchange.presumed
-        self._audit.note(
+        self._audit.write(
             AuditEvent(
                 time=time.time(),
                 service=service.model.name if service is not None else "unknown",
@@ -228,7 +227,7 @@ class AwsApp:
         unsigned = login is not None and exchange.fields is not None and is_unsigned(head)
         if unsigned:
             # The form may be an operation's that needs no signature: so much of it is read as anybody may send.
-            self._limits.failures.admit(exchange.client, "")
+            self._limits.failures.check(exchange.client, "")
             if body_size(exchange.headers) > SMALL_BODY:
                 self._limits.failures.failed(exchange.client, "")
                 raise _no_signature()
@@ -254,7 +253,7 @@ class AwsApp:
                 self._limits.count("")
                 caller = self._anonymous
             else:
-                caller = login.prove(proof, request, service.model, exchange.client)
+                caller = login.authenticate(proof, request, service.model, exchange.client)
             exchange.caller = caller
             return await self._call(exchange, request, caller, service, secure=scope.get("scheme") == "https")
         finally:
@@ -330,19 +329,19 @@ class AwsApp:
         )
         if endpoint.inline:
             try:
-                return _work(endpoint, raw, context, self._gate)
+                return _work(endpoint, raw, context, self._authorizer)
             except RunOnThread:
                 context = context._replace(on_loop=False)
         if isinstance(endpoint.handler, Gathered):
             return await self._gathering(endpoint).run((raw, context))
         owner = exchange.key_id or exchange.client
-        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._gate, owner=owner)
+        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._authorizer, owner=owner)
         return answer
 
     def _gathering(self, endpoint: Endpoint) -> Gathering[tuple[Any, RequestContext], bytes]:
         known = self._gatherings.get(endpoint)
         if known is None:
-            known = Gathering(self._workers, partial(answer_together, endpoint, self._gate))
+            known = Gathering(self._workers, partial(answer_together, endpoint, self._authorizer))
             self._gatherings[endpoint] = known
         return known
 
@@ -369,19 +368,19 @@ def _new_id() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def _work(endpoint: Endpoint, raw: Any, context: RequestContext, gate: Gate | None) -> bytes:
+def _work(endpoint: Endpoint, raw: Any, context: RequestContext, authorizer: OperationAuthorizer | None) -> bytes:
     request, handler = endpoint.check(raw), endpoint.handler
     if context.trace is not None:
         context.trace.request = request
-    if gate is not None:
-        handler, context = gate.admit(endpoint, request, context)
+    if authorizer is not None:
+        handler, context = authorizer.authorize(endpoint, request, context)
     return endpoint.encode(handler(request, context), context)
 
 
-def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext, gate: Gate | None) -> bytes:
+def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext, authorizer: OperationAuthorizer | None) -> bytes:
     # Inline operations change nothing that is recorded.
     with acting(Actor(principal=context.principal, client=context.client)):
-        return _work(endpoint, raw, context, gate)
+        return _work(endpoint, raw, context, authorizer)
 
 
 def _client(scope: Scope) -> str:

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from penstock.access.principals import Caller
-from penstock.query.ports import Permit
+from penstock.query.ports import CatalogAccess
 
-__all__ = ["Endpointed", "Gate", "Handler", "OperationSet", "RequestContext", "RunOnThread", "Trace"]
+__all__ = ["Handler", "OperationAuthorizer", "OperationSet", "RequestContext", "RunOnThread", "ServedOperation", "Trace"]
 
 
 class RequestContext(NamedTuple):
-    """Who asks for what, as the signature proved it. There is one of each request: a tuple is made in a fifth of the time
-    that a frozen dataclass takes.
+    """Who calls which operation, as authenticated. One is made for each request: a tuple takes a fifth of the time of a
+    frozen dataclass.
     """
 
     service: str
     operation: str
     account: str
-    """Account whose resources are asked for: the caller's own, unless the request names another one."""
+    """Account whose resources are requested: the caller's own, unless the request names another one."""
     region: str
     principal: str
     """ARN of the caller; ``anonymous`` under --no-auth."""
@@ -37,11 +37,11 @@ class RequestContext(NamedTuple):
     secure: bool = False
     """Whether it came over TLS."""
     user_agent: str = ""
-    may: Callable[[str, Mapping[str, Any]], None] | None = None
-    """For an operation that does others of its service: raises :class:`penstock.errors.AccessDenied` unless the caller may
-    call the named one with a request; None where it may call all."""
+    check_operation: Callable[[str, Mapping[str, Any]], None] | None = None
+    """For an operation that carries out others of its service: raises :class:`penstock.errors.AccessDenied` unless the
+    caller may call the named one with a request; None where it may call all."""
     trace: "Trace | None" = None
-    permit: Permit | None = None
+    catalog_access: CatalogAccess | None = None
     """For services that read Glue's catalog on behalf of the caller; None where the caller may read all of it."""
 
     def for_account(self, account: str) -> "RequestContext":
@@ -50,7 +50,7 @@ class RequestContext(NamedTuple):
 
 
 class Trace:
-    """The checked request, for the record of the decision on it; None where it was refused before."""
+    """The checked request, for its audit event; None where it was refused before."""
 
     __slots__ = ("request",)
 
@@ -65,26 +65,26 @@ class RunOnThread(Exception):
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
 
 
-class Endpointed(Protocol):
-    """An operation as the dispatcher found it."""
+class ServedOperation(Protocol):
+    """The operation that a request names."""
 
     @property
     def handler(self) -> Handler: ...
 
 
-class Gate(Protocol):
-    """Says who may do what, and which account's handler answers."""
+class OperationAuthorizer(Protocol):
+    """Authorizes operations, and picks the account whose handler answers."""
 
-    def admit(
-        self, endpoint: Endpointed, request: Mapping[str, Any], context: RequestContext
+    def authorize(
+        self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
     ) -> tuple[Handler, RequestContext]:
-        """The handler to call, and its context; :class:`~penstock.access.errors.NotAuthorized` for a refusal.
+        """The handler to call, and its context; :class:`~penstock.access.errors.NotAuthorized` where the caller may not.
 
         ``request`` is checked. On the event loop it raises :class:`RunOnThread` where it would have to read a store.
         """
 
     def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
-        """The ARNs that a request was judged on, for its record; may read a store."""
+        """The ARNs that a request was authorized on, for its audit event; may read a store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,8 @@ class _Handlers:
             raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
         size, token = request.get("MaxResults"), None
         if named is None:
-            if context.may is not None:
-                context.may("ListSecrets", {})
+            if context.check_operation is not None:
+                context.check_operation("ListSecrets", {})
             page, token = page_of_secrets(
                 matching(self._service.list(context.account), filters or ()),
                 token=request.get("NextToken"),
@@ -93,8 +93,8 @@ class _Handlers:
         values, errors = [], []
         for secret_id in named:
             try:
-                if context.may is not None:
-                    context.may("GetSecretValue", {"SecretId": secret_id})
+                if context.check_operation is not None:
+                    context.check_operation("GetSecretValue", {"SecretId": secret_id})
                 values.append(_read(*self._service.value(context.account, secret_id)))
             except (AccessDenied, InvalidInput, NotFound) as error:
                 errors.append({"SecretId": secret_id, "ErrorCode": error.aws_code, "Message": str(error)})

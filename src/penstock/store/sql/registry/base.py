@@ -16,7 +16,7 @@ from penstock.store.sql.registry.rows import micros, to_version
 from penstock.store.sql.registry.statements import COUNT_DELETION, Statements
 from penstock.store.sql.registry.tables import audit, registry_tags
 
-__all__ = ["Change", "RegistryPart", "count_deletion", "insert_tags", "record"]
+__all__ = ["Change", "RegistryPart", "count_deletion", "insert_tags", "write_audit"]
 
 _PRUNE_EVERY = 1_000  # records
 
@@ -64,7 +64,7 @@ class RegistryPart:
             transaction.run(self._statements.forget_records, {"r_last": full - MAX_AUDIT_ENTRIES})
 
 
-def record(connection: Connection, operation: str, resource: str, outcome: str) -> None:
+def write_audit(connection: Connection, operation: str, resource: str, outcome: str) -> None:
     """Record a change by the current actor, in the transaction that makes it."""
     row = _record_row(current_actor(), operation, resource, outcome)
     added = connection.execute(insert(audit).values(**row).returning(audit.c.id))

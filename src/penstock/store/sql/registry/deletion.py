@@ -10,7 +10,7 @@ from penstock.registry.errors import VersionReferenced
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, SchemaKey
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.base import RegistryPart, count_deletion, record
+from penstock.store.sql.registry.base import RegistryPart, count_deletion, write_audit
 from penstock.store.sql.registry.rows import micros, to_head
 from penstock.store.sql.registry.statements import HEAD, JOINED, is_schema
 from penstock.store.sql.registry.tables import schema_references, schema_versions, schemas
@@ -117,4 +117,4 @@ def _finish(connection: Connection, key: SchemaKey, schema_id: int, operation: s
     connection.execute(update(schemas).where(schemas.c.id == schema_id).values(latest=latest.scalar_subquery()))
     count_deletion(connection)
     shown = ", ".join(str(number) for number in numbers[:50]) or "none"
-    record(connection, operation, schema_resource(key), f"versions {shown}")
+    write_audit(connection, operation, schema_resource(key), f"versions {shown}")

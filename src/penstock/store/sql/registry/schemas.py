@@ -11,7 +11,7 @@ from penstock.registry.identity import config_scopes, registry_resource, schema_
 from penstock.registry.model import AVAILABLE, EffectiveSchema, Registry, Schema, SchemaKey, Version
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.base import Change, count_deletion, insert_tags, record
+from penstock.store.sql.registry.base import Change, count_deletion, insert_tags, write_audit
 from penstock.store.sql.registry.deletion import refuse_referenced
 from penstock.store.sql.registry.rows import micros, schema_row, to_registry, to_schema
 from penstock.store.sql.registry.statements import REGISTRY, SCOPES, beginning_with, is_schema, naming
@@ -48,7 +48,7 @@ class SchemaRows(VersionRows):
             )
             resource = registry_resource(registry.name)
             insert_tags(connection, resource, tags)
-            record(connection, "CreateRegistry", resource, "created")
+            write_audit(connection, "CreateRegistry", resource, "created")
 
     def get_registry(self, name: str) -> Registry | None:
         row = self._direct.first(self._statements.registry, {"r_name": name})
@@ -67,7 +67,7 @@ class SchemaRows(VersionRows):
         with self._database.write() as connection:
             if connection.execute(change.values(description=description, updated=micros(now))).rowcount == 0:
                 return False
-            record(connection, "UpdateRegistry", registry_resource(name), "description")
+            write_audit(connection, "UpdateRegistry", registry_resource(name), "description")
         return True
 
     def delete_registry(self, name: str) -> bool:
@@ -86,7 +86,7 @@ class SchemaRows(VersionRows):
             for column in (registry_tags.c.resource, scope_configs.c.scope, resource_policies.c.resource):
                 connection.execute(delete(column.table).where(or_(column == resource, beginning_with(column, below))))
             count_deletion(connection)
-            record(connection, "DeleteRegistry", resource, "deleted with all it held")
+            write_audit(connection, "DeleteRegistry", resource, "deleted with all it held")
         return True
 
     @retried
@@ -171,7 +171,7 @@ class SchemaRows(VersionRows):
             if connection.execute(change.values(**kept, revision=schema.revision + 1)).rowcount == 0:
                 return False
             outcome = f"compatibility {schema.compatibility or 'inherited'}, checkpoint {schema.checkpoint}"
-            record(connection, "UpdateSchema", schema_resource(schema.key), outcome)
+            write_audit(connection, "UpdateSchema", schema_resource(schema.key), outcome)
         return True
 
     def delete_schema(self, key: SchemaKey) -> bool:
@@ -190,7 +190,7 @@ class SchemaRows(VersionRows):
             for column in (registry_tags.c.resource, scope_configs.c.scope, resource_policies.c.resource):
                 connection.execute(delete(column.table).where(column == resource))
             count_deletion(connection)
-            record(connection, "DeleteSchema", resource, "deleted with all versions")
+            write_audit(connection, "DeleteSchema", resource, "deleted with all versions")
         return True
 
 

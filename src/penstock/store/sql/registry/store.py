@@ -10,7 +10,7 @@ from penstock.registry.audit import AuditEntry
 from penstock.registry.errors import MetadataExists, RegistryFull, VersionNotFound
 from penstock.registry.model import Metadata, ResourcePolicy, ScopeConfig
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.base import insert_tags, record
+from penstock.store.sql.registry.base import insert_tags, write_audit
 from penstock.store.sql.registry.rows import config_row, micros, time_of, to_config
 from penstock.store.sql.registry.schemas import SchemaRows
 from penstock.store.sql.registry.statements import beginning_with
@@ -47,7 +47,7 @@ class SqlRegistryStore(SchemaRows):
                 raise RegistryFull(f"{limit} metadata pairs a schema version")
             row = {"version_id": version_id, "key": pair.key, "value": pair.value, "created": micros(pair.created)}
             connection.execute(insert(schema_metadata).values(**row))
-            record(connection, "PutMetadata", f"version/{version_id}", pair.key)
+            write_audit(connection, "PutMetadata", f"version/{version_id}", pair.key)
 
     def list_metadata(self, version_id: str) -> Sequence[Metadata]:
         query = select(schema_metadata).where(schema_metadata.c.version_id == version_id)
@@ -62,7 +62,7 @@ class SqlRegistryStore(SchemaRows):
         with self._database.write() as connection:
             if connection.execute(delete(schema_metadata).where(wanted)).rowcount == 0:
                 return False
-            record(connection, "RemoveMetadata", f"version/{version_id}", key)
+            write_audit(connection, "RemoveMetadata", f"version/{version_id}", key)
         return True
 
     @retried
@@ -74,14 +74,14 @@ class SqlRegistryStore(SchemaRows):
                 raise RegistryFull(f"{limit} tags a resource")
             connection.execute(delete(registry_tags).where(mine, registry_tags.c.key.in_(list(tags))))
             insert_tags(connection, resource, tags)
-            record(connection, "TagResource", resource, ", ".join(sorted(tags)))
+            write_audit(connection, "TagResource", resource, ", ".join(sorted(tags)))
 
     @retried
     def remove_tags(self, resource: str, keys: Sequence[str]) -> None:
         wanted = and_(registry_tags.c.resource == resource, registry_tags.c.key.in_(list(keys)))
         with self._database.write() as connection:
             connection.execute(delete(registry_tags).where(wanted))
-            record(connection, "UntagResource", resource, ", ".join(sorted(keys)))
+            write_audit(connection, "UntagResource", resource, ", ".join(sorted(keys)))
 
     def get_configs(self, scopes: Sequence[str]) -> Mapping[str, ScopeConfig]:
         found: dict[str, ScopeConfig] = {}
@@ -108,7 +108,7 @@ class SqlRegistryStore(SchemaRows):
                 connection.execute(delete(scope_configs).where(mine))
                 if after != nothing:
                     connection.execute(insert(scope_configs).values(**config_row(after)))
-                record(connection, "DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
+                write_audit(connection, "DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
         return None if row is None else before
 
     def highest_schema_id(self, registry: str) -> int:
@@ -138,7 +138,7 @@ class SqlRegistryStore(SchemaRows):
             times = {"created": micros(policy.created), "updated": micros(policy.updated)}
             row = {"resource": policy.resource, "policy": policy.text, "hash": policy.hash, **times}
             connection.execute(insert(resource_policies).values(**row))
-            record(connection, "PutResourcePolicy", policy.resource, f"hash {policy.hash}")
+            write_audit(connection, "PutResourcePolicy", policy.resource, f"hash {policy.hash}")
         return policy
 
     @retried
@@ -146,7 +146,7 @@ class SqlRegistryStore(SchemaRows):
         with self._database.write() as connection:
             check(_resource_policy(connection, resource))
             connection.execute(delete(resource_policies).where(resource_policies.c.resource == resource))
-            record(connection, "DeleteResourcePolicy", resource, "deleted")
+            write_audit(connection, "DeleteResourcePolicy", resource, "deleted")
 
     def list_audit(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
         query = select(audit).order_by(audit.c.id.desc()).limit(count)

@@ -30,8 +30,8 @@ class Recorder:
         self.served.append(served)
 
 
-class Face:
-    """Short calls: ``face.post(path, schema=...)`` gives (status, answer)."""
+class ConfluentApi:
+    """Short calls: ``api.post(path, schema=...)`` gives (status, answer)."""
 
     def __init__(self, *, keys: Any = None) -> None:
         self.service = RegistryService(MemoryRegistryStore())

@@ -11,7 +11,7 @@ from penstock.api.s3.call import Call, not_implemented
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["attributes_of", "check_habits", "encryption_of", "object_headers", "parse_tags", "tags_of"]
+__all__ = ["attributes_of", "check_headers", "encryption_of", "object_headers", "parse_tags", "tags_of"]
 
 _STORED = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
 _MAX_METADATA = 2_048  # bytes of names and values: Amazon S3 user guide, "Working with object metadata"
@@ -28,7 +28,7 @@ _KNOWN_VALUES = {
 }
 
 
-def check_habits(call: Call) -> None:
+def check_headers(call: Call) -> None:
     """Raise :class:`S3Error` for a header that asks for what this server does not do."""
     headers = call.headers
     for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):

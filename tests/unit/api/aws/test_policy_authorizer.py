@@ -1,4 +1,4 @@
-"""The gate on the event loop, where nothing may read a store; and how long it goes by what it read."""
+"""The authorizer on the event loop, where nothing may read a store; and how long it goes by what it read."""
 
 import json
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from penstock.access.authorize import Authorizer
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.identities.entities import EntityKind, User
 from penstock.access.principals import Caller, SessionFacts, root_arn
-from penstock.api.access_checker import Warden
-from penstock.api.aws.authorization.gate import PolicyGate
+from penstock.api.access_checker import AccessChecker
+from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
+from penstock.api.tenants import Tenant
 from penstock.registry.policies.cache import PolicyCache
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
-from penstock.secrets.service import SecretsService
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.memory.registry import MemoryRegistryStore
-from penstock.store.memory.secrets import MemorySecretStore
+from tests.unit.api.memory_tenant import memory_tenant
 
 A, B = "111122223333", "444455556666"
 ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA")
@@ -33,25 +33,18 @@ def allow(action: str, **more: Any) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": action, "Resource": "*"} | more})
 
 
-@dataclass(frozen=True)
-class Realm:
-    account: str
-    schemas: RegistryService
-    secrets: SecretsService
-
-
-class Realms:
+class Tenants:
     """Two accounts, of which the second is started when it is asked for."""
 
     def __init__(self, clock: Any) -> None:
-        self.first = realm(A, clock)
-        self._second = realm(B, clock)
+        self.first = tenant(A, clock)
+        self._second = tenant(B, clock)
         self.started = False
 
-    def running(self, account: str) -> Realm | None:
+    def running(self, account: str) -> Tenant | None:
         return self.first if account == A else self._second if self.started and account == B else None
 
-    def get(self, account: str) -> Realm | None:
+    def get(self, account: str) -> Tenant | None:
         self.started = self.started or account == B
         return self.running(account)
 
@@ -59,13 +52,13 @@ class Realms:
         return lambda _request, _context: {"of": account}
 
 
-def realm(account: str, clock: Any) -> Realm:
+def tenant(account: str, clock: Any) -> Tenant:
     store = MemoryRegistryStore()
     service = RegistryService(store, region="us-east-1", account=account)
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
     service.resource_policies.cache = PolicyCache(store, clock=clock)
-    return Realm(account, service, SecretsService(MemorySecretStore(), region="us-east-1"))
+    return memory_tenant(service)
 
 
 @dataclass(frozen=True)
@@ -80,10 +73,10 @@ class World:
         self.store = MemoryAccessStore()
         user = User(account=A, name="ana", id="AIDAANA", created=datetime.now(UTC), inline={"p": allow("glue:GetSchema")})
         self.store.add_entity(user, "CreateUser", limit=10)
-        self.realms = Realms(lambda: self.now)
-        self.authorizer = Authorizer(self.store, ttl=SECONDS, clock=lambda: self.now)
-        warden = Warden(self.authorizer, region="us-east-1")
-        self.gate = PolicyGate(warden, self.realms, self.store, region="us-east-1")
+        self.tenants = Tenants(lambda: self.now)
+        self.policies = Authorizer(self.store, ttl=SECONDS, clock=lambda: self.now)
+        access_checker = AccessChecker(self.policies, region="us-east-1")
+        self.authorizer = PolicyAuthorizer(access_checker, self.tenants, self.store, region="us-east-1")
 
     def ask(self, caller: Caller = ANA, request: Any = None, *, on_loop: bool = False, operation: str = "GetSchema") -> Any:
         context = RequestContext(
@@ -96,7 +89,7 @@ class World:
             on_loop=on_loop,
             caller=caller,
         )
-        handler, context = self.gate.admit(Endpoint(), request or SCHEMA, context)
+        handler, context = self.authorizer.authorize(Endpoint(), request or SCHEMA, context)
         return handler(SCHEMA, context)["of"], context.account
 
 
@@ -134,7 +127,7 @@ def test_an_arn_leads_to_its_account_and_to_that_ones_policies(world: World) -> 
     named = {"SchemaId": {"SchemaArn": f"arn:aws:glue:us-east-1:{B}:schema/r/s"}}
     with pytest.raises(NotAuthorized, match="no resource-based policy allows the glue:GetSchema action"):
         world.ask(request=named)
-    theirs = world.realms.get(B)
+    theirs = world.tenants.get(B)
     assert theirs is not None
     theirs.schemas.resource_policies.put(None, allow("glue:GetSchema", Principal={"AWS": A}))
     assert world.ask(request=named) == (B, B)
@@ -162,7 +155,7 @@ def test_what_another_process_changes_holds_after_five_seconds(world: World) -> 
 def test_what_this_process_changes_holds_at_once(world: World) -> None:
     assert world.ask() == (A, A)
     world.store.change_entity(EntityKind.USER, A, "ana", "DeleteUserPolicy", _bare)
-    world.authorizer.forget()
+    world.policies.forget()
     with pytest.raises(NotAuthorized):
         world.ask()
 
@@ -182,10 +175,10 @@ def test_a_decision_that_hangs_on_the_request_is_made_anew(world: World) -> None
             user_agent=agent,
         )
         if allowed:
-            world.gate.admit(Endpoint(), SCHEMA, context)
+            world.authorizer.authorize(Endpoint(), SCHEMA, context)
         else:
             with pytest.raises(NotAuthorized):
-                world.gate.admit(Endpoint(), SCHEMA, context)
+                world.authorizer.authorize(Endpoint(), SCHEMA, context)
 
 
 def _bare(user: Any) -> Any:
@@ -208,21 +201,21 @@ def test_what_athena_reads_of_glues_catalog_is_judged_when_it_reads(world: World
     both = json.dumps({"Version": "2012-10-17", "Statement": statements})
     world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, both))
     context = _athena(ANA)
-    permit = world.gate.admit(Endpoint(), {"QueryString": "SELECT 1"}, context)[1].permit
-    assert permit is not None
-    permit("GetTable", {"DatabaseName": "d", "Name": "t"})
+    catalog_access = world.authorizer.authorize(Endpoint(), {"QueryString": "SELECT 1"}, context)[1].catalog_access
+    assert catalog_access is not None
+    catalog_access.check("GetTable", {"DatabaseName": "d", "Name": "t"})
     with pytest.raises(NotAuthorized, match=rf"glue:GetDatabase on resource: arn:aws:glue:us-east-1:{A}:catalog"):
-        permit("GetDatabase", {"Name": "d"})
+        catalog_access.check("GetDatabase", {"Name": "d"})
     world.store.change_entity(EntityKind.USER, A, "ana", "DeleteUserPolicy", _bare)
     world.now = SECONDS
     with pytest.raises(NotAuthorized):
-        permit("GetTable", {"DatabaseName": "d", "Name": "t"})
+        catalog_access.check("GetTable", {"DatabaseName": "d", "Name": "t"})
 
 
 def test_an_accounts_own_root_reads_all_of_its_catalog(world: World) -> None:
     for account in (A, B):
         root = Caller(account=account, principal=root_arn(account), user_id=account)
-        assert world.gate.admit(Endpoint(), {"QueryString": "SELECT 1"}, _athena(root))[1].permit is None
+        assert world.authorizer.authorize(Endpoint(), {"QueryString": "SELECT 1"}, _athena(root))[1].catalog_access is None
 
 
 def _athena(caller: Caller) -> RequestContext:
@@ -246,10 +239,12 @@ def test_iam_takes_no_session_token_of_users_nor_of_root(world: World) -> None:
             asked = _athena(replace(caller, session=session))._replace(service=service, operation="GetUser")
             if service == "iam":
                 with pytest.raises(UnrecognizedClient, match="security token included in the request is invalid"):
-                    world.gate.admit(Endpoint(), {}, asked)
+                    world.authorizer.authorize(Endpoint(), {}, asked)
             elif service == "sts" or caller is root:
-                world.gate.admit(Endpoint(), {}, asked)
-    world.gate.admit(Endpoint(), {}, _athena(root)._replace(service="iam", operation="GetUser"))
+                world.authorizer.authorize(Endpoint(), {}, asked)
+    world.authorizer.authorize(Endpoint(), {}, _athena(root)._replace(service="iam", operation="GetUser"))
     with pytest.raises(UnrecognizedClient, match="invalid"):
-        # A role's session passes this gate, and finds here that its role is not there.
-        world.gate.admit(Endpoint(), {}, _athena(replace(ANA, session=role))._replace(service="iam", operation="GetUser"))
+        # A role's session passes this authorizer, and finds here that its role is not there.
+        world.authorizer.authorize(
+            Endpoint(), {}, _athena(replace(ANA, session=role))._replace(service="iam", operation="GetUser")
+        )

@@ -1,0 +1,304 @@
+"""Authorization of AWS operations: whether the caller may call one, and which account's handler answers it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from penstock.access.audit.event import OUTCOMES, AuditEvent, render_parameters
+from penstock.access.audit.log import AuditSink, NullAuditSink
+from penstock.access.authorize import denial
+from penstock.access.errors import NotAuthorized, UnrecognizedClient
+from penstock.access.facts import Origin
+from penstock.access.keys import AccessStore
+from penstock.access.policies.evaluate import Decision
+from penstock.access.principals import Caller
+from penstock.access.sessions import UNRECOGNIZED
+from penstock.api.access_checker import AccessChecker
+from penstock.api.aws.authorization.actions import EVERYTHING, Request, ResourceContext, named_account, resources_of
+from penstock.api.aws.authorization.containers import DELETED, LISTED, ListedMembers, filter_members
+from penstock.api.aws.authorization.extra_actions import (
+    PASS_ROLE,
+    PUT_OBJECT,
+    extra_actions,
+    iam_condition_keys,
+    passed_to_service,
+    result_objects,
+)
+from penstock.api.aws.authorization.stored_names import StoredNames
+from penstock.api.aws.iam.sts import origin_of
+from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread, ServedOperation
+from penstock.api.tenants import Tenant, Tenants
+from penstock.errors import AccessDenied
+
+__all__ = ["PolicyAuthorizer"]
+
+# Their operations work on the caller's own account, out of one store.
+_SHARED = frozenset({"iam", "organizations", "sts"})
+# Operations that carry out others of their service, each of which is authorized by itself.
+_BATCHES = frozenset({("secretsmanager", "BatchGetSecretValue")})
+# Crawlers act for the caller who creates, updates or starts them.
+_CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
+_CRAWLER_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
+
+
+class ServingTenants(Tenants, Protocol):
+    """The tenants of the server, with the handlers of their operations."""
+
+    def handler(self, account: str, service: str, operation: str) -> Handler:
+        """The handler of a running tenant."""
+
+
+class PolicyAuthorizer:
+    """An :class:`~penstock.api.aws.protocol.operations.OperationAuthorizer` by the policies of IAM and of resources."""
+
+    def __init__(
+        self,
+        access_checker: AccessChecker,
+        tenants: ServingTenants,
+        store: AccessStore,
+        *,
+        region: str,
+        audit: AuditSink | None = None,
+    ) -> None:
+        self._access = access_checker
+        self._audit: AuditSink = audit or NullAuditSink()
+        self._tenants = tenants
+        self._store = store
+        self._region = region
+        self._first = tenants.first.account
+        self._names: dict[str, StoredNames] = {}
+
+    def authorize(
+        self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
+    ) -> tuple[Handler, RequestContext]:
+        """As the protocol says; no policy is evaluated for the root of the first account."""
+        caller, service = context.caller, context.service
+        assert caller is not None
+        if service == "iam" and caller.session is not None and caller.session.role is None:
+            # Root's, too: STS API reference, GetSessionToken.
+            raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
+        shared = service in _SHARED
+        owner = caller.account if shared else named_account(service, request) or caller.account
+        own_root = caller.is_root and owner == caller.account
+        if own_root and (shared or owner == self._first):
+            return endpoint.handler, context
+        tenant = None if shared else self._tenant(owner, context)
+        of_first = shared or owner == self._first
+        handler = endpoint.handler if of_first else self._tenants.handler(owner, service, context.operation)
+        if not own_root:
+            decisions = self._decisions(caller, context, owner, tenant)
+            self._check(request, context, decisions)
+            context = self._with_checks(context, decisions)
+            handler = _filtered(handler, context, decisions)
+        if owner != context.account and not shared:
+            context = context.for_account(owner)
+        return handler, context
+
+    def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
+        """As the protocol says."""
+        caller, service = context.caller, context.service
+        assert caller is not None
+        if service == "sts":
+            return [request["RoleArn"]] if "RoleArn" in request else ()
+        shared = service in _SHARED
+        owner = caller.account if shared else named_account(service, request) or caller.account
+        names = self._stored_names(owner, None if shared else self._tenants.running(owner))
+        resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
+        return [
+            each for each in resources_of(service, context.operation, request, resource_context) if each != EVERYTHING[0]
+        ]
+
+    def check_operation(
+        self, service: str, context: RequestContext, decisions: "_Decisions", operation: str, request: Request
+    ) -> None:
+        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may call the ``operation``, too.
+
+        It is a decision beside the one on the request of ``context``, with an audit event of its own.
+        """
+        resources = resources_of(service, operation, request, decisions.resource_context)
+        event = AuditEvent(
+            time=time.time(),
+            service=service,
+            operation=operation,
+            outcome=OUTCOMES[0],
+            region=self._region,
+            account=decisions.caller.account,
+            request_id=context.request_id,
+            client=context.client,
+            user_agent=context.user_agent,
+            caller=decisions.caller,
+            secure=context.secure,
+            parameters=render_parameters(request),
+            resources=_named(resources),
+        )
+        try:
+            decisions.check(f"{service}:{operation}", resources)
+        except AccessDenied as error:
+            code = getattr(error, "aws_code", NotAuthorized.aws_code)
+            self._audit.write(event._replace(outcome=OUTCOMES[1], code=code, message=error.message))
+            raise
+        self._audit.write(event)
+
+    def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
+        names = self._stored_names(owner, tenant)
+        resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
+        return _Decisions(self._access, caller, tenant, origin_of(context), resource_context)
+
+    def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
+        """``context`` with the checks that the handler makes itself, of what it finds out on its way."""
+        if context.service == "athena":
+            return context._replace(catalog_access=_CallerCatalogAccess(self, context, decisions))
+        if (context.service, context.operation) in _BATCHES:
+            return context._replace(check_operation=partial(self.check_operation, context.service, context, decisions))
+        if (context.service, context.operation) == ("glue", "StartCrawler"):
+            return context._replace(check_operation=partial(_check_crawl, decisions))
+        return context
+
+    def _tenant(self, owner: str, context: RequestContext) -> Tenant | None:
+        tenant = self._tenants.running(owner)
+        if tenant is None:
+            if context.on_loop:
+                raise RunOnThread
+            tenant = self._tenants.get(owner)
+        return tenant
+
+    def _check(self, request: Mapping[str, Any], context: RequestContext, decisions: "_Decisions") -> None:
+        service, operation = context.service, context.operation
+        if service == "sts" and operation != "GetFederationToken":
+            # Whoever has credentials may ask who it is, and AssumeRole asks the role.
+            return
+        if context.on_loop and not decisions.cached:
+            raise RunOnThread
+        resource_context = decisions.resource_context
+        resources = resources_of(service, operation, request, resource_context)
+        keys = iam_condition_keys(operation, request, resource_context) if service == "iam" else None
+        decisions.check(f"{service}:{operation}", resources, keys)
+        for action, its_resources in extra_actions(service, operation, request, resource_context):
+            keys = {"iam:passedtoservice": passed_to_service(service)} if action == PASS_ROLE else None
+            decisions.check(action, its_resources, keys)
+        _check_deleted_members(request, context, decisions)
+        _check_crawled_tables(request, context, decisions)
+        _check_result_objects(request, context, decisions)
+
+    def _stored_names(self, account: str, tenant: Tenant | None) -> StoredNames:
+        known = self._names.get(account)
+        if known is None or known.tenant is not tenant:
+            known = StoredNames(account, tenant, self._store)
+            if tenant is not None:
+                self._names[account] = known
+        return known
+
+
+class _Decisions(NamedTuple):
+    """The decisions on one request: what all of them have in common."""
+
+    access: AccessChecker
+    caller: Caller
+    tenant: Tenant | None
+    origin: Origin
+    resource_context: ResourceContext
+
+    @property
+    def cached(self) -> bool:
+        """Whether all policies that they evaluate are in memory."""
+        return self.access.is_cached(self.caller, self.tenant)
+
+    def check(self, action: str, resources: Sequence[str], extra: Mapping[str, str] | None = None) -> None:
+        """As :meth:`AccessChecker.check`."""
+        owner = self.resource_context.account
+        self.access.check(self.caller, action, resources, self.origin, owner=owner, tenant=self.tenant, extra=extra)
+
+    def member_denial(
+        self, actions: Sequence[str], resources: Sequence[str], *, allowed: str | None = None
+    ) -> Decision | None:
+        """As :meth:`AccessChecker.member_denial`."""
+        owner = self.resource_context.account
+        return self.access.member_denial(
+            self.caller, actions, resources, self.origin, owner=owner, tenant=self.tenant, allowed=allowed
+        )
+
+    def is_visible(self, listed: ListedMembers, item: Any, request: Request) -> bool:
+        """Whether the caller may see ``item`` in the answer of a listing."""
+        resources = listed.resources(item, request, self.resource_context)
+        allowed = listed.action if listed.allowed else None
+        return self.member_denial((listed.action, listed.single), resources, allowed=allowed) is None
+
+
+class _CallerCatalogAccess:
+    """A :class:`~penstock.query.ports.CatalogAccess`: evaluates Glue's operations for a caller, after the answer, too."""
+
+    def __init__(self, authorizer: PolicyAuthorizer, context: RequestContext, decisions: _Decisions) -> None:
+        self._check = partial(authorizer.check_operation, "glue", context, decisions)
+        self._decisions = decisions
+
+    def check(self, operation: str, request: Request, /) -> None:
+        self._check(operation, request)
+
+    def is_visible(self, operation: str, item: Request, /) -> bool:
+        return all(self._decisions.is_visible(listed, item, item) for listed in LISTED["glue", operation])
+
+
+def _named(resources: Sequence[str]) -> Sequence[str]:
+    """``resources`` for an audit event, which has none where an action has no resource types."""
+    return [each for each in resources if each not in EVERYTHING]
+
+
+def _filtered(handler: Handler, context: RequestContext, decisions: _Decisions) -> Handler:
+    """``handler``, whose answers leave out the members that the caller may not see."""
+    lists = LISTED.get((context.service, context.operation))
+    if lists is None:
+        return handler
+
+    def filtered(request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
+        answer = handler(request, context)
+        for listed in lists:
+            answer = filter_members(answer, listed.member, partial(decisions.is_visible, listed, request=request))
+        return answer
+
+    return filtered
+
+
+def _check_crawl(decisions: _Decisions, operation: str, request: Request) -> None:
+    """Raise where whoever started a crawl is denied ``operation`` on a table that the crawl is about to change."""
+    action, resources = f"glue:{operation}", resources_of("glue", operation, request, decisions.resource_context)
+    denied = decisions.member_denial((action,), resources)
+    if denied is not None:
+        raise denial(decisions.caller, action, resources[-1], denied.why)
+
+
+def _check_deleted_members(request: Request, context: RequestContext, decisions: _Decisions) -> None:
+    """What is deleted with a container is checked, too; the error names no member."""
+    deleted = DELETED.get((context.service, context.operation))
+    if deleted is None:
+        return
+    action = f"{context.service}:{context.operation}"
+    for resource in deleted.resources(request, decisions.resource_context):
+        denied = decisions.member_denial((action, deleted.single), (resource,), allowed=action if deleted.allowed else None)
+        if denied is not None:
+            container = resources_of(context.service, context.operation, request, decisions.resource_context)
+            raise denial(decisions.caller, action, container[min(1, len(container) - 1)], denied.why)
+
+
+def _check_crawled_tables(request: Request, context: RequestContext, decisions: _Decisions) -> None:
+    """A crawler must not change tables that the caller who creates, updates or starts it is denied to change."""
+    if context.service != "glue" or context.operation not in _CRAWLING:
+        return
+    resource_context = decisions.resource_context
+    names = resource_context.lookup
+    databases = {request.get("DatabaseName"), names.crawled_database(request["Name"])} - {None, ""}
+    for database in sorted(str(name).lower() for name in databases):
+        its_arn = resource_context.glue(f"database/{database}")
+        tables = [resource_context.glue(f"table/{database}/{name}") for name in names.tables_of(database)]
+        for resource in (its_arn, *tables):
+            denied = decisions.member_denial(_CRAWLER_ACTIONS, (resource,))
+            if denied is not None:
+                raise denial(decisions.caller, f"glue:{context.operation}", its_arn, denied.why)
+
+
+def _check_result_objects(request: Request, context: RequestContext, decisions: _Decisions) -> None:
+    """A statement must not write its result where the caller is denied to put objects."""
+    for result in result_objects(context.service, context.operation, request):
+        denied = decisions._replace(tenant=None).member_denial((PUT_OBJECT,), (result,))
+        if denied is not None:
+            raise denial(decisions.caller, PUT_OBJECT, result, denied.why)
