@@ -77,7 +77,7 @@ def _text(raw: bytes) -> str:
 
 
 def stamp_of(status: os.stat_result) -> str:
-    """What tells a file from itself before it was written over."""
+    """A text that changes when the file is written again."""
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 

@@ -8,11 +8,12 @@ Layout below a table's folder, hidden from readers by the underscore::
 
 QUERY is the id that Spark keeps in the checkpoint. A batch is its number in that query *and* the source offsets it read:
 the same pair again is a replay and a no-op; the same number with other offsets means that somebody changed the checkpoint,
-and is refused. A manifest without its ``committed`` is rolled forward where all its files are there, else back.
+and is refused. A manifest without its ``committed`` is rolled forward where all its files are there, otherwise back.
 
-After a power loss nothing is left but what was synced, and of what was not any part. So a step is on the disk before the
-next one relies on it: staged files before the manifest that names them, renamed files before ``committed``, files removed
-by a rollback before their manifest.
+A power loss keeps what was synced, and any part of the rest. So each step is synced before the next one relies on it:
+staged files before the manifest that names them, renamed files before ``committed``, files removed by a rollback before
+their manifest.
+
 The last :data:`KEEP` manifests stay; older ones are deleted, so that the ledger does not grow with the stream.
 """
 
@@ -166,7 +167,7 @@ class Ledger:
         return generations[-1][1] if generations else None
 
     def open(self, *, adopt: bool = False) -> None:
-        """Bind the ledger to this query; with ``adopt``, in succession of another one.
+        """Bind the ledger to this query; with ``adopt``, as the successor of another one.
 
         Raises :class:`DataProblem` where another query wrote here and ``adopt`` was not asked for.
         """
@@ -230,7 +231,7 @@ class Ledger:
         return [self._manifest(batch, "committed") for batch in committed[:count]]
 
     def run(self, batch: Batch, stage: Callable[[], Manifest], hooks: CommitHooks | None = None) -> BatchState:
-        """Commit a batch; a kill between or inside any two steps is made good by running it again.
+        """Commit a batch; after a kill between or inside any two steps, run it again.
 
         ``stage`` writes the batch's files below :meth:`staging` and describes them; it is not called for a batch that is
         prepared or committed. Returns the state that the batch was found in: ``prepared`` was rolled forward,
@@ -291,7 +292,7 @@ class Ledger:
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
     def _publish(self, manifest: Manifest, moved: Callable[[int], None]) -> None:
-        """Put the files in place. Again and again has the effect of once."""
+        """Put the files in place. Idempotent."""
         for count, move in enumerate(manifest.moves, start=1):
             try:
                 self._files.move(move.staged, move.final)
@@ -330,7 +331,7 @@ class Ledger:
         return None
 
     def _roll_back(self, batch: int) -> None:
-        """Undo a batch that was prepared and not committed: its own files go, nothing else."""
+        """Undo a batch that was prepared and not committed: only its own files are removed."""
         moves = self._manifest(batch, "prepared").moves
         for move in moves:
             self._files.delete(move.final)

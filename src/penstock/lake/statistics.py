@@ -1,4 +1,4 @@
-"""What lies below a folder of the lake, and what a Parquet file says of itself in its footer."""
+"""The files of a folder of the lake, and the footers of Parquet files."""
 
 import os
 from collections.abc import Iterator
@@ -37,12 +37,12 @@ class ParquetFooter:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers of a table pass over a file or folder of this name, as Spark does (``_SUCCESS``, ``.x.crc``)."""
+    """Whether readers of a table skip a file or folder of this name, as Spark does (``_SUCCESS``, ``.x.crc``)."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("_$folder$")
 
 
 def walk(lake: LakeFolder, uri: str) -> Iterator[LakeFile]:
-    """The files below ``uri`` that no reader would pass over, by key.
+    """The files below ``uri`` that readers do not skip, by key.
 
     A folder that does not exist holds nothing, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
     not followed. A file that vanishes meanwhile is left out.
@@ -73,7 +73,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[LakeFile]:
 
 
 def read_parquet_footer(path: Path) -> ParquetFooter:
-    """Rows and schema of the file; nothing of it is read but its ends.
+    """Rows and schema of the file. Only its two ends are read.
 
     Raises :class:`DataProblem`, with the reason and not the path, for a file that is empty, truncated or no Parquet;
     :class:`FileNotFoundError` where it is gone.

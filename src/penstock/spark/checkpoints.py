@@ -66,7 +66,7 @@ def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
 
 
 def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:
-    """Put on the disk what Spark has written of batch ``number`` before it runs, and of the batches before it."""
+    """Sync what Spark has written of batch ``number`` before it runs, and of the batches before it."""
     names = ["metadata", "sources/0/0", f"offsets/{number}"] + ([f"commits/{number - 1}"] if number else [])
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
@@ -82,9 +82,9 @@ def record_count(batch: Batch) -> int:
 
 
 def lost_offsets(batch: Batch, records: int) -> list[str]:
-    """What a batch of ``records`` records did not get of its offsets, in sentences.
+    """Sentences on the offsets of a batch of ``records`` records that gave none.
 
-    For a source that accepts the loss: Spark then passes over what is gone without a word.
+    For a source that accepts the loss: Spark then skips what is gone silently.
     """
     start, end = json.loads(batch.start), json.loads(batch.end)
     said = []
@@ -173,7 +173,7 @@ def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
 def resume_offsets(files: FileSystem, checkpoint: str, last: Manifest | None) -> str | None:
     """Where a new checkpoint has to start to go on after the ledger's last commit, as Spark's ``startingOffsets``.
 
-    None where the ledger has no commit. :class:`DataProblem` where the checkpoint has gone its own way already.
+    None where the ledger has no commit. :class:`DataProblem` where the checkpoint is in use already.
     """
     if last is None:
         return None

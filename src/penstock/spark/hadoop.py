@@ -1,7 +1,7 @@
 """The commit's file operations over Hadoop's FileSystem, the same on ``file:``, ``s3a:`` and the embedded lake's viewfs.
 
 Hadoop syncs no local file when it closes it, nor does Parquet's writer, and a rename syncs no folder. Files of this machine
-are synced from here instead: fsync(2) takes a file's data to the disk whichever process wrote it. An object store has what
+are synced from here instead: fsync(2) writes a file's data to the disk whichever process wrote it. An object store has what
 it acknowledged, so there is nothing to do for it.
 """
 

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 1
 _RESTARTS = 2
-_FINISH_SECONDS = 30.0  # a batch in hand may take this long to end after a stop was asked for
+_FINISH_SECONDS = 30.0  # the current batch may take this long to end after a stop was asked for
 
 
 def _secret(secret_id: str) -> Credentials:
@@ -165,7 +165,7 @@ class _Run:
         return False
 
     def _stop(self, query: StreamingQuery, committer: BatchCommitter) -> None:
-        """Let the batch in hand end, or abandon it: the ledger makes it good at the next start."""
+        """Let the current batch end, or abandon it: the next start runs it again from the ledger."""
         committer.stopping.set()
         if not committer.wait_idle(_FINISH_SECONDS):
             self._spark.sparkContext.cancelAllJobs()

@@ -215,7 +215,7 @@ def stop_jvm(*, seconds: float) -> None:
 
 
 def ignore_sigterm(context: SparkContext) -> None:
-    """Make the JVM deaf to SIGTERM: a service manager sends it to all processes, and the batch in hand is to end first.
+    """Let the JVM ignore SIGTERM: a service manager sends it to all processes, and the current batch is to end first.
 
     The JVM ends when its standard input does, which is Python's other end of the pipe.
     """

@@ -243,7 +243,7 @@ def test_a_table_of_the_catalog_describes_its_stream() -> None:
     )
     kind, options = stream_options(table, {"inferSchema": "true"})
     assert (kind, options["streamName"], "schema" in options) == ("kinesis", "clicks", False)
-    with pytest.raises(InvalidInput, match=r"Table shop\.clicks is of no stream"):
+    with pytest.raises(InvalidInput, match=r"Table shop\.clicks is not a stream"):
         stream_options(stream_table({}), {})
     with pytest.raises(NotSupported, match="SchemaReference"):
         stream_options(stream_table({"typeOfData": "kafka"}, SchemaReference={"SchemaVersionNumber": 1}), {})

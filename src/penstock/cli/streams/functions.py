@@ -52,7 +52,7 @@ def run_command(
     """Poll the sources that FUNCTION.yaml declares and call its handler. Ends cleanly on SIGTERM and SIGINT."""
     declaration = read_function(file)
     where = Home.at(home, os.environ)
-    stop = stop_on_signals("the invocations in hand", at_once=True)
+    stop = stop_on_signals("the current invocations", at_once=True)
     function = declaration.function
     click.echo(f"Function {function.name} ({function.handler}) runs: {', '.join(_titles(declaration)) or 'no source'}.")
     with _opened(log) as stream:
@@ -114,7 +114,7 @@ def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) ->
     """Rotate the secrets whose RotateSecret named this function. Ends on SIGTERM and SIGINT."""
     declaration = read_function(file)
     function = declaration.function
-    stop = stop_on_signals("the step in hand", at_once=True)
+    stop = stop_on_signals("the current step", at_once=True)
     failed: list[Rotated] = []
     with _opened(log) as stream:
         environment = ExecutionEnvironment(function, stream)

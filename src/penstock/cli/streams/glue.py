@@ -61,7 +61,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Run SCRIPT.py as AWS Glue would, with the job's arguments behind it. JOB_NAME is the script's name unless given.
 
-    The script makes its own SparkContext. Streams end cleanly on SIGTERM and SIGINT, after the batch in hand.
+    The script makes its own SparkContext. Streams end cleanly on SIGTERM and SIGINT, after the current batch.
     """
     if not script.is_file():
         raise InvalidInput(f"The script {script} does not exist.")

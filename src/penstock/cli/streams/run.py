@@ -64,7 +64,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     configuration: tuple[str, ...],
     home: Path | None,
 ) -> None:
-    """Run the pipeline that PIPELINE.yaml declares. Ends cleanly on SIGTERM and SIGINT, after the batch in hand."""
+    """Run the pipeline that PIPELINE.yaml declares. Ends cleanly on SIGTERM and SIGINT, after the current batch."""
     pipeline = read_pipeline(pipeline_file)
     if dry_run:
         _check(pipeline, lake)
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     where = Home.at(home, os.environ)
     java_home = find_java(os.environ).home
     os.environ["JAVA_HOME"] = str(java_home)
-    stop = stop_on_signals("the batch in hand")
+    stop = stop_on_signals("the current batch")
     logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)

@@ -55,7 +55,7 @@ class BatchCommitter:
         self.batches = 0
 
     def wait_idle(self, seconds: float) -> bool:
-        """Wait for the batch in hand; whether it ended in time."""
+        """Wait for the current batch; whether it ended in time."""
         if self._busy.acquire(timeout=seconds):
             self._busy.release()
             return True

@@ -16,7 +16,7 @@ _TRIES = 5
 
 
 class CatalogCalls(Protocol):
-    """What is asked of the catalog; :class:`penstock.client.catalog.CatalogClient` is one. Shapes are Glue's."""
+    """The catalog operations that are needed; :class:`penstock.client.catalog.CatalogClient` is one. Shapes are Glue's."""
 
     def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
         """Create a database unless it is there."""

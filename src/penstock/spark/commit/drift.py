@@ -12,7 +12,7 @@ from penstock.spark.decode.readers import missing_fields
 __all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "table_gaps"]
 
 TRAILING = 20
-"""Committed batches whose null rates are the usual ones."""
+"""How many committed batches the usual null rate of a column is taken from."""
 
 
 class DriftStop(DataProblem):

@@ -128,7 +128,7 @@ class Stager:
         return staged
 
     def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
-        """Versions that the batch holds and the registry only now tells of; without any, the dead letters are staged.
+        """Versions of the batch that the registry did not list before; without any, the dead letters are staged.
 
         They have to be written in any case, and the unknown ids are read from them: the source is not asked for those.
         """

@@ -1,4 +1,4 @@
-"""What is known of a schema's versions, kept fresh batch by batch, and usable while the registry is away."""
+"""A schema's versions as they are known: refreshed for each batch, and usable while the registry is away."""
 
 import logging
 from collections.abc import Iterable, Sequence

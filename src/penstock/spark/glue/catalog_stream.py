@@ -26,14 +26,15 @@ _REFERENCE = {
 def stream_options(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The connection type of ``table`` (the shape Table) and its options, over which ``more`` wins.
 
-    The columns are the schema, unless ``more`` says ``inferSchema``. Raises :class:`InvalidInput` for a table of no stream.
+    The columns are the schema, unless ``more`` says ``inferSchema``. Raises :class:`InvalidInput` for a table that is not a
+    stream.
     """
     storage = table.get("StorageDescriptor", {})
     found = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
     name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
     kind = str(found.get("typeOfData", "")).lower()
     if kind not in _KEYS:
-        raise InvalidInput(f"Table {name} is of no stream.", remedy="Its parameter typeOfData has to be kafka or kinesis.")
+        raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData has to be kafka or kinesis.")
     if storage.get("SchemaReference"):
         raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
     options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}

@@ -59,7 +59,7 @@ class GlueContext:
         push_down_predicate: str = "",  # noqa: ARG002
         **_: Any,
     ) -> DataFrame:
-        """The stream of ``connection_type`` (``kafka``, ``kinesis``); :class:`InvalidInput` for options that do not do."""
+        """The stream of ``connection_type`` (``kafka``, ``kinesis``); :class:`InvalidInput` for unusable options."""
         if format is not None or format_options:
             raise InvalidInput(
                 "A stream takes no format of its own.",
@@ -93,7 +93,7 @@ class GlueContext:
         return self.create_data_frame_from_options(kind, options)
 
     def create_dynamic_frame_from_options(self, *_: Any, **__: Any) -> DynamicFrame:
-        """Not built yet."""
+        """Not supported yet."""
         raise not_supported(
             {"create_dynamic_frame.from_options": "Read with spark.read, then DynamicFrame.fromDF."},
             "GlueContext",

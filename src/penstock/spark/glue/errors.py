@@ -1,6 +1,6 @@
 """The error for a name of Glue's library that is not supported, and the table of those names.
 
-A script that uses one hears at that line what is missing and what does the same, instead of an AttributeError.
+A script that uses one gets, at that line, an error that names an alternative, instead of an AttributeError.
 """
 
 from collections.abc import Iterable, Mapping

@@ -167,5 +167,5 @@ def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
 
 
 def _let_end(query: StreamingQuery) -> None:
-    """Wait until the batch in hand is done and noted in the checkpoint; the next one is not begun."""
+    """Wait until the current batch is done and noted in the checkpoint; the next one is not begun."""
     wait_until(lambda: not (query.isActive and query.status["isTriggerActive"]), seconds=None, every=_TICK_SECONDS)

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT end a script's streams after the batch in hand, where ``penstock glue run`` has started it."""
+"""SIGTERM and SIGINT end a script's streams after the current batch, where ``penstock glue run`` has started it."""
 
 import signal
 import sys
@@ -12,7 +12,7 @@ from penstock.spark.session import ignore_sigterm
 __all__ = ["handle_signals", "keep_signal_handlers", "stop_requested"]
 
 stop_requested = threading.Event()
-"""Set to end every ``forEachBatch`` of this process after the batch in hand."""
+"""Set to end every ``forEachBatch`` of this process after the current batch."""
 
 _ours = threading.Event()
 
@@ -20,7 +20,7 @@ _ours = threading.Event()
 def _handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     if stop_requested.is_set():
         raise KeyboardInterrupt
-    print("penstock: stopping after the batch in hand.", file=sys.stderr, flush=True)
+    print("penstock: stopping after the current batch.", file=sys.stderr, flush=True)
     stop_requested.set()
 
 
