@@ -33,8 +33,13 @@ def test_the_demo_reconciles_with_evolution_damage_and_a_kill(tmp_path: Path) ->
     said = " ".join(done.stdout.split())
     assert "Reconciliation: exact. 12,040 produced = 12,000 written + 40 dead-lettered" in said
     assert "Killed after" in said
-    assert "gate" in said
-    assert "distance" in said
+    assert (
+        "Version 3 is refused. Incompatible under BACKWARD: - reading data of version 2: TYPE_MISMATCH at /distance" in said
+    )
+    assert said.count("at /gate") == 1
+    assert "- - " not in said
+    assert "Throughput, warm: " in said
+    assert "Throughput, cold: " in said
     committed = [json.loads(line) for line in (home / "logs" / "flights-metrics.jsonl").read_text().splitlines()]
     assert any(set(line["versions"]) == {"1", "2"} for line in committed)
     # Nothing of the platform is left.

@@ -1,6 +1,8 @@
-"""tools/sync: when the environment is left alone, renewed, or made anew."""
+"""tools/sync: when the environment is left alone, renewed, or made anew, and what it shows meanwhile."""
 
+import io
 import json
+import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -48,10 +50,15 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
+def tool() -> ModuleType:
     loader = SourceFileLoader("sync_tool", str(TOOL))
     tool = module_from_spec(spec_from_loader("sync_tool", loader))  # type: ignore[arg-type]
     loader.exec_module(tool)
+    return tool
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, tool: ModuleType) -> Checkout:
     return Checkout(tmp_path, tool)
 
 
@@ -120,3 +127,41 @@ def test_whatever_stands_in_its_place_is_replaced(checkout: Checkout) -> None:
     (elsewhere / ".penstock").unlink()
     assert checkout.sync("dev") == MADE_ANEW
     assert (elsewhere / "bin").is_dir()
+
+
+LIST = "print('Resolved 2 packages'); print(' + one==1'); print(' + two==2')"
+
+
+def shows(tool: ModuleType, *, terminal: bool) -> io.StringIO:
+    """Where the tool shows what it does."""
+    stream = io.StringIO()
+    tool.PROGRESS = tool.ProgressLine(stream, terminal=terminal)
+    return stream
+
+
+def test_without_a_terminal_each_step_is_one_plain_line(tool: ModuleType) -> None:
+    stream = shows(tool, terminal=False)
+    tool.PROGRESS.step("Installing")
+    tool.run([sys.executable, "-c", LIST])
+    tool.PROGRESS.say("Installed.")
+    assert stream.getvalue() == "Installing.\nInstalled.\n"
+
+
+def test_on_a_terminal_one_line_is_redrawn_and_one_stays(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    stream = shows(tool, terminal=True)
+    tool.PROGRESS.step("Installing")
+    tool.run([sys.executable, "-c", LIST])
+    tool.PROGRESS.say("Installed.")
+    drawn = stream.getvalue().split("\r\x1b[K")
+    # A line as wide as the terminal would wrap: it is cut to 23 columns.
+    assert drawn == ["", "Installing ...", "Set-up: Resolved 2 pack", "Installed.\n"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_step_that_fails_shows_all_that_its_command_printed(tool: ModuleType, terminal: bool) -> None:
+    stream = shows(tool, terminal=terminal)
+    failing = f"{LIST}; import sys; print('error: no such package', file=sys.stderr); sys.exit(2)"
+    with pytest.raises(subprocess.CalledProcessError):
+        tool.run([sys.executable, "-u", "-c", failing])
+    assert stream.getvalue().endswith("Resolved 2 packages\n + one==1\n + two==2\nerror: no such package\n")
