@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 
 from penstock.server.http import protocol as http
 from penstock.server.http.hosts import host_rule
-from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting
+from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting, tracked
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -84,7 +84,7 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
         monkeypatch.setattr(http, "waiting", waiting)
         server = Server(ServerState(), 0)
         config = uvicorn.Config(
-            server.app, http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
+            tracked(server.app), http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
         )
         config.load()
         server.config = config
@@ -217,14 +217,14 @@ def test_trailers_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
             await inner(scope, receive, send)
             seen.append([name for name, _ in scope["headers"]])
 
-        server.config.loaded_app = app
+        server.config.loaded_app = tracked(app)
         reader, _ = await server.connect(
             b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-amz-target: y\r\n\r\n"
         )
         assert b"200" in await reader.readline()
         await until(lambda: seen)
         assert seen == [[b"host", b"transfer-encoding"]]
-        server.config.loaded_app = inner
+        server.config.loaded_app = tracked(inner)
 
     serving(work, monkeypatch)
 

@@ -17,7 +17,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
     made = UploadProtocol.__new__(UploadProtocol)
     made._progress = 0
     made.loop = SimpleNamespace(time=lambda: 50.0, call_later=lambda *_: None)
-    made.cycle = SimpleNamespace(response_complete=False)
+    made._requests = 1
     waiting.since[made] = 1.0
     return made
 
@@ -33,7 +33,7 @@ def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProt
 
 
 def test_what_comes_after_the_answer_has_no_deadline_of_its_own(connection: UploadProtocol) -> None:
-    connection.cycle.response_complete = True
+    connection.answer_ends()
     connection.on_body(bytes(10 * MIN_PROGRESS))
     assert s3_http.waiting.since[connection] == 1.0
 

@@ -1,22 +1,30 @@
 """HTTP with bounds: how large a request's head is, how long a request may take to arrive, how many connections there are.
 
-uvicorn's parser has none of them: a header without end fills the memory, and a connection that sends a byte now and then
-holds its place for ever. What is refused here is refused before it is a request, so that the answer is one that both
-interfaces' clients read: AWS's ``__type`` and ``message`` beside Confluent's ``error_code``.
+uvicorn has none of them: a header without end fills the memory, and a connection that sends a byte now and then holds its
+place for ever. So a protocol of ours stands before uvicorn's and reads along with a parser of its own (ADR NNNN). What is
+refused here is refused before it is a request, so that the answer is one that both interfaces' clients read: AWS's
+``__type`` and ``message`` beside Confluent's ``error_code``.
 """
 
 import asyncio
+import logging
 import re
 import resource
 import time
+from collections import deque
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+import httptools
 import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from penstock.server.http.hosts import HostRule, host_of
 
-__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "SharingProtocol", "Waiting", "waiting"]
+__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "SharingProtocol", "Waiting", "tracked", "waiting"]
+
+_log = logging.getLogger("penstock.server")
 
 MAX_HEAD_BYTES = 64 * 1024  # the request line and all headers
 MAX_HEADERS = 200
@@ -34,6 +42,8 @@ _REASONS = {
     503: "Service Unavailable",
 }
 _ABSOLUTE = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)")
+_CONNECTION = "penstock.connection"  # in the state of a request
+_INVALID = (400, "SerializationException", "Invalid HTTP request received.")
 _TOO_LARGE = (431, "RequestHeadersTooLargeException", f"The request's head is larger than {MAX_HEAD_BYTES} bytes.")
 
 
@@ -45,6 +55,8 @@ class Waiting:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.connections = 0
+        """How many there are, those that do not wait included."""
         self.since: dict[BoundedProtocol, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -58,9 +70,9 @@ class Waiting:
         """Note that its request is there, or that it is gone."""
         self.since.pop(connection, None)
 
-    def make_room(self, connections: int) -> bool:
+    def make_room(self) -> bool:
         """Whether there may be so many connections; one that waits is closed where there are more, the oldest first."""
-        if connections <= self.limit:
+        if self.connections <= self.limit:
             return True
         oldest = next(iter(self.since), None)
         if oldest is None:
@@ -77,7 +89,7 @@ class Waiting:
         late = [
             connection
             for connection, since in self.since.items()
-            if now - since > connection.allowed_seconds and not connection.flow.read_paused
+            if now - since > connection.allowed_seconds and connection.transport.is_reading()
         ]
         for connection in late:
             connection.refuse(
@@ -95,41 +107,85 @@ def _connection_limit() -> int:
 waiting = Waiting(_connection_limit())
 
 
-class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with :data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines for what arrives.
+class BoundedProtocol(asyncio.Protocol):
+    """:data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines for what arrives, before uvicorn's protocol gets it.
 
-    ``hosts`` says for which hosts it answers; None is every host.
+    uvicorn makes one for each connection, with arguments that are handed on. The application has to be a :func:`tracked`
+    one, which tells how far each answer is. ``hosts`` says for which hosts it answers; None is every host. ``inner`` makes
+    the protocol that serves.
     """
 
-    def __init__(self, *arguments: Any, hosts: HostRule | None = None, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    transport: asyncio.Transport
+
+    def __init__(
+        self,
+        *,
+        app_state: dict[str, Any],
+        hosts: HostRule | None = None,
+        inner: Callable[..., asyncio.Protocol] = HttpToolsProtocol,
+        **named: Any,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._inner = inner(app_state={**app_state, _CONNECTION: self}, **named)
+        self._parser: Any = httptools.HttpRequestParser(self)
+        # As in uvicorn: what comes after a request that asks to close is another request, not an error.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._hosts = hosts
         self._head_left = MAX_HEAD_BYTES
         self._headers_complete = False
         self._bodiless = 0  # bytes since the last one of a body: sizes of chunks, their extensions, trailers
+        self._url = b""
+        self._host_headers: list[bytes] = []
+        self._headers = self._header_bytes = 0
         self._refusal: tuple[int, str, str] | None = None
+        self._requests = 0  # that are not answered yet
+        self._header_counts: deque[int] = deque()  # of those that the application has not begun
+        self._answering = False
 
     @property
     def allowed_seconds(self) -> float:
         """How long the request may take to arrive as far as it has to now."""
         return REQUEST_SECONDS if self._headers_complete else HEAD_SECONDS
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    @property
+    def under_way(self) -> bool:
+        """Whether a request is not answered yet."""
+        return self._requests > 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]  # uvloop's transports are of no asyncio class
+        self._inner.connection_made(transport)
+        waiting.connections += 1
         waiting.start(self)
-        if not waiting.make_room(len(self.connections)):
+        if not waiting.make_room():
             self.refuse(503, "ServiceUnavailableException", "The server has as many connections as it can hold.")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        waiting.connections -= 1
         waiting.end(self)
-        super().connection_lost(exc)
+        self._end_inner(exc)
+        self._parser = None  # which holds this protocol
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
         # Not only where a request begins: empty lines before it begin none.
-        if (self.cycle is None or self.cycle.response_complete) and self not in waiting.since:
+        if not self.under_way and self not in waiting.since:
             waiting.start(self)
+        if self._is_within_bounds(data):
+            self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def _is_within_bounds(self, data: bytes) -> bool:
+        """Whether ``data`` may be handed on; it is refused here where not."""
         # In pieces that end where the head has to end at the latest.
         rest = memoryview(data)
         while rest:
@@ -138,96 +194,172 @@ class BoundedProtocol(HttpToolsProtocol):
             self._bodiless += len(piece)
             if not self._headers_complete:
                 self._head_left -= len(piece)
-            super().data_received(piece)  # type: ignore[arg-type]
-            if self.transport.is_closing():
-                return
+            try:
+                self._parser.feed_data(piece)
+            except httptools.HttpParserUpgrade:
+                # uvicorn serves the request as if it had not asked, and drops what came with it.
+                return True
+            except httptools.HttpParserError:
+                self._refuse_unread(*(self._refusal or _INVALID))
+                return False
             if (not self._headers_complete and self._head_left <= 0) or self._bodiless > 2 * MAX_HEAD_BYTES:
-                self.refuse(*_TOO_LARGE)
-                return
+                self._refuse_unread(*_TOO_LARGE)
+                return False
+        return True
+
+    # What the parser calls.
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
         self._headers_complete = False
-        self._bodiless = 0
+        self._bodiless = self._headers = self._header_bytes = 0
+        self._url = b""
+        self._host_headers = []
         if self not in waiting.since:
             waiting.start(self)
 
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._headers_complete:
-            # A trailer: the request is being answered already, and none of ours means anything (RFC 9110 section 6.5.1).
+            # A trailer, which is not counted among the headers (RFC 9110 section 6.5.1).
             return
-        super().on_header(name, value)
-        if len(self.headers) > MAX_HEADERS:
+        self._headers += 1
+        self._header_bytes += len(name) + len(value) + 4
+        if self._headers > MAX_HEADERS:
             self._stop(431, "RequestHeadersTooLargeException", f"The request has more than {MAX_HEADERS} headers.")
+        if name.lower() == b"host":
+            self._host_headers.append(value)
 
     def on_headers_complete(self) -> None:
         # Several requests can come in one piece, where only what was parsed tells how large each one's head is.
-        if sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url) > MAX_HEAD_BYTES:
+        if self._header_bytes + len(self._url) > MAX_HEAD_BYTES:
             self._stop(*_TOO_LARGE)
+        self._check_target()
         self._check_host()
         self._headers_complete = True
         self._head_left = MAX_HEAD_BYTES
-        super().on_headers_complete()
+        self._requests += 1
+        self._header_counts.append(self._headers)
 
-    def on_body(self, body: bytes) -> None:
+    def on_body(self, body: bytes) -> None:  # noqa: ARG002
         self._bodiless = 0
-        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        waiting.end(self)
+        # What comes next is the head of another request.
+        self._headers_complete = False
+
+    def _check_target(self) -> None:
+        """What uvicorn needs of a target: a path, in ASCII."""
+        try:
+            path = httptools.parse_url(self._url).path
+        except httptools.HttpParserInvalidURLError:
+            path = None
+        if path is None or not path.isascii():
+            self._stop(*_INVALID)
 
     def _check_host(self) -> None:
         """RFC 9112 section 3.2: one Host that names a host; HTTP/1.0 may do without."""
-        given = [value for name, value in self.headers if name == b"host"]
+        given = self._host_headers
         if len(given) > 1:
             self._stop(400, "SerializationException", "The request has more than one Host header.")
-        if not given and self.parser.get_http_version() != "1.0":
+        if not given and self._parser.get_http_version() != "1.0":
             self._stop(400, "SerializationException", "The request has no Host header.")
         # A target with a host of its own goes before the header (section 3.2.2): both have to be ours.
-        absolute = None if self.url.startswith(b"/") else _ABSOLUTE.match(self.url)
+        absolute = None if self._url.startswith(b"/") else _ABSOLUTE.match(self._url)
         for value in (*given, *([absolute[1]] if absolute else [])):
             host = host_of(value)
             if host is None:
                 self._stop(400, "SerializationException", "The request's host is not the name or address of one.")
-            elif self._hosts is not None and not self._hosts.permits(host, self.server[0] if self.server else None):
+            elif self._hosts is not None and not self._hosts.permits(host, self._address()):
                 self._stop(
                     421,
                     "MisdirectedRequestException",
                     f"This server does not answer for the host '{host[:255]}'. To allow it, start it with --allowed-host.",
                 )
 
+    def _address(self) -> str | None:
+        """The local address of the connection."""
+        name = self.transport.get_extra_info("sockname")
+        return str(name[0]) if isinstance(name, tuple) else None
+
     def _stop(self, status: int, code: str, message: str) -> NoReturn:
         """End the parser, in one of its callbacks, and answer."""
         self._refusal = (status, code, message)
         raise _Stopped
 
-    def on_message_complete(self) -> None:
-        super().on_message_complete()
-        waiting.end(self)
-        # What comes next is the head of another request.
-        self._headers_complete = False
+    # What the application tells.
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP: uvicorn's word for it, or the bound that was broken."""
-        self.refuse(*(self._refusal or (400, "SerializationException", msg)))
+    def begins(self, scope: Scope) -> None:
+        """The application begins a request; uvicorn puts trailers among its headers, where none belongs."""
+        scope["headers"] = scope["headers"][: self._header_counts.popleft()]
+
+    def answer_begins(self) -> None:
+        """The first bytes of an answer are about to be sent."""
+        self._answering = True
+
+    def answer_ends(self) -> None:
+        """A request is answered."""
+        self._answering = False
+        self._requests -= 1
 
     def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:
         """Media type and body of a refusal."""
         return "application/json", orjson.dumps({"__type": code, "message": message, "error_code": status})
 
+    def _refuse_unread(self, status: int, code: str, message: str) -> None:
+        _log.warning("refused with %s what a client sent: %s", status, message)
+        self.refuse(status, code, message)
+
     def refuse(self, status: int, code: str, message: str) -> None:
         """Answer, unless an answer is under way already, and close."""
         waiting.end(self)
-        under_way = self.cycle is not None and not self.cycle.response_complete
-        if not under_way or not self.cycle.response_started:
+        if not self._answering:
             kind, body = self.document(status, code, message)
             head = (
                 f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n"
                 f"x-amzn-errortype: {code}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
-        if under_way:
+        if self.under_way:
             # Whoever works on the request need not wait for the rest of it, nor answer.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+            self._end_inner(None)
         self.transport.close()
+
+    def _end_inner(self, exc: Exception | None) -> None:
+        """Tell uvicorn that the connection is gone, once."""
+        inner, self._inner = self._inner, asyncio.Protocol()
+        inner.connection_lost(exc)
+
+
+def tracked(app: ASGIApp) -> ASGIApp:
+    """``app``, which tells the :class:`BoundedProtocol` of each request when its answer begins and ends."""
+
+    async def tracking(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        connection: BoundedProtocol = scope["state"].pop(_CONNECTION)
+        connection.begins(scope)
+        ended = False
+
+        async def telling(message: Message) -> None:
+            nonlocal ended
+            if message["type"] == "http.response.start":
+                connection.answer_begins()
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False) and not ended:
+                ended = True
+                connection.answer_ends()
+
+        try:
+            await app(scope, receive, telling)
+        finally:
+            if not ended:
+                connection.answer_ends()
+
+    return tracking
 
 
 class SharingProtocol(BoundedProtocol):
@@ -237,7 +369,7 @@ class SharingProtocol(BoundedProtocol):
     together would all be its own. libuv slept for the same reason, for the shortest time there is.
     """
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         time.sleep(_TURN_SECONDS)
         super().connection_made(transport)
 

@@ -14,8 +14,8 @@ MIN_PROGRESS = 64 * 1024
 class UploadProtocol(BoundedProtocol):
     """:class:`BoundedProtocol`, whose deadline for the body begins anew with each :data:`MIN_PROGRESS` bytes."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
         self._progress = 0
 
     def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:  # noqa: ARG002
@@ -25,7 +25,7 @@ class UploadProtocol(BoundedProtocol):
         super().on_body(body)
         self._progress += len(body)
         # What comes after a refusal has the time that any request has.
-        if self._progress >= MIN_PROGRESS and self in waiting.since and not self.cycle.response_complete:
+        if self._progress >= MIN_PROGRESS and self in waiting.since and self.under_way:
             self._progress = 0
             # Taken out first: the one that waits longest comes first there.
             waiting.end(self)

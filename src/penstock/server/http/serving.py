@@ -89,7 +89,7 @@ def serve_app(
     is a kind of :class:`~penstock.server.http.protocol.BoundedProtocol` to serve with instead.
     """
     # Imported in the process that serves.
-    from penstock.server.http.protocol import BoundedProtocol, SharingProtocol  # noqa: PLC0415
+    from penstock.server.http.protocol import BoundedProtocol, SharingProtocol, tracked  # noqa: PLC0415
 
     # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is not a failure.
     signal.signal(signal.SIGTERM, leave)
@@ -104,7 +104,7 @@ def serve_app(
             beat()
 
     config = uvicorn.Config(
-        make_app,
+        lambda: tracked(make_app()),
         factory=True,
         loop="penstock.server.http.loop:ServerLoop",
         http=http,
