@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from penstock.server.http import protocol as http
@@ -76,21 +78,28 @@ class Counted(BoundedProtocol):
         self.server_of_test.received += len(data)
 
 
-def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: int = 100) -> None:
-    """Run ``work`` with a server whose process may have ``limit`` connections."""
+def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: int = 100, **named: Any) -> None:
+    """Run ``work`` with a server whose process may have ``limit`` connections; ``named`` goes to the protocol."""
 
     async def run() -> None:
         waiting = Waiting(limit)
         monkeypatch.setattr(http, "waiting", waiting)
         server = Server(ServerState(), 0)
         config = uvicorn.Config(
-            tracked(server.app), http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
+            tracked(server.app),
+            http=BoundedProtocol,
+            ws="none",
+            log_level="critical",
+            interface="asgi3",
+            proxy_headers=False,
         )
         config.load()
         server.config = config
         loop = asyncio.get_running_loop()
         listener = await loop.create_server(
-            lambda: Counted(config=config, server_state=server.state, app_state={}, hosts=server.hosts), "127.0.0.1", 0
+            lambda: Counted(config=config, server_state=server.state, app_state={}, hosts=server.hosts, **named),
+            "127.0.0.1",
+            0,
         )
         server.port = listener.sockets[0].getsockname()[1]
         server.waiting = waiting
@@ -374,6 +383,29 @@ def test_connections_are_swept_by_themselves(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(http, "HEAD_SECONDS", 10.0)
 
     serving(work, monkeypatch)
+
+
+@pytest.mark.parametrize("inner", [HttpToolsProtocol, H11Protocol])
+def test_the_bounds_use_nothing_of_what_serves_behind_them(inner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(server: Server) -> None:
+        reader, writer = await server.connect(GOOD + GOOD)
+        for _ in range(2):
+            await reader.readuntil(b"ok")
+        assert server.bodies == [2, 2]
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+        await until(lambda: any(each.under_way for each in server.waiting.since))
+        server.waiting.sweep(asyncio.get_running_loop().time() + 61)
+        assert b"408 " in (await reader.read())
+        await until(lambda: server.gone == 1)
+        server.hold = asyncio.Event()
+        reader, writer = await server.connect(GOOD)
+        await until(lambda: len(server.bodies) == 3)
+        writer.write(b"NONSENSE\r\n\r\n")
+        assert json.loads((await reader.read()).partition(b"\r\n\r\n")[2])["error_code"] == 400
+        server.hold.set()
+        server.hold = None
+
+    serving(work, monkeypatch, inner=inner)
 
 
 def test_the_limit_leaves_files_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
