@@ -3,18 +3,23 @@
 import asyncio
 import contextlib
 import json
+import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from penstock.server.http import protocol as http
+from penstock.server.http import serving as serving_module
 from penstock.server.http.hosts import host_rule
 from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting, tracked
+from penstock.server.http.serving import Listening, listen, serve_app
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -422,3 +427,19 @@ def test_a_worker_beside_others_steps_back_from_each_connection_before_it_serves
     monkeypatch.setattr(BoundedProtocol, "connection_made", lambda *_: seen.append("served"))
     SharingProtocol.connection_made(SharingProtocol.__new__(SharingProtocol), None)
     assert seen == [True, "served"]
+
+
+def test_an_exit_that_python_dropped_is_made_up_for_before_serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_module, "_leaving", threading.Event())
+    before = signal.getsignal(signal.SIGTERM)
+    listening = Listening(host="127.0.0.1", port=0)
+
+    signal.signal(signal.SIGTERM, serving_module.leave)
+    try:
+        with contextlib.suppress(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        with listen(listening) as listener, pytest.raises(SystemExit) as ended:
+            serve_app(Starlette, listener, listening)
+        assert ended.value.code == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -4,6 +4,7 @@ import functools
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -22,6 +23,8 @@ _BACKLOG = 2048
 # Longer than AWS's clients keep an idle connection (60 s in the Java SDK): they close it, not the server under a request.
 _IDLE_SECONDS = 75
 _BEAT_SECONDS = 5
+# Set where SIGTERM came before uvicorn, which has a handler of its own: Python drops an exit that is raised in a finaliser.
+_leaving = threading.Event()
 GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
 
 
@@ -103,8 +106,14 @@ def serve_app(
         if beat is not None:
             beat()
 
+    def build() -> Any:
+        app = tracked(make_app())
+        if _leaving.is_set():
+            sys.exit(0)
+        return app
+
     config = uvicorn.Config(
-        lambda: tracked(make_app()),
+        build,
         factory=True,
         loop="penstock.server.http.loop:ServerLoop",
         http=http,
@@ -125,4 +134,5 @@ def serve_app(
 
 def leave(_signal: int, _frame: object) -> NoReturn:
     """End the process as one that was asked to."""
+    _leaving.set()
     sys.exit(0)
