@@ -1,7 +1,7 @@
 """HTTP with bounds: how large a request's head is, how long a request may take to arrive, how many connections there are.
 
 uvicorn has none of them: a header without end fills the memory, and a connection that sends a byte now and then holds its
-place for ever. So a protocol of ours stands before uvicorn's and reads along with a parser of its own (ADR NNNN). What is
+place for ever. So a protocol of ours stands before uvicorn's and reads along with a parser of its own (ADR 24). What is
 refused here is refused before it is a request, so that the answer is one that both interfaces' clients read: AWS's
 ``__type`` and ``message`` beside Confluent's ``error_code``.
 """
