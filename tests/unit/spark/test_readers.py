@@ -86,3 +86,58 @@ def test_the_frame_is_the_body_and_the_mark() -> None:
         "tail": MARK_VALUE,
     }
     assert struct.pack("<d", MARK_VALUE) == MARK
+
+
+def inner(name: str, *fields: str) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": field, "type": "int"} for field in fields]}
+
+
+def test_a_name_in_two_namespaces_is_two_types() -> None:
+    old = record(
+        {"name": "first", "type": inner("n.A", "p")},
+        {"name": "second", "type": inner("m.A", "p", "q")},
+        {"name": "third", "type": "n.A"},
+    )
+    new = record(
+        {"name": "third", "type": inner("n.A", "p", "q")},
+        {"name": "second", "type": inner("m.A", "p", "q")},
+        {"name": "first", "type": "n.A"},
+    )
+    reader = reader_definition(json.dumps(new), [json.dumps(old), json.dumps(new)])
+    value = {"first": {"p": 1}, "second": {"p": 2, "q": 3}, "third": {"p": 4}}
+    wanted = {"first": {"p": 1, "q": None}, "second": {"p": 2, "q": 3}, "third": {"p": 4, "q": None}}
+    assert read(reader, old, value) == wanted
+
+
+def test_a_type_used_twice_is_relaxed_for_the_writers_of_both_places() -> None:
+    old = record({"name": "a", "type": inner("n.A", "p", "q")}, {"name": "b", "type": inner("m.A", "p")})
+    new = record({"name": "a", "type": inner("n.A", "p", "q")}, {"name": "b", "type": "n.A"})
+    reader = reader_definition(json.dumps(new), [json.dumps(old), json.dumps(new)])
+    assert read(reader, old, {"a": {"p": 1, "q": 2}, "b": {"p": 3}}) == {"a": {"p": 1, "q": 2}, "b": {"p": 3, "q": None}}
+
+
+def test_a_field_lost_from_one_of_two_types_of_a_name_is_missing() -> None:
+    writer = record(
+        {"name": "first", "type": inner("n.A", "p", "q")},
+        {"name": "second", "type": inner("m.A", "p")},
+        {"name": "third", "type": "n.A"},
+    )
+    reader = record(
+        {"name": "first", "type": inner("n.A", "p", "q")},
+        {"name": "second", "type": inner("m.A", "p")},
+        {"name": "third", "type": "m.A"},
+    )
+    assert missing_fields(json.dumps(writer), json.dumps(reader)) == ["third.q"]
+
+
+def test_a_bare_name_in_a_namespace_is_that_namespaces_type() -> None:
+    outer = {"type": "record", "name": "R", "namespace": "n", "fields": []}
+    fields = [{"name": "a", "type": inner("A", "p", "q")}, {"name": "b", "type": inner("m.A", "p")}]
+    writer = {**outer, "fields": [*fields, {"name": "c", "type": "A"}]}
+    assert set(field_paths(json.dumps(writer))) == {"a", "a.p", "a.q", "b", "b.p", "c", "c.p", "c.q"}
+
+
+def test_a_default_that_does_not_fit_stays_as_it_is() -> None:
+    wrong = {"name": "b", "type": ["double", "string"], "default": "none"}
+    reader = reader_definition(json.dumps(record(A, wrong, {"name": "c", "type": "int"})), [json.dumps(record(A))])
+    assert json.loads(reader)["fields"][1]["default"] == "none"

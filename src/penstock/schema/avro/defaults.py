@@ -53,21 +53,24 @@ def check_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) ->
             return _record(kind, value, names)
 
 
-def normal_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> Any:  # noqa: PLR0911
-    """``value`` so that equal defaults are spelled alike: ``1``, ``1.0`` and the text "1.0" of a double."""
-    match kind:
-        case PrimitiveType(name="float" | "double"):
+def normal_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> Any:  # noqa: PLR0911 - one case a type
+    """``value`` so that equal defaults are spelled alike: ``1``, ``1.0`` and the text "1.0" of a double.
+
+    What does not fit, as it may in a definition whose defaults are not checked, stays as it is.
+    """
+    match kind, value:
+        case PrimitiveType(name="float" | "double"), _ if _is_number(value):
             number = float(value)
             return number if math.isfinite(number) else str(number)
-        case UnionType():
+        case UnionType(), _:
             return normal_default(kind.branches[0], value, names)
-        case ArrayType():
+        case ArrayType(), list():
             return [normal_default(kind.items, item, names) for item in value]
-        case MapType():
+        case MapType(), dict():
             return {key: normal_default(kind.values, item, names) for key, item in value.items()}
-        case Reference():
+        case Reference(), _:
             return normal_default(names[kind.name], value, names)
-        case RecordType():
+        case RecordType(), dict():
             types = {field.name: field.type for field in kind.fields}
             return {key: normal_default(types[key], item, names) if key in types else item for key, item in value.items()}
         case _:

@@ -1,7 +1,7 @@
 """Avro's types as values. Named types appear once, where they are defined; elsewhere a :class:`Reference` names them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "RecordType",
     "Reference",
     "UnionType",
+    "by_reference",
     "describe",
     "unqualified",
 ]
@@ -126,6 +127,34 @@ class AvroSchema:
     def resolve(self, kind: AvroType) -> "PrimitiveType | ArrayType | MapType | UnionType | NamedType":
         """The type itself where ``kind`` is a reference to it."""
         return self.names[kind.name] if isinstance(kind, Reference) else kind
+
+
+def by_reference(schema: AvroSchema) -> AvroSchema:
+    """The same schema with every use of a named type a :class:`Reference`, the first one too.
+
+    A named type can then be exchanged in ``names`` alone.
+    """
+    names: dict[str, NamedType] = {}
+    for name, kind in schema.names.items():
+        if isinstance(kind, RecordType):
+            names[name] = replace(kind, fields=tuple(replace(item, type=_apart(item.type)) for item in kind.fields))
+        else:
+            names[name] = kind
+    return AvroSchema(root=_apart(schema.root), names=names)
+
+
+def _apart(kind: AvroType) -> AvroType:
+    match kind:
+        case RecordType() | EnumType() | FixedType():
+            return Reference(name=kind.name)
+        case ArrayType():
+            return replace(kind, items=_apart(kind.items))
+        case MapType():
+            return replace(kind, values=_apart(kind.values))
+        case UnionType():
+            return replace(kind, branches=tuple(_apart(branch) for branch in kind.branches))
+        case PrimitiveType() | Reference():
+            return kind
 
 
 def unqualified(name: str) -> str:

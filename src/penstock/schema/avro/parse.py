@@ -36,7 +36,7 @@ from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import ReferencedText
 from penstock.schema.json_text import read_json
 
-__all__ = ["MAX_TYPE_DEPTH", "parse_avro", "parse_canonical"]
+__all__ = ["MAX_TYPE_DEPTH", "parse_avro", "parse_registered"]
 
 MAX_TYPE_DEPTH = 64
 
@@ -80,10 +80,17 @@ def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: 
     return AvroSchema(root=root, names=parser.names)
 
 
-def parse_canonical(canonical: str, *, legacy: bool = False) -> AvroSchema:
-    """The schema in a canonical text, which may be longer than a definition from outside."""
-    parser = _Parser(legacy=legacy)
-    root = parser.read_node(json.loads(canonical))
+def parse_registered(text: str) -> AvroSchema:
+    """The schema in a text that some registry has taken, or in a canonical one: names and defaults are not checked again.
+
+    Raises :class:`InvalidSchema`.
+    """
+    try:
+        node = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidSchema(f"The definition is not JSON: {error}.") from None
+    parser = _Parser(legacy=True)
+    root = parser.read_node(node)
     return AvroSchema(root=root, names=parser.names)
 
 

@@ -29,7 +29,7 @@ from penstock.schema.errors import TooComplex
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import AvroRules
 
-__all__ = ["incompatibilities"]
+__all__ = ["incompatibilities", "same_name", "source_field"]
 
 # From the specification's list of promotions: writer -> readers.
 _PROMOTIONS = {
@@ -193,11 +193,11 @@ class _Comparison:
 
     def _records(self, reader: RecordType, writer: RecordType, path: str, *, top: bool) -> _Rule:
         found: list[Incompatibility] = []
-        if (self.rules.top_level_names or not top) and not _same_name(reader, writer):
+        if (self.rules.top_level_names or not top) and not same_name(reader, writer):
             found.append(_name_mismatch(reader, writer, path))
         written = {item.name: item for item in writer.fields}
         for item in reader.fields:
-            source = _source(item, written)
+            source = source_field(item, written)
             if source is not None and _reads_itself(item.type, source.type):
                 continue
             if source is not None:
@@ -225,7 +225,7 @@ def _pair_key(reader: _Resolved, writer: _Resolved) -> tuple[str, str] | None:
     return None
 
 
-def _source(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
+def source_field(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
     """The writer's field that feeds a reader's: the one of its name, else the first of its aliases."""
     for name in (item.name, *item.aliases):
         if name in written:
@@ -233,7 +233,7 @@ def _source(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
     return None
 
 
-def _same_name(reader: NamedType, writer: NamedType) -> bool:
+def same_name(reader: NamedType, writer: NamedType) -> bool:
     """Names match without their namespaces; a reader's alias names the writer's in full."""
     return unqualified(reader.name) == unqualified(writer.name) or writer.name in reader.aliases
 
@@ -248,7 +248,7 @@ def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
         case (PrimitiveType(), PrimitiveType()):
             return _promotes(writer.name, reader.name)
         case (RecordType() | EnumType() | FixedType(), RecordType() | EnumType() | FixedType()):
-            return type(reader) is type(writer) and _same_name(reader, writer)
+            return type(reader) is type(writer) and same_name(reader, writer)
         case _:
             return type(reader) is type(writer)
 
@@ -316,7 +316,7 @@ def _name_mismatch(reader: NamedType, writer: NamedType, path: str) -> Incompati
 
 
 def _enums(reader: EnumType, writer: EnumType, path: str) -> list[Incompatibility]:
-    if not _same_name(reader, writer):
+    if not same_name(reader, writer):
         return [_name_mismatch(reader, writer, path)]
     known = frozenset(reader.symbols)
     missing = [symbol for symbol in writer.symbols if symbol not in known]
@@ -328,7 +328,7 @@ def _enums(reader: EnumType, writer: EnumType, path: str) -> list[Incompatibilit
 
 
 def _fixed(reader: FixedType, writer: FixedType, path: str) -> list[Incompatibility]:
-    if not _same_name(reader, writer):
+    if not same_name(reader, writer):
         return [_name_mismatch(reader, writer, path)]
     if reader.size != writer.size:
         message = f"the reader takes {reader.size} bytes and the writer wrote {writer.size}. Keep the size, or use bytes."

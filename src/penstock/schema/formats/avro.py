@@ -7,7 +7,7 @@ from typing import Any
 from penstock.schema.avro.canonical import canonical_text
 from penstock.schema.avro.hive import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
-from penstock.schema.avro.parse import parse_avro, parse_canonical
+from penstock.schema.avro.parse import parse_avro, parse_registered
 from penstock.schema.avro.resolve import incompatibilities
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
@@ -74,7 +74,7 @@ class AvroFormat:
 def _check_alone(canonical: str) -> None:
     """Raise :class:`InvalidSchema` where a bare name means another type once all types stand in one text."""
     try:
-        again = canonical_text(parse_canonical(canonical, legacy=True))
+        again = canonical_text(parse_registered(canonical))
     except InvalidSchema as error:
         again, why = "", f": {error}"
     else:

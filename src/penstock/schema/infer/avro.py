@@ -19,14 +19,13 @@ from penstock.schema.avro.model import (
     AvroField,
     AvroSchema,
     AvroType,
-    EnumType,
-    FixedType,
     MapType,
     NamedType,
     PrimitiveType,
     RecordType,
     Reference,
     UnionType,
+    by_reference,
     unqualified,
 )
 from penstock.schema.avro.parse import parse_avro
@@ -143,13 +142,8 @@ class _Draft:
     @classmethod
     def of(cls, definition: str, rules: InferenceRules) -> "_Draft":
         """The draft that is ``definition`` so far."""
-        schema = parse_avro(definition)
-        names: dict[str, NamedType] = {}
-        for name, kind in schema.names.items():
-            fields = kind.fields if isinstance(kind, RecordType) else ()
-            apart = tuple(replace(item, type=_apart(item.type)) for item in fields)
-            names[name] = replace(kind, fields=apart) if isinstance(kind, RecordType) else kind
-        return cls(names=names, root=_apart(schema.root), rules=rules)
+        schema = by_reference(parse_avro(definition))
+        return cls(names=dict(schema.names), root=schema.root, rules=rules)
 
     def text(self) -> str:
         """The definition as compact JSON, keys in the order in which people write them."""
@@ -328,18 +322,3 @@ def _checked(key: str, path: str) -> str:
             remedy="Names are letters, digits and _, no digit first. Rename it, or register a schema that has a map here.",
         )
     return key
-
-
-def _apart(kind: AvroType) -> AvroType:
-    """``kind`` with its named types left where they are named."""
-    match kind:
-        case RecordType() | EnumType() | FixedType():
-            return Reference(name=kind.name)
-        case ArrayType():
-            return replace(kind, items=_apart(kind.items))
-        case MapType():
-            return replace(kind, values=_apart(kind.values))
-        case UnionType():
-            return replace(kind, branches=tuple(_apart(branch) for branch in kind.branches))
-        case _:
-            return kind

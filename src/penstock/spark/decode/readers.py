@@ -10,9 +10,25 @@ header in front, which the reader leaves out, so that the header is skipped and 
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 from penstock.errors import DataProblem
+from penstock.schema.avro.canonical import canonical_text
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroField,
+    AvroSchema,
+    AvroType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+    by_reference,
+)
+from penstock.schema.avro.parse import MAX_TYPE_DEPTH, parse_registered
+from penstock.schema.avro.resolve import same_name, source_field
+from penstock.schema.errors import InvalidSchema
 
 __all__ = ["HEADER", "MARK", "MARK_VALUE", "field_paths", "framed", "missing_fields", "reader_definition"]
 
@@ -25,11 +41,8 @@ MARK = b"\x9dPenstk\xd6"
 MARK_VALUE: float = struct.unpack("<d", MARK)[0]
 """The mark as Avro reads a double; a normal number, so that being equal means the same eight bytes."""
 
-MAX_DEPTH = 64
-
 _HEAD = {"name": "head", "type": {"type": "fixed", "name": "PenstockHead", "size": HEADER}}
 _TAIL = {"name": "tail", "type": "double"}
-_NAMED = {"record", "error", "enum", "fixed"}
 
 
 def framed(definition: str, *, header: bool = False) -> str:
@@ -42,108 +55,111 @@ def reader_definition(definition: str, writers: Sequence[str]) -> str:
     """The reader schema with which a record of each of ``writers`` (Avro JSON) can be read.
 
     A field without a default that some writer lacks would fail that writer's records: it becomes optional, null by
-    default. Nothing else changes.
+    default. Nothing else changes. Raises :class:`DataProblem` for a definition that cannot be read.
     """
-    resolved = [json.loads(writer) for writer in writers]
-    return json.dumps(_relaxed(json.loads(definition), [(writer, _names(writer)) for writer in resolved], 0))
+    reader = by_reference(_parsed(definition))
+    read_from = _writers_of_records(reader, [_parsed(writer) for writer in writers])
+    relaxed = {name: _relaxed(kind, read_from.get(name, ())) for name, kind in reader.names.items()}
+    if relaxed == reader.names:
+        return definition
+    return canonical_text(AvroSchema(root=reader.root, names=relaxed))
 
 
-def _names(schema: Any) -> dict[str, Any]:
-    """The named types of a schema by their short names."""
-    return {
-        str(node["name"]).rpartition(".")[2]: node for node in _walk(schema, 0) if isinstance(node, dict) and "name" in node
-    }
+def _parsed(definition: str) -> AvroSchema:
+    try:
+        return parse_registered(definition)
+    except InvalidSchema as error:
+        raise DataProblem(f"A schema version cannot be used for decoding. {error}") from error
 
 
-def _walk(schema: Any, depth: int) -> Iterator[Any]:
-    if depth > MAX_DEPTH:
-        raise DataProblem(f"A schema is nested more than {MAX_DEPTH} levels deep.")
-    if isinstance(schema, list):
-        for branch in schema:
-            yield from _walk(branch, depth + 1)
-    elif isinstance(schema, dict):
-        kind = schema.get("type")
-        if kind in _NAMED:
-            yield schema
-        for each in schema.get("fields", ()) if kind in {"record", "error"} else ():
-            yield from _walk(each["type"], depth + 1)
-        inner = schema.get("items") if kind == "array" else schema.get("values") if kind == "map" else None
-        if inner is not None:
-            yield from _walk(inner, depth + 1)
-        if isinstance(kind, dict | list):
-            yield from _walk(kind, depth + 1)
-
-
-_Writer = tuple[Any, dict[str, Any]]
-
-
-def _branches(writers: Sequence[_Writer]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each writer's type, unions taken apart and references followed; only those with a structure."""
-    found: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for schema, names in writers:
-        for branch in schema if isinstance(schema, list) else [schema]:
-            node = names.get(branch.rpartition(".")[2]) if isinstance(branch, str) else branch
-            if isinstance(node, dict) and isinstance(node.get("type"), dict | list):
-                found.extend(_branches([(node["type"], names)]))
-            elif isinstance(node, dict):
-                found.append((node, names))
+def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> dict[str, list[RecordType]]:
+    """The writers' records that each record of ``reader`` (its full name) is read from, over all places of its use."""
+    found: dict[str, list[RecordType]] = {}
+    seen: set[tuple[str, int, str]] = set()
+    todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, each.root) for index, each in enumerate(writers)]
+    while todo:
+        ours, index, theirs = todo.pop()
+        choices = _branches(theirs, writers[index])
+        for kind in _branches(ours, reader):
+            match kind:
+                case RecordType():
+                    for peer in _peers(kind, choices):
+                        if (kind.name, index, peer.name) not in seen:
+                            seen.add((kind.name, index, peer.name))
+                            found.setdefault(kind.name, []).append(peer)
+                            todo.extend((item.type, index, source.type) for item, source in _read_fields(kind, peer))
+                case ArrayType():
+                    todo.extend((kind.items, index, each.items) for each in choices if isinstance(each, ArrayType))
+                case MapType():
+                    todo.extend((kind.values, index, each.values) for each in choices if isinstance(each, MapType))
+                case _:
+                    pass
     return found
 
 
-def _relaxed(reader: Any, writers: Sequence[_Writer], depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise DataProblem(f"A schema is nested more than {MAX_DEPTH} levels deep.")
-    if isinstance(reader, list):
-        return [_relaxed(branch, writers, depth + 1) for branch in reader]
-    if not isinstance(reader, dict):
-        return reader
-    kind = reader.get("type")
-    if isinstance(kind, dict | list):
-        return {**reader, "type": _relaxed(kind, writers, depth + 1)}
-    peers = [(node, names) for node, names in _branches(writers) if node.get("type") == kind]
-    if kind in {"record", "error"}:
-        short = str(reader["name"]).rpartition(".")[2]
-        same = [(node, names) for node, names in peers if str(node["name"]).rpartition(".")[2] == short]
-        return {**reader, "fields": [_relaxed_field(each, same or peers, depth) for each in reader["fields"]]}
-    for inner in ("items", "values"):
-        if inner in reader:
-            return {**reader, inner: _relaxed(reader[inner], [(node[inner], names) for node, names in peers], depth + 1)}
-    return reader
+def _branches(kind: AvroType, schema: AvroSchema) -> list[AvroType]:
+    """The branches of a union, or the type itself; references followed."""
+    target = schema.resolve(kind)
+    return [schema.resolve(branch) for branch in target.branches] if isinstance(target, UnionType) else [target]
 
 
-def _relaxed_field(field: dict[str, Any], writers: Sequence[_Writer], depth: int) -> dict[str, Any]:
-    names = {field["name"], *field.get("aliases", ())}
-    theirs = [[each for each in node["fields"] if each["name"] in names] for node, _ in writers]
-    present = [(found[0]["type"], types) for found, (_, types) in zip(theirs, writers, strict=True) if found]
-    kind = _relaxed(field["type"], present, depth + 1)
-    if "default" in field or all(theirs):
-        return {**field, "type": kind}
-    branches = kind if isinstance(kind, list) else [kind]
-    return {**field, "type": ["null", *(branch for branch in branches if branch != "null")], "default": None}
+def _peers(reader: RecordType, choices: Sequence[AvroType]) -> list[RecordType]:
+    """The writer's records that a reader's is read from: that of its full name, else of its short name, else any."""
+    records = [each for each in choices if isinstance(each, RecordType)]
+    return (
+        [each for each in records if each.name == reader.name]
+        or [each for each in records if same_name(reader, each)]
+        or records
+    )
+
+
+def _read_fields(reader: RecordType, writer: RecordType) -> Iterator[tuple[AvroField, AvroField]]:
+    written = {item.name: item for item in writer.fields}
+    for item in reader.fields:
+        source = source_field(item, written)
+        if source is not None:
+            yield item, source
+
+
+def _relaxed(kind: NamedType, writers: Sequence[RecordType]) -> NamedType:
+    if not isinstance(kind, RecordType):
+        return kind
+    read = [{item.name for item, _ in _read_fields(kind, writer)} for writer in writers]
+    return replace(
+        kind,
+        fields=tuple(
+            item if item.has_default or all(item.name in names for names in read) else _optional(item)
+            for item in kind.fields
+        ),
+    )
+
+
+def _optional(item: AvroField) -> AvroField:
+    branches = item.type.branches if isinstance(item.type, UnionType) else (item.type,)
+    solid = (each for each in branches if not (isinstance(each, PrimitiveType) and each.name == "null"))
+    return replace(item, type=UnionType(branches=(PrimitiveType(name="null"), *solid)), has_default=True, default=None)
 
 
 def field_paths(definition: str) -> dict[str, frozenset[str]]:
     """Paths of a record's fields (``a``, ``b.c``; in arrays and maps ``b[].c``), each with its aliases' paths."""
-    schema = json.loads(definition)
-    return dict(_paths(schema, _names(schema), "", 0, ()))
+    schema = _parsed(definition)
+    return dict(_paths(schema, schema.root, "", ()))
 
 
-def _paths(
-    schema: Any, names: dict[str, Any], prefix: str, depth: int, seen: tuple[str, ...]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    for node, _ in _branches([(schema, names)]):
-        kind = node.get("type")
-        if kind in {"record", "error"}:
-            if node["name"] in seen or depth > MAX_DEPTH:
-                continue
-            for each in node["fields"]:
-                path = f"{prefix}.{each['name']}" if prefix else each["name"]
-                yield path, frozenset(f"{prefix}.{alias}" if prefix else alias for alias in each.get("aliases", ()))
-                yield from _paths(each["type"], names, path, depth + 1, (*seen, node["name"]))
-        elif kind == "array":
-            yield from _paths(node["items"], names, f"{prefix}[]", depth + 1, seen)
-        elif kind == "map":
-            yield from _paths(node["values"], names, f"{prefix}[]", depth + 1, seen)
+def _paths(schema: AvroSchema, kind: AvroType, prefix: str, inside: tuple[str, ...]) -> Iterator[tuple[str, frozenset[str]]]:
+    for branch in _branches(kind, schema):
+        match branch:
+            case RecordType() if branch.name not in inside and len(inside) < MAX_TYPE_DEPTH:
+                for item in branch.fields:
+                    path = f"{prefix}.{item.name}" if prefix else item.name
+                    yield path, frozenset(f"{prefix}.{alias}" if prefix else alias for alias in item.aliases)
+                    yield from _paths(schema, item.type, path, (*inside, branch.name))
+            case ArrayType():
+                yield from _paths(schema, branch.items, f"{prefix}[]", inside)
+            case MapType():
+                yield from _paths(schema, branch.values, f"{prefix}[]", inside)
+            case _:
+                pass
 
 
 def missing_fields(writer: str, reader: str) -> list[str]:
