@@ -11,7 +11,7 @@ from penstock.serdes import frame
 from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
 from penstock.serdes.avro.json_text import avro_value
 from penstock.serdes.avro.limits import Limits, tree_depth
-from penstock.serdes.decoders import Payloads
+from penstock.serdes.decoders import PayloadDecoders
 from penstock.serdes.encoders import payload_encoder
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError
 
@@ -45,7 +45,7 @@ class DataChecks:
 
     def _compile(self, data_format: str, definition: str) -> Check:
         text = SchemaText(definition=definition, data_format=data_format)
-        payloads = Payloads(None, formats=_FORMATS, schemas=AvroSchemas(1), limits=self._limits)
+        payloads = PayloadDecoders(None, formats=_FORMATS, schemas=AvroSchemas(1), limits=self._limits)
         read = payloads.decoder(text, "The definition", start=0)
         plain = self._plain(text)
 

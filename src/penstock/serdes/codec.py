@@ -18,7 +18,7 @@ from penstock.serdes import confluent_frame as confluent
 from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
 from penstock.serdes.avro.limits import Limits
 from penstock.serdes.confluent_frame import Headers, SchemaId
-from penstock.serdes.decoders import Payloads
+from penstock.serdes.decoders import PayloadDecoders
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
 from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split, whole_bytes
 from penstock.serdes.ports import ConfluentSource, SchemaSource
@@ -102,7 +102,7 @@ class MessageReader:
         reader = (
             SchemaText(definition=reader_schema, data_format="AVRO") if isinstance(reader_schema, str) else reader_schema
         )
-        self._payloads = Payloads(
+        self._payloads = PayloadDecoders(
             reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits, messages=messages
         )
         self._size = cache_size

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from penstock.serdes.protobuf.decoder import ProtobufSchema
 
-__all__ = ["Payloads"]
+__all__ = ["PayloadDecoders"]
 
 Decode = Callable[[bytes], Any]
 
 
-class Payloads:
+class PayloadDecoders:
     """Makes decoders for one reader.
 
     With ``reader`` Avro is resolved to it, JSON is held against it in place of the writer's schema, and Protobuf is read as

@@ -11,13 +11,13 @@ from penstock.serdes.config import SerdeConfig
 from penstock.serdes.confluent_frame import Headers
 from penstock.serdes.frame import is_framed
 from penstock.serdes.ports import ConfluentSource, Definition, SchemaSource
-from penstock.serdes.resolve import open_confluent, open_registry, settled
+from penstock.serdes.resolve import open_confluent, open_registry, resolve_config
 from penstock.serdes.serializer import definition_text
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-__all__ = ["FrameReader"]
+__all__ = ["RegistryDeserializer"]
 
 Secondary = Callable[[bytes, Any], Any]
 
@@ -32,7 +32,7 @@ _COUNTERPARTS = {
 _CONFLUENTS = "io.confluent.kafka."
 
 
-class FrameReader:
+class RegistryDeserializer:
     """Reads messages of any version that the registry knows; safe for threads.
 
     With ``reader_schema`` every value is resolved to that definition, of the format that ``dataFormat`` says: fields it
@@ -58,7 +58,7 @@ class FrameReader:
         formats: Collection[str] = ("AVRO", "JSON", "PROTOBUF"),
         **settings: Any,
     ) -> None:
-        config = settled(properties, settings)
+        config = resolve_config(properties, settings)
         if config.message_type == "POJO" and message_class is None:
             raise InvalidInput(
                 "protobufMessageType POJO needs a class.", remedy="Give the generated class as message_class."

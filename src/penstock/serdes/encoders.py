@@ -1,4 +1,4 @@
-"""Encoders of payloads by the format of the schema that they are written with; the counterpart of ``payload``.
+"""Encoders of payloads by the format of the schema that they are written with; the counterpart of ``decoders``.
 
 The modules of JSON and Protobuf are loaded with the first schema of theirs: Avro's users start faster without them.
 """

@@ -7,10 +7,10 @@ from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.serdes.config import SerdeConfig
 
-__all__ = ["open_confluent", "open_registry", "settled"]
+__all__ = ["open_confluent", "open_registry", "resolve_config"]
 
 
-def settled(properties: Mapping[str, Any] | SerdeConfig | None, settings: Mapping[str, Any]) -> SerdeConfig:
+def resolve_config(properties: Mapping[str, Any] | SerdeConfig | None, settings: Mapping[str, Any]) -> SerdeConfig:
     """The configuration of ``properties`` with ``settings``, its fields, on top; ``schema_name`` is one for ``schema``."""
     base = properties if isinstance(properties, SerdeConfig) else SerdeConfig.from_properties(properties or {})
     given = dict(settings)

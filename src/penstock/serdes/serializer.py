@@ -25,12 +25,12 @@ from penstock.serdes.encoders import payload_encoder
 from penstock.serdes.errors import SerdeError, UnreadableSchema
 from penstock.serdes.ports import Definition, Registrar, SchemaDeriver
 from penstock.serdes.registration import TRANSPORT_KEY, Registration, perform
-from penstock.serdes.resolve import open_registry, settled
+from penstock.serdes.resolve import open_registry, resolve_config
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-__all__ = ["RegisteredWriter", "SchemaFunction", "definition_text", "version_uuid"]
+__all__ = ["RegistrySerializer", "SchemaFunction", "definition_text", "version_uuid"]
 
 SchemaFunction = Callable[[Any, str, str], Definition | None]
 """A function of a value and the names of registry and schema to the value's definition; see :class:`SchemaDeriver`."""
@@ -62,7 +62,7 @@ class Ready:
         return error.of(self.schema, self.version, self.version_id)
 
 
-class RegisteredWriter:
+class RegistrySerializer:
     """Writes values with the version that its settings lead to; safe for threads.
 
     ``schema`` is what to write with: a definition (text or JSON), the class of a Protobuf message, or a
@@ -109,7 +109,7 @@ class RegisteredWriter:
     ) -> None:
         if schema is not None and version_id is not None:
             raise InvalidInput("Give a schema or a version_id, not both.")
-        self._config = settled(properties, settings)
+        self._config = resolve_config(properties, settings)
         self._message = message
         self._derive: SchemaDeriver | None = None
         self._definition: str | None = None

@@ -21,7 +21,7 @@ from penstock.serdes.avro.derived import DerivedSchemas, UnderivableSchema
 from penstock.serdes.errors import IncompatibleValue, MissingField, SerdeError, UnreadableSchema
 from penstock.serdes.kafka.aio import AsyncGlueSerializer
 from penstock.serdes.kinesis.serdes import KinesisSerializer
-from penstock.serdes.serializer import RegisteredWriter
+from penstock.serdes.serializer import RegistrySerializer
 from tests.unit.serdes.fake_registry import FakeRegistry
 
 AVRO = format_of("AVRO")
@@ -348,7 +348,7 @@ SETTINGS = {"registry.name": "r", "schemaName": "s", "schemaAutoRegistrationEnab
 
 
 def test_a_serialiser_takes_it_for_its_schema(registry: FullRegistry) -> None:
-    writer = RegisteredWriter(SETTINGS, schema=deriving(registry), source=registry)
+    writer = RegistrySerializer(SETTINGS, schema=deriving(registry), source=registry)
     first = writer.write({"id": "1", "empty": [], "gone": None}, "topic")
     second = writer.write({"id": "1", "t": 30}, "topic")
     assert first is not None

@@ -13,7 +13,7 @@ from penstock.serdes.errors import SerdeError
 from penstock.serdes.frame import HEADER_SIZE
 from penstock.serdes.kafka.client import Message, MessageField, SerializationContext
 from penstock.serdes.kafka.serdes import GlueDeserializer
-from penstock.serdes.serializer import RegisteredWriter
+from penstock.serdes.serializer import RegistrySerializer
 
 __all__ = ["AsyncGlueDeserializer", "AsyncGlueSerializer"]
 
@@ -46,8 +46,8 @@ class _Fetches:
             task.exception()  # seen, where all who waited were cancelled
 
 
-class AsyncGlueSerializer(RegisteredWriter):
-    """``message = await serializer(value, context)``; arguments as in :class:`RegisteredWriter`."""
+class AsyncGlueSerializer(RegistrySerializer):
+    """``message = await serializer(value, context)``; arguments as in :class:`RegistrySerializer`."""
 
     __slots__ = ("_fetches",)
 
@@ -67,7 +67,7 @@ class AsyncGlueSerializer(RegisteredWriter):
 
 
 class AsyncGlueDeserializer:
-    """``value = await deserializer(data, context)``; arguments as in :class:`FrameReader`."""
+    """``value = await deserializer(data, context)``; arguments as in :class:`RegistryDeserializer`."""
 
     __slots__ = ("_fetches", "_inner")
 

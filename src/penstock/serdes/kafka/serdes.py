@@ -9,19 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.serdes.config import SerdeConfig
-from penstock.serdes.deserializer import FrameReader
+from penstock.serdes.deserializer import RegistryDeserializer
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.kafka.client import Deserializer, Message, MessageField, SerializationContext, Serializer
 from penstock.serdes.ports import ConfluentSource, Definition, SchemaSource
-from penstock.serdes.serializer import RegisteredWriter
+from penstock.serdes.serializer import RegistrySerializer
 
 __all__ = ["GlueAvroDeserializer", "GlueAvroSerializer", "GlueDeserializer", "GlueSerializer"]
 
 _KEY = MessageField.KEY
 
 
-class GlueSerializer(RegisteredWriter, Serializer):
-    """Values to messages of a registered schema; safe for threads. Arguments as in :class:`RegisteredWriter`."""
+class GlueSerializer(RegistrySerializer, Serializer):
+    """Values to messages of a registered schema; safe for threads. Arguments as in :class:`RegistrySerializer`."""
 
     __slots__ = ()
 
@@ -38,8 +38,11 @@ class GlueAvroSerializer(GlueSerializer):
     __slots__ = ()
 
 
-class GlueDeserializer(FrameReader, Deserializer):
-    """Messages of any registered version and format to values; safe for threads. Arguments as in :class:`FrameReader`."""
+class GlueDeserializer(RegistryDeserializer, Deserializer):
+    """Messages of any registered version and format to values; safe for threads.
+
+    Arguments as in :class:`RegistryDeserializer`.
+    """
 
     __slots__ = ()
 

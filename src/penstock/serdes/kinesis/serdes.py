@@ -17,10 +17,10 @@ from penstock.client.connection import calls
 from penstock.client.kinesis import StreamName, list_shards
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.retries import KINESIS_WRITE, call_with_retries
-from penstock.serdes.deserializer import FrameReader
+from penstock.serdes.deserializer import RegistryDeserializer
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, user_records, whole_record
-from penstock.serdes.serializer import RegisteredWriter
+from penstock.serdes.serializer import RegistrySerializer
 
 if TYPE_CHECKING:
     from types_boto3_kinesis import KinesisClient
@@ -33,8 +33,8 @@ _MAX_REQUEST = 5 * 1_048_576  # PutRecords: bytes a request, data and partition 
 _RETRIED = frozenset({"ProvisionedThroughputExceededException", "InternalFailure", "KMSThrottlingException"})
 
 
-class KinesisSerializer(RegisteredWriter):
-    """Values to records; safe for threads. Arguments as in :class:`RegisteredWriter`; the stream stands for the topic.
+class KinesisSerializer(RegistrySerializer):
+    """Values to records; safe for threads. Arguments as in :class:`RegistrySerializer`; the stream stands for the topic.
 
     ``max_record`` is how many bytes the streams take in a record, its key included: 1 MiB where their maximum was not
     raised, which goes to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
@@ -89,8 +89,8 @@ class KinesisValue:
     arrived: datetime | None
 
 
-class KinesisDeserializer(FrameReader):
-    """Records of any registered version to values; safe for threads. Arguments as in :class:`FrameReader`."""
+class KinesisDeserializer(RegistryDeserializer):
+    """Records of any registered version to values; safe for threads. Arguments as in :class:`RegistryDeserializer`."""
 
     __slots__ = ()
 
