@@ -7,14 +7,28 @@ the row and the field.
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
+from penstock.schema.avro.fold import Fold
+from penstock.schema.avro.logical import logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroField,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
 from penstock.serdes.avro.codec import AvroSchema
+from penstock.serdes.avro.diagnosis import branch_name
 
 __all__ = ["Converter", "FieldConverter", "compile_fields"]
 
@@ -39,110 +53,108 @@ class FieldConverter:
 
 def compile_fields(schema: AvroSchema, *, text: bool) -> list[FieldConverter]:
     """Converters for the fields of a record schema, in its order. ``text`` says that input is CSV cells."""
-    compiler = _Compiler(schema.named, text=text)
-    return [_field(part, compiler.compile(part["type"])) for part in schema.parsed["fields"]]
+    root = schema.tree.root
+    assert isinstance(root, RecordType)
+    fold = _ConverterFold(schema.tree)
+    return [_field(item, fold.of(item.type), text=text) for item in root.fields]
 
 
-def _field(part: Mapping[str, Any], convert: Converter) -> FieldConverter:
-    nullable = part["type"] == "null" or (isinstance(part["type"], list) and "null" in part["type"])
+def _field(item: AvroField, made: "_Converters", *, text: bool) -> FieldConverter:
+    branches = item.type.branches if isinstance(item.type, UnionType) else (item.type,)
+    nullable = any(map(_is_null, branches))
     return FieldConverter(
-        name=part["name"],
-        convert=convert,
-        optional=nullable or "default" in part,
-        null_if_missing=nullable and "default" not in part,
+        name=item.name,
+        convert=made.text if text else made.typed,
+        optional=nullable or item.has_default,
+        null_if_missing=nullable and not item.has_default,
     )
 
 
-class _Compiler:
-    def __init__(self, named: Mapping[str, Any], *, text: bool) -> None:
-        self._named = named
-        self._text = text
-        self._records: dict[str, Converter] = {}
+def _is_null(kind: AvroType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "null"
 
-    def compile(self, schema: Any) -> Converter:
-        if isinstance(schema, list):
-            return self._union(schema)
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        return self._primitive(schema) if isinstance(schema, str) else self._complex(schema)
 
-    def _complex(self, schema: Mapping[str, Any]) -> Converter:
-        kind = schema["type"]
-        logical = _LOGICAL.get(schema.get("logicalType", ""))
-        if logical is not None:
-            return logical
-        if kind in {"record", "error", "array", "map"}:
-            return self._container(schema, kind)
-        if kind == "enum":
-            return _enum(schema)
-        if kind == "fixed":
-            return _fixed(schema["size"])
-        return self.compile(kind)
+@dataclass(frozen=True, slots=True)
+class _Converters:
+    """A type's converter of typed values, and that of a CSV's cells."""
 
-    def _primitive(self, kind: str) -> Converter:
-        table = _FROM_TEXT if self._text else _FROM_TYPED
-        return table[kind]
+    typed: Converter
+    text: Converter
 
-    def _container(self, schema: Any, kind: str) -> Converter:
-        # Inside a cell's JSON values are typed.
-        inner = _Compiler(self._named, text=False) if self._text else self
-        if kind == "array":
-            convert = _array(inner.compile(schema["items"]))
-        elif kind == "map":
-            convert = _map(inner.compile(schema["values"]))
-        else:
-            convert = inner.record(schema)
-        return (lambda cell: convert(json.loads(cell))) if self._text else convert
 
-    def record(self, schema: Any) -> Converter:
-        """A record's converter; one for each name, so that a recursive schema ends."""
-        name = schema["name"]
-        if name in self._records:
-            return self._records[name]
-        parts: dict[str, Converter] = {}
+def _same(convert: Converter) -> _Converters:
+    return _Converters(convert, convert)
+
+
+def _container(convert: Converter) -> _Converters:
+    """A cell has a container as JSON, in which values are typed."""
+    return _Converters(convert, lambda cell: convert(json.loads(cell)))
+
+
+class _ConverterFold(Fold[_Converters]):
+    def primitive(self, kind: PrimitiveType) -> _Converters:
+        logical = _LOGICAL.get(logical_type(kind) or "")
+        return _same(logical) if logical is not None else _Converters(_FROM_TYPED[kind.name], _FROM_TEXT[kind.name])
+
+    def enum(self, kind: EnumType) -> _Converters:
+        return _same(_enum(kind.symbols))
+
+    def fixed(self, kind: FixedType) -> _Converters:
+        return _same(_LOGICAL.get(logical_type(kind) or "") or _fixed(kind.size))
+
+    def array(self, kind: ArrayType, items: _Converters) -> _Converters:  # noqa: ARG002
+        return _container(_array(items.typed))
+
+    def map(self, kind: MapType, values: _Converters) -> _Converters:  # noqa: ARG002
+        return _container(_map(values.typed))
+
+    def record(self, kind: RecordType, fields: Sequence[_Converters]) -> _Converters:
+        parts = {item.name: made.typed for item, made in zip(kind.fields, fields, strict=True)}
 
         def convert(value: Any) -> Any:
             if not isinstance(value, Mapping):
-                raise TypeError(f"{_shown(value)} is no record {name}")
+                raise TypeError(f"{_shown(value)} is no record {kind.name}")
             return {key: parts[key](item) if key in parts else item for key, item in value.items()}
 
-        self._records[name] = convert
-        parts.update({part["name"]: self.compile(part["type"]) for part in schema["fields"]})
-        return convert
+        return _container(convert)
 
-    def _union(self, branches: list[Any]) -> Converter:
-        nullable = "null" in branches
-        solid = [(_branch_name(branch), self.compile(branch)) for branch in branches if branch != "null"]
-        empty = ("",) if self._text else ()
-        if len(solid) == 1 and self._text:
-            only = solid[0][1]
-            return (lambda cell: None if cell in (None, "") else only(cell)) if nullable else only
+    def recursive(self, kind: RecordType) -> _Converters:
+        return _same(lambda value: self.made(kind.name).typed(value))
 
-        def convert(value: Any) -> Any:
-            if value is None or value in empty:
-                if nullable:
-                    return None
-                raise ValueError("is empty and may not be null")
-            # Avro's JSON encoding tags a union's value with its branch: {"int": 5}.
-            if isinstance(value, Mapping) and len(value) == 1:
-                tag = next(iter(value))
-                for name, branch in solid:
-                    if name == tag:
-                        return branch(value[tag])
-            for _, branch in solid:
-                try:
-                    return branch(value)
-                except (ValueError, TypeError, ArithmeticError):
-                    continue
-            raise ValueError(f"{_shown(value)} fits none of {', '.join(name for name, _ in solid)}")
-
-        return convert
+    def union(self, kind: UnionType, branches: Sequence[_Converters]) -> _Converters:
+        solid = [
+            (branch_name(branch), made) for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)
+        ]
+        nullable = len(solid) < len(branches)
+        typed = _choice([(name, made.typed) for name, made in solid], nulls=(), nullable=nullable)
+        if len(solid) == 1:
+            only = solid[0][1].text
+            return _Converters(typed, (lambda cell: None if cell in (None, "") else only(cell)) if nullable else only)
+        return _Converters(typed, _choice([(name, made.text) for name, made in solid], nulls=("",), nullable=nullable))
 
 
-def _branch_name(branch: Any) -> str:
-    if isinstance(branch, str):
-        return branch
-    return str(branch.get("name") or branch["type"])
+def _choice(solid: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], nullable: bool) -> Converter:
+    """The first of the branches ``solid`` that takes a value, or the one that it names; ``nulls`` stand for null."""
+
+    def convert(value: Any) -> Any:
+        if value is None or value in nulls:
+            if nullable:
+                return None
+            raise ValueError("is empty and may not be null")
+        # Avro's JSON encoding tags a union's value with its branch: {"int": 5}.
+        if isinstance(value, Mapping) and len(value) == 1:
+            tag = next(iter(value))
+            for name, branch in solid:
+                if name == tag:
+                    return branch(value[tag])
+        for _, branch in solid:
+            try:
+                return branch(value)
+            except (ValueError, TypeError, ArithmeticError):
+                continue
+        raise ValueError(f"{_shown(value)} fits none of {', '.join(name for name, _ in solid)}")
+
+    return convert
 
 
 def _array(item: Converter) -> Converter:
@@ -165,12 +177,12 @@ def _map(item: Converter) -> Converter:
     return convert
 
 
-def _enum(schema: Mapping[str, Any]) -> Converter:
-    symbols = frozenset(schema["symbols"])
+def _enum(symbols: Sequence[str]) -> Converter:
+    known = frozenset(symbols)
 
     def convert(value: Any) -> Any:
-        if value not in symbols:
-            raise ValueError(f"{_shown(value)} is none of the symbols {', '.join(schema['symbols'])[:200]}")
+        if value not in known:
+            raise ValueError(f"{_shown(value)} is none of the symbols {', '.join(symbols)[:200]}")
         return value
 
     return convert

@@ -2,12 +2,24 @@
 
 import random
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from penstock.schema.avro.fold import Fold, FunctionFold
+from penstock.schema.avro.logical import decimal_digits, logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
+from penstock.schema.avro.model import AvroSchema as Tree
 from penstock.serdes.avro.codec import AvroSchema
 
 __all__ = ["generate"]
@@ -20,69 +32,97 @@ _NEVER = 10**6
 
 def generate(schema: AvroSchema, *, seed: int | None = None) -> Iterator[Any]:
     """Values without end. The same ``seed`` gives the same values; ``None`` takes one from the system."""
-    maker = _Maker(schema, random.Random(seed))  # noqa: S311
+    make = _MakerFold(schema.tree, random.Random(seed)).root()  # noqa: S311
     while True:
-        yield maker.value(schema.parsed, 0)
+        yield make(0)
 
 
-class _Maker:
-    def __init__(self, schema: AvroSchema, chance: random.Random) -> None:
-        self._named = schema.named
+_Maker = Callable[[int], Any]  # of how many containers are around the value
+
+
+class _MakerFold(FunctionFold[[int], Any]):
+    def __init__(self, schema: Tree, chance: random.Random) -> None:
+        super().__init__(schema)
         self._chance = chance
-        self._heights = _heights(schema.named)
+        self._heights = _heights(schema)
 
-    def value(self, schema: Any, depth: int) -> Any:
-        if isinstance(schema, list):
-            return self._union(schema, depth)
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        return _PRIMITIVE[schema](self._chance) if isinstance(schema, str) else self._complex(schema, depth)
+    def primitive(self, kind: PrimitiveType) -> _Maker:
+        chance, make = self._chance, _PRIMITIVE[kind.name]
+        return self._logical(kind) or (lambda _: make(chance))
 
-    def _complex(self, schema: Mapping[str, Any], depth: int) -> Any:
-        kind, logical = schema["type"], schema.get("logicalType")
-        if logical in _LOGICAL:
-            return _LOGICAL[logical](self._chance, schema)
-        if kind in {"record", "error"}:
-            return {part["name"]: self.value(part["type"], depth + 1) for part in schema["fields"]}
-        if kind == "array":
-            return [self.value(schema["items"], depth + 1) for _ in range(self._count(depth))]
-        if kind == "map":
-            return {_word(self._chance): self.value(schema["values"], depth + 1) for _ in range(self._count(depth))}
-        if kind in {"enum", "fixed"}:
-            return self._chance.choice(schema["symbols"]) if kind == "enum" else self._chance.randbytes(schema["size"])
-        return self.value(kind, depth)
+    def enum(self, kind: EnumType) -> _Maker:
+        chance, symbols = self._chance, kind.symbols
+        return lambda _: chance.choice(symbols)
+
+    def fixed(self, kind: FixedType) -> _Maker:
+        chance, size = self._chance, kind.size
+        return self._logical(kind) or (lambda _: chance.randbytes(size))
+
+    def _logical(self, kind: PrimitiveType | FixedType) -> _Maker | None:
+        chance, make = self._chance, _LOGICAL.get(logical_type(kind) or "")
+        return (lambda _: make(chance, kind)) if make is not None else None
+
+    def array(self, kind: ArrayType, items: _Maker) -> _Maker:  # noqa: ARG002
+        return lambda depth: [items(depth + 1) for _ in range(self._count(depth))]
+
+    def map(self, kind: MapType, values: _Maker) -> _Maker:  # noqa: ARG002
+        return lambda depth: {_word(self._chance): values(depth + 1) for _ in range(self._count(depth))}
 
     def _count(self, depth: int) -> int:
         return self._chance.randint(0, 3) if depth < _DEEP else 0
 
-    def _union(self, branches: list[Any], depth: int) -> Any:
-        if depth >= _DEEP:
-            return self.value(min(branches, key=lambda branch: _height(branch, self._named, self._heights)), depth + 1)
-        return self.value(self._chance.choice(branches), depth + 1)
+    def union(self, kind: UnionType, branches: Sequence[_Maker]) -> _Maker:
+        chance = self._chance
+        lowest = min(zip(branches, map(self._heights.of, kind.branches), strict=True), key=lambda each: each[1])[0]
+        return lambda depth: (lowest if depth >= _DEEP else chance.choice(branches))(depth + 1)
+
+    def record(self, kind: RecordType, fields: Sequence[_Maker]) -> _Maker:
+        parts = [(item.name, make) for item, make in zip(kind.fields, fields, strict=True)]
+        return lambda depth: {name: make(depth + 1) for name, make in parts}
 
 
-def _heights(named: Mapping[str, Any]) -> dict[str, int]:
-    """For each named type, how many records inside each other its smallest value has."""
-    heights = dict.fromkeys(named, _NEVER)
-    changed = True
-    while changed:
-        changed = False
-        for name, schema in named.items():
-            found = _height(schema, {}, heights)
-            if found < heights[name]:
-                heights[name] = found
-                changed = True
-    return heights
+class _HeightFold(Fold[int]):
+    """How many records inside each other the smallest value of a type has; ``known`` are those of records, or bounds."""
+
+    def __init__(self, schema: Tree, known: Mapping[str, int]) -> None:
+        super().__init__(schema)
+        self._known = known
+
+    def primitive(self, kind: PrimitiveType) -> int:  # noqa: ARG002
+        return 0
+
+    def enum(self, kind: EnumType) -> int:  # noqa: ARG002
+        return 0
+
+    def fixed(self, kind: FixedType) -> int:  # noqa: ARG002
+        return 0
+
+    def array(self, kind: ArrayType, items: int) -> int:  # noqa: ARG002
+        return 0
+
+    def map(self, kind: MapType, values: int) -> int:  # noqa: ARG002
+        return 0
+
+    def union(self, kind: UnionType, branches: Sequence[int]) -> int:  # noqa: ARG002
+        return min(branches)
+
+    def record(self, kind: RecordType, fields: Sequence[int]) -> int:  # noqa: ARG002
+        return min(_NEVER, 1 + max(fields, default=0))
+
+    def recursive(self, kind: RecordType) -> int:
+        return self._known.get(kind.name, _NEVER)
 
 
-def _height(schema: Any, named: Mapping[str, Any], heights: Mapping[str, int]) -> int:
-    if isinstance(schema, list):
-        return min((_height(branch, named, heights) for branch in schema), default=_NEVER)
-    if isinstance(schema, str):
-        return heights.get(schema, 0)
-    if schema["type"] in {"record", "error"}:
-        return 1 + max((_height(part["type"], named, heights) for part in schema["fields"]), default=0)
-    return 0
+def _heights(schema: Tree) -> _HeightFold:
+    """The heights of a schema's types: folded until those of records inside themselves do not change any more."""
+    known: dict[str, int] = {}
+    while True:
+        fold = _HeightFold(schema, known)
+        fold.root()
+        found = {name: fold.made(name) for name in schema.names}
+        if found == known:
+            return fold
+        known = found
 
 
 def _word(chance: random.Random) -> str:
@@ -93,11 +133,11 @@ def _seconds(chance: random.Random) -> int:
     return chance.randrange(0, 2**31)
 
 
-def _decimal(chance: random.Random, schema: Mapping[str, Any]) -> Decimal:
-    digits, scale = int(schema["precision"]), int(schema.get("scale", 0))
-    if schema["type"] == "fixed":
+def _decimal(chance: random.Random, kind: PrimitiveType | FixedType) -> Decimal:
+    digits, scale = decimal_digits(kind) or (1, 0)
+    if isinstance(kind, FixedType):
         # A fixed of n bytes holds two's complement numbers of 8n - 1 bits.
-        digits = min(digits, len(str(2 ** (8 * schema["size"] - 1))) - 1)
+        digits = min(digits, len(str(2 ** (8 * kind.size - 1))) - 1)
     unscaled = chance.randrange(-(10**digits) + 1, 10**digits)
     sign, magnitude = (1, -unscaled) if unscaled < 0 else (0, unscaled)
     return Decimal((sign, tuple(int(digit) for digit in str(magnitude)), -scale))
@@ -123,7 +163,7 @@ _PRIMITIVE: dict[str, Any] = {
     "bytes": lambda chance: chance.randbytes(chance.randint(0, 16)),
     "string": _word,
 }
-_LOGICAL: dict[Any, Any] = {
+_LOGICAL: dict[str, Any] = {
     "date": lambda chance, _: date(1970, 1, 1) + timedelta(days=chance.randrange(0, 25_000)),
     "time-millis": lambda chance, _: _clock(chance, 1000),
     "time-micros": lambda chance, _: _clock(chance, 1),

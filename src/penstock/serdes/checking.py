@@ -9,7 +9,6 @@ from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaText
 from penstock.serdes import frame
 from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
-from penstock.serdes.avro.json_text import avro_value
 from penstock.serdes.avro.limits import Limits, tree_depth
 from penstock.serdes.decoders import PayloadDecoders
 from penstock.serdes.encoders import payload_encoder
@@ -61,7 +60,7 @@ class DataChecks:
         if schema.data_format == "AVRO":
             parsed = AvroSchema(schema.definition)
             encode = encoder(parsed)
-            return lambda data: _discard(encode(avro_value(self._json(data), parsed.parsed, parsed.named)))
+            return lambda data: _discard(encode(parsed.from_json(self._json(data))))
         write = payload_encoder(schema)(b"")
         if schema.data_format == "JSON":
             return lambda data: _discard(write(self._json(data)))

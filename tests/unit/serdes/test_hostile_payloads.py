@@ -9,7 +9,6 @@ import pytest
 
 from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
 from penstock.serdes.avro.limits import Limits
-from penstock.serdes.avro.locate import locate
 from penstock.serdes.errors import PayloadTooLarge, UnreadableSchema
 
 LIST = {
@@ -149,7 +148,7 @@ def test_a_fault_behind_more_values_than_a_message_is_worth_is_not_located() -> 
         while number > 0x7F:
             payload.append(number & 0x7F | 0x80)
             number >>= 7
-        return locate(schema.parsed, schema.named, bytes([*payload, number, 0, 0x7E]), 0, "r")
+        return schema.locate(bytes([*payload, number, 0, 0x7E]), 0, "r")
 
     assert located(1_000) == ("r.s", "")
     assert located(900_000) is None

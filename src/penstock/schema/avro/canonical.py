@@ -5,10 +5,11 @@ Canonical Form, everything that a reader can notice stays: doc, defaults, aliase
 A type of another definition is written where it is first used, so that the text stands on its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.schema.avro.defaults import normal_default
+from penstock.schema.avro.fold import Fold
 from penstock.schema.avro.model import (
     ArrayType,
     AvroField,
@@ -20,13 +21,12 @@ from penstock.schema.avro.model import (
     NamedType,
     PrimitiveType,
     RecordType,
-    Reference,
     UnionType,
 )
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.json_text import write_json
 
-__all__ = ["canonical_text"]
+__all__ = ["DefinitionFold", "canonical_text"]
 
 
 _MAX_DEPTH = 64  # as of a definition without references: what they nest together has to be readable too
@@ -37,53 +37,55 @@ def canonical_text(schema: AvroSchema) -> str:
 
     Raises :class:`~penstock.schema.errors.InvalidSchema` where types of other definitions nest it too deep.
     """
-    return write_json(_Writer(schema.names).node(schema.root, 0))
+    return write_json(_Canonical(schema).root())
 
 
-class _Writer:
-    def __init__(self, names: Mapping[str, NamedType]) -> None:
-        self._names = names
-        self._written: set[str] = set()
+class DefinitionFold(Fold[Any]):
+    """A schema as JSON values that define it: all names in full, each named type where it is first used."""
 
-    def node(self, kind: AvroType, depth: int) -> Any:
-        if depth > _MAX_DEPTH:
-            raise InvalidSchema(
-                f"Types nest more than {_MAX_DEPTH} levels, those of referenced schemas included.",
-                remedy="Flatten the schemas, or use a deep type earlier, at a shallower place.",
-            )
-        if isinstance(kind, Reference):
-            kind = self._names[kind.name]
-        match kind:
-            case PrimitiveType():
-                return {"type": kind.name, **kind.props} if kind.props else kind.name
-            case UnionType():
-                return [self.node(branch, depth + 1) for branch in kind.branches]
-            case ArrayType():
-                return {"type": "array", "items": self.node(kind.items, depth + 1), **kind.props}
-            case MapType():
-                return {"type": "map", "values": self.node(kind.values, depth + 1), **kind.props}
-            case RecordType() | EnumType() | FixedType():
-                if kind.name in self._written:
-                    return kind.name
-                self._written.add(kind.name)
-                return self._named(kind, depth)
+    def primitive(self, kind: PrimitiveType) -> Any:
+        """A name, or an object where there are properties."""
+        return {"type": kind.name, **kind.props} if kind.props else kind.name
 
-    def _named(self, kind: NamedType, depth: int) -> dict[str, Any]:
-        common = _common(kind)
-        match kind:
-            case RecordType():
-                return {"type": kind.kind, "fields": [self._field(field, depth) for field in kind.fields], **common}
-            case EnumType():
-                default = {} if kind.default is None else {"default": kind.default}
-                return {"type": "enum", "symbols": list(kind.symbols), **default, **common}
-            case FixedType():
-                return {"type": "fixed", "size": kind.size, **common}
+    def union(self, kind: UnionType, branches: Sequence[Any]) -> Any:  # noqa: ARG002
+        """A list."""
+        return branches
 
-    def _field(self, field: AvroField, depth: int) -> dict[str, Any]:
-        node: dict[str, Any] = {"name": field.name, "type": self.node(field.type, depth + 1), **field.props}
+    def array(self, kind: ArrayType, items: Any) -> Any:
+        """An object with ``items``."""
+        return {"type": "array", "items": items, **kind.props}
+
+    def map(self, kind: MapType, values: Any) -> Any:
+        """An object with ``values``."""
+        return {"type": "map", "values": values, **kind.props}
+
+    def record(self, kind: RecordType, fields: Sequence[Any]) -> Any:
+        """An object with ``fields``."""
+        written = [self.field(item, type_) for item, type_ in zip(kind.fields, fields, strict=True)]
+        return {"type": kind.kind, "fields": written, **self.common(kind)}
+
+    def enum(self, kind: EnumType) -> Any:
+        """An object with ``symbols``."""
+        default = {} if kind.default is None else {"default": kind.default}
+        return {"type": "enum", "symbols": list(kind.symbols), **default, **self.common(kind)}
+
+    def fixed(self, kind: FixedType) -> Any:
+        """An object with ``size``."""
+        return {"type": "fixed", "size": kind.size, **self.common(kind)}
+
+    def recursive(self, kind: RecordType) -> Any:
+        """The record's full name."""
+        return kind.name
+
+    def again(self, kind: NamedType, made: Any) -> Any:  # noqa: ARG002
+        """The type's full name."""
+        return kind.name
+
+    def field(self, field: AvroField, kind: Any) -> dict[str, Any]:
+        """A field whose type was written as ``kind``."""
+        node: dict[str, Any] = {"name": field.name, "type": kind, **field.props}
         if field.has_default:
-            default = field.default
-            node["default"] = None if default is None else normal_default(field.type, default, self._names)
+            node["default"] = self.default(field)
         if field.doc is not None:
             node["doc"] = field.doc
         if field.aliases:
@@ -92,14 +94,28 @@ class _Writer:
             node["order"] = field.order
         return node
 
+    def default(self, field: AvroField) -> Any:
+        """The default of a field that has one."""
+        return None if field.default is None else normal_default(field.type, field.default, self.schema.names)
 
-def _common(kind: NamedType) -> dict[str, Any]:
-    node: dict[str, Any] = {"name": kind.name, **kind.props}
-    if "." not in kind.name:
-        # Inside another namespace a bare name would take that one; the empty one has to be said.
-        node["namespace"] = ""
-    if kind.doc is not None:
-        node["doc"] = kind.doc
-    if kind.aliases:
-        node["aliases"] = list(kind.aliases)
-    return node
+    def common(self, kind: NamedType) -> dict[str, Any]:
+        """What all named types have."""
+        node: dict[str, Any] = {"name": kind.name, **kind.props}
+        if "." not in kind.name:
+            # Inside another namespace a bare name would take that one; the empty one has to be said.
+            node["namespace"] = ""
+        if kind.doc is not None:
+            node["doc"] = kind.doc
+        if kind.aliases:
+            node["aliases"] = list(kind.aliases)
+        return node
+
+
+class _Canonical(DefinitionFold):
+    def of(self, kind: AvroType) -> Any:
+        if self.depth > _MAX_DEPTH:
+            raise InvalidSchema(
+                f"Types nest more than {_MAX_DEPTH} levels, those of referenced schemas included.",
+                remedy="Flatten the schemas, or use a deep type earlier, at a shallower place.",
+            )
+        return super().of(kind)

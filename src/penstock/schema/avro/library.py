@@ -1,39 +1,32 @@
-"""fastavro's verdict on a definition, and the form in which fastavro takes what Avro's Java takes.
+"""A schema in the form that fastavro reads and writes with.
 
-fastavro decides what a schema is. It differs from Avro 1.11's Java, which AWS and Confluent run, where Java accepts more:
+fastavro takes what Avro 1.11's Java takes, which AWS and Confluent run, but for a few things, which are written for it so
+that it does:
 
-- a logical type that is invalid is ignored. Specification, 'Logical Types': "If a logical type is invalid, for example a
-  decimal with scale greater than its precision, then implementations should ignore the logical type and use the underlying
-  Avro type." fastavro raises;
-- ``"namespace": null`` is no namespace given, so that the enclosing one holds; fastavro takes it for the empty one;
-- ``{"type": "n.Name"}`` is a use of that type, written as an object; fastavro knows it as text only;
-- a whole number is a default of ``{"type": "double"}`` as of ``"double"``, and so is its text; fastavro wants a fraction;
-- a bare name that the enclosing namespace does not have is looked up in the empty one. The specification knows no such
-  look-up ('Names'), and Avro's Java relies on it: what it writes of a type in the empty namespace is its bare name, wherever
-  it is used, so that its clients register such definitions;
-- what a record named ``n.R`` encloses is in namespace ``n``; fastavro minds a ``namespace`` alone.
+- an invalid decimal is written without its logical type (:mod:`penstock.schema.avro.logical`); fastavro raises for it;
+- names are written in full, since fastavro resolves some of them otherwise: a namespace that is null, that of a record named
+  ``n.R``, and a bare name that only the empty namespace has. The specification knows no such look-up ('Names'), and Avro's
+  Java relies on it: what it writes of a type in the empty namespace is its bare name, wherever it is used;
+- the default of a ``float`` or ``double`` is written as a fraction: where the type is an object fastavro wants one.
 
-:func:`parse_by_library` rewrites all of them. The keys that fastavro marks its own results with are dropped: a definition
-from outside that has them would pass for one that was checked.
+The keys that fastavro marks its own results with are dropped: a definition from outside that has them would pass for one
+that was checked.
 """
 
-import math
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
-from penstock.schema.avro.model import PRIMITIVES
+from penstock.schema.avro.canonical import DefinitionFold
+from penstock.schema.avro.logical import logical_type
+from penstock.schema.avro.model import ArrayType, AvroField, AvroSchema, MapType, NamedType, PrimitiveType, RecordType
 
-__all__ = ["library_refusal", "parse_by_library"]
+__all__ = ["REFUSALS", "library_refusal", "library_schema"]
 
-_COMPLEX = frozenset({"record", "error", "enum", "fixed", "array", "map"})
-_NAMED = frozenset({"record", "error", "enum", "fixed"})
-_HOLDERS = {"array": "items", "map": "values"}
-_FASTAVROS_OWN = frozenset({"__fastavro_parsed", "__named_schemas"})
-_MAX_FIXED = 2**31 - 1
-_REFUSALS = (
+_FASTAVROS_OWN = ("__fastavro_parsed", "__named_schemas")
+REFUSALS = (
     SchemaParseException,
     UnknownType,
     ValueError,
@@ -43,123 +36,93 @@ _REFUSALS = (
     ArithmeticError,
     RecursionError,
 )
+"""What :func:`library_schema` raises."""
 
 
-def library_refusal(node: Any, known: dict[str, Any]) -> str | None:
-    """Why fastavro refuses the definition ``node`` (JSON values of bounded depth), in its words; None where it takes it.
-
-    ``known`` holds named types of earlier definitions in fastavro's form, and gets those of this one.
-    """
+def library_refusal(schema: AvroSchema) -> str | None:
+    """Why fastavro refuses ``schema``, in its words; None where it takes it."""
     try:
-        parse_by_library(node, known)
+        library_schema(schema)
     except UnknownType as error:
         return f"'{str(error.name)[:200]}' is not a type known at this place"
-    except _REFUSALS as error:
+    except REFUSALS as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     return None
 
 
-def parse_by_library(node: Any, known: dict[str, Any]) -> Any:
-    """The schema ``node`` (JSON values of bounded depth) as fastavro parses it; ``node`` is not changed.
+def library_schema(schema: AvroSchema, named: dict[str, Any] | None = None) -> Any:
+    """``schema`` as fastavro parses it. ``named`` gets its named types in that form, by their full names.
 
-    ``known`` holds named types of earlier definitions in fastavro's form, and gets those of this one. Raises what fastavro
-    does.
+    Raises what fastavro does, one of :data:`REFUSALS`.
     """
-    form = _Form(known)
-    changed = form.type(node, "")
+    known = {} if named is None else named
+    fold = _LibraryFold(schema)
+    document = fold.root()
     # Names with a dot are taken as they stand, and looked up: a dot alone in front is no name that a definition can have.
-    marked = {f".{name}": name for name in form.bare}
+    marked = {f".{name}": name for name in fold.bare}
     known.update(dict.fromkeys(marked))
     try:
-        parsed = fastavro.parse_schema(changed, known)
+        parsed = fastavro.parse_schema(document, known)
     finally:
         for mark in marked:
             del known[mark]
     return _unmarked(parsed, marked) if marked else parsed
 
 
-class _Form:
-    """One walk over a definition, which makes what fastavro takes of it; ``bare`` are names it would not look for.
+class _LibraryFold(DefinitionFold):
+    """``bare`` are names without a namespace that are used in one, where fastavro would look for them."""
 
-    Looks at types alone, so that defaults and custom properties stay as they are, but for defaults of numbers.
-    """
-
-    def __init__(self, known: Mapping[str, Any]) -> None:
-        self.names = set(known)
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__(schema)
         self.bare: set[str] = set()
 
-    def type(self, node: Any, namespace: str) -> Any:
-        if isinstance(node, str):
-            return node if node in PRIMITIVES else self._use(node, namespace)
-        if isinstance(node, list):
-            return [self.type(branch, namespace) for branch in node]
-        if not isinstance(node, dict):
-            return node
-        changed = {key: value for key, value in node.items() if key not in _FASTAVROS_OWN}
-        kind = changed.get("type")
-        if not isinstance(kind, str):
-            return changed
-        if kind not in PRIMITIVES and kind not in _COMPLEX:
-            return self._use(kind, namespace)
-        if kind in _NAMED:
-            namespace = self._define(changed, namespace)
-        if kind in _HOLDERS and _HOLDERS[kind] in changed:
-            changed[_HOLDERS[kind]] = self.type(changed[_HOLDERS[kind]], namespace)
-        if isinstance(changed.get("fields"), list):
-            changed["fields"] = [self._field(field, namespace) for field in changed["fields"]]
-        if changed.get("logicalType") == "decimal" and not _is_decimal(changed):
-            del changed["logicalType"]
-        return changed
+    def primitive(self, kind: PrimitiveType) -> Any:
+        return {"type": kind.name, **_heeded(kind)} if kind.props else kind.name
 
-    def _use(self, name: str, namespace: str) -> str:
-        if (
-            name in PRIMITIVES
-            or "." in name
-            or not namespace
-            or f"{namespace}.{name}" in self.names
-            or name not in self.names
-        ):
+    def array(self, kind: ArrayType, items: Any) -> Any:
+        return {"type": "array", "items": items, **_heeded(kind)}
+
+    def map(self, kind: MapType, values: Any) -> Any:
+        return {"type": "map", "values": values, **_heeded(kind)}
+
+    def recursive(self, kind: RecordType) -> Any:
+        return self._use(kind.name)
+
+    def again(self, kind: NamedType, made: Any) -> Any:  # noqa: ARG002
+        return self._use(kind.name)
+
+    def _use(self, name: str) -> str:
+        if "." in name or "." not in (self.enclosing or ""):
             return name
         self.bare.add(name)
         return f".{name}"
 
-    def _define(self, node: dict[str, Any], namespace: str) -> str:
-        """Note the name that ``node`` defines; the namespace of what is inside."""
-        name = node.get("name")
-        if "namespace" in node and node["namespace"] is None:
-            del node["namespace"]
-        if not isinstance(name, str):
-            return namespace
-        if "." in name:
-            namespace = node["namespace"] = name.rpartition(".")[0]
-            self.names.add(name)
-            return namespace
-        inside = node.get("namespace", namespace)
-        if not isinstance(inside, str):
-            return namespace
-        self.names.add(f"{inside}.{name}" if inside else name)
-        return inside
+    def default(self, field: AvroField) -> Any:
+        if isinstance(field.type, PrimitiveType) and field.type.name in ("float", "double"):
+            return _fraction(field.default)
+        return field.default
 
-    def _field(self, node: Any, namespace: str) -> Any:
-        if not isinstance(node, dict):
-            return node
-        changed = dict(node)
-        kind = node.get("type")
-        if "type" in node:
-            changed["type"] = self.type(kind, namespace)
-        if isinstance(kind, dict) and kind.get("type") in ("float", "double") and "default" in node:
-            changed["default"] = _fraction(node["default"])
-        return changed
+    def common(self, kind: NamedType) -> dict[str, Any]:
+        node = {"name": kind.name, "namespace": kind.name.rpartition(".")[0], **_heeded(kind)}
+        return {**node, "aliases": list(kind.aliases)} if kind.aliases else node
+
+
+def _heeded(kind: PrimitiveType | ArrayType | MapType | NamedType) -> Mapping[str, Any]:
+    """The properties of a type without those that fastavro would take amiss."""
+    dropped = [key for key in _FASTAVROS_OWN if key in kind.props]
+    if kind.props.get("logicalType") == "decimal" and logical_type(kind) is None:
+        dropped.append("logicalType")
+    return {key: value for key, value in kind.props.items() if key not in dropped} if dropped else kind.props
 
 
 def _unmarked(parsed: Any, marked: Mapping[str, str]) -> Any:
-    """``parsed`` with the names that were marked as they were: in what is parsed no namespace is added to them any more."""
+    """What fastavro made, with the names that were marked as they were: it adds no namespace to them any more."""
     if isinstance(parsed, str):
         return marked.get(parsed, parsed)
     if isinstance(parsed, list):
         return [_unmarked(branch, marked) for branch in parsed]
     # In place, since fastavro's table of names holds the same objects.
-    for key in _HOLDERS.values():
+    for key in ("items", "values"):
         if key in parsed:
             parsed[key] = _unmarked(parsed[key], marked)
     for field in parsed.get("fields", ()):
@@ -174,20 +137,3 @@ def _fraction(value: Any) -> Any:
         return float(value)
     except (ValueError, OverflowError):
         return value
-
-
-def _is_decimal(node: Mapping[str, Any]) -> bool:
-    """Whether precision and scale are those of a decimal over ``bytes`` or a ``fixed`` that is large enough."""
-    precision, scale = node.get("precision"), node.get("scale", 0)
-    if not _whole(precision) or not _whole(scale) or not 0 <= scale <= precision or precision == 0:
-        return False
-    if node.get("type") == "bytes":
-        return True
-    size = node.get("size")
-    if node.get("type") != "fixed" or not _whole(size) or not 0 < size <= _MAX_FIXED:
-        return False
-    return precision <= math.floor(math.log10(2) * (8 * size - 1))
-
-
-def _whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

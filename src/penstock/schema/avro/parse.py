@@ -1,14 +1,14 @@
-"""Avro definitions into typed values, by the rules of the Avro specification's 'Schema Declaration'.
+"""Avro definitions into typed values, by the rules of the Avro specification's 'Schema Declaration' and of Avro 1.11's Java.
 
-fastavro decides first (:mod:`penstock.schema.avro.library`). The walk here makes the values, says at which path a refused
-definition is wrong, and adds what Avro 1.11's Java refuses and fastavro lets pass: names and namespaces that are none,
-fields or branches that occur twice, types defined twice over the branches of a union, defaults that do not fit (that of a
-union belongs to its first branch; numbers have a range), orders, sizes, docs and aliases of the wrong kind.
+This is the one walk over the JSON of a definition, which may be anything: it makes the values, and says at which path a
+refused definition is wrong. All else is a :class:`~penstock.schema.avro.fold.Fold` over the values. fastavro has to take
+what is accepted here (:mod:`penstock.schema.avro.library`). It refuses less than Java: names and namespaces that are not
+valid, fields or branches that occur twice, types defined twice over the branches of a union, defaults that do not fit (that
+of a union belongs to its first branch; numbers have a range), orders, sizes, docs and aliases of the wrong kind.
 A logicalType is kept and never refused, as the specification asks.
 """
 
 import itertools
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -72,68 +72,57 @@ def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: 
     parser = _Parser(legacy=True)
     for reference in references:
         try:
-            parser.read(reference.text)
+            parser.read(read_json(reference.text))
         except InvalidSchema as error:
             raise InvalidSchema(f"The referenced schema '{reference.name[:200]}' cannot be used: {error}") from None
     parser.legacy = legacy
-    root = parser.read(text)
-    return AvroSchema(root=root, names=parser.names)
+    root = parser.read(read_json(text))
+    schema = AvroSchema(root=root, names=parser.names)
+    refusal = None if legacy or references else library_refusal(schema)
+    if refusal is not None:
+        raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
+    return schema
 
 
-def parse_registered(text: str) -> AvroSchema:
-    """The schema in a text that some registry has taken, or in a canonical one: names and defaults are not checked again.
+def parse_registered(node: Any, *, max_depth: int = MAX_TYPE_DEPTH) -> AvroSchema:
+    """The schema that ``node`` (JSON values) defines, which some registry has taken, or which is a canonical one.
 
-    Raises :class:`InvalidSchema`.
+    Names, defaults and sizes are not checked again. Types nest up to ``max_depth`` levels. Raises :class:`InvalidSchema`.
     """
-    try:
-        node = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidSchema(f"The definition is not JSON: {error}.") from None
-    parser = _Parser(legacy=True)
-    root = parser.read_node(node)
+    parser = _Parser(legacy=True, max_depth=max_depth)
+    root = parser.read(node)
     return AvroSchema(root=root, names=parser.names)
 
 
 class _Parser:
     """One walk a text; ``names`` grows as named types are met, which is what orders definition and use.
 
-    ``legacy``: names and defaults are not checked, which fastavro would do.
+    ``legacy``: names, defaults and sizes are not checked.
     """
 
-    def __init__(self, *, legacy: bool = False) -> None:
+    def __init__(self, *, legacy: bool = False, max_depth: int = MAX_TYPE_DEPTH) -> None:
         self.legacy = legacy
-        self.known_to_library = True  # whether fastavro has all the types of earlier texts
+        self.max_depth = max_depth
         self.names: dict[str, NamedType] = {}
-        self.library: dict[str, Any] = {}  # the same types, as fastavro keeps them
         self.here: set[str] = set()  # names that this text defines
         self.open: set[str] = set()  # records whose fields are being read: usable already, not complete yet
         self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be of a record that is still open
         self.again: list[tuple[NamedType, str]] = []  # earlier texts' types that this text defines too
 
-    def read(self, text: str) -> AvroType:
-        """The type that ``text`` defines; what it names is known to later texts."""
-        return self.read_node(read_json(text))
-
-    def read_node(self, node: Any) -> AvroType:
-        """As :meth:`read`, of JSON values of bounded depth."""
-        refusal = library_refusal(node, self.library) if self.known_to_library else None
-        if self.legacy:
-            self.known_to_library = self.known_to_library and refusal is None
-            refusal = None
+    def read(self, node: Any) -> AvroType:
+        """The type that JSON values of bounded depth define; what it names is known to later texts."""
         self.here, self.open, self.defaults, self.again = set(), set(), [], []
         root = self.type(node, namespace="", path="", depth=0)
         if not self.legacy:
             self.check_defaults()
         self.check_repeated()
-        if refusal is not None:
-            raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
         return root
 
     def type(self, node: Any, *, namespace: str, path: str, depth: int) -> AvroType:
-        if depth > MAX_TYPE_DEPTH:
+        if depth > self.max_depth:
             _refuse(
                 path,
-                f"types nest more than {MAX_TYPE_DEPTH} levels.",
+                f"types nest more than {self.max_depth} levels.",
                 "Define inner types once, as branches of a shallower type, and refer to them by name.",
             )
         if isinstance(node, str):
@@ -204,7 +193,7 @@ class _Parser:
         )
 
     def _union(self, node: Sequence[Any], namespace: str, path: str, depth: int) -> UnionType:
-        if len(node) == 2 and depth < MAX_TYPE_DEPTH and isinstance(node[0], str) and isinstance(node[1], str):
+        if len(node) == 2 and depth < self.max_depth and isinstance(node[0], str) and isinstance(node[1], str):
             known = _PAIRS.get((node[0], node[1]))
             if known is not None:
                 return known
@@ -281,7 +270,7 @@ class _Parser:
         return field
 
     def _field_type(self, node: Any, namespace: str, path: str, depth: int) -> AvroType:
-        bare = _BARE.get(node) if isinstance(node, str) and depth <= MAX_TYPE_DEPTH else None
+        bare = _BARE.get(node) if isinstance(node, str) and depth <= self.max_depth else None
         return bare or self.type(node, namespace=namespace, path=f"{path}/type", depth=depth)
 
     def _enum(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> EnumType:
@@ -315,7 +304,7 @@ class _Parser:
     def _fixed(self, node: Mapping[str, Any], props: Mapping[str, Any], namespace: str, path: str) -> FixedType:
         name = self._define(node, namespace, path)
         size = _need(node, "size", path)
-        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _MAX_FIXED:
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0 or (size > _MAX_FIXED and not self.legacy):
             _refuse(
                 f"{path}/size", f"{_quote(size)} is not a size.", f"It is a whole number of bytes from 0 to {_MAX_FIXED}."
             )

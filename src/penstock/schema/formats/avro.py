@@ -74,7 +74,7 @@ class AvroFormat:
 def _check_alone(canonical: str) -> None:
     """Raise :class:`InvalidSchema` where a bare name means another type once all types stand in one text."""
     try:
-        again = canonical_text(parse_registered(canonical))
+        again = canonical_text(parse_registered(json.loads(canonical)))
     except InvalidSchema as error:
         again, why = "", f": {error}"
     else:

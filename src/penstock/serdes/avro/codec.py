@@ -6,24 +6,27 @@ Per record there is one call into fastavro and no look at the schema. Bytes from
 
 import json
 from collections.abc import Callable
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
 import fastavro
-from fastavro.schema import SchemaParseException, UnknownType
 
 from penstock.client.cache import OnceCache
-from penstock.schema.avro.library import parse_by_library
-from penstock.schema.avro.parse import parse_avro
+from penstock.schema.avro.library import REFUSALS, library_schema
+from penstock.schema.avro.model import AvroSchema as Tree
+from penstock.schema.avro.model import RecordType
+from penstock.schema.avro.parse import parse_avro, parse_registered
 from penstock.schema.avro.resolve import incompatibilities
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.rules import AvroRules
-from penstock.serdes.avro.diagnosis import explain, find_misfit, root_name, too_deep
-from penstock.serdes.avro.json_text import convert_defaults
+from penstock.serdes.avro.diagnosis import FindMisfit, MisfitFold, root_name, too_deep, unexplained
+from penstock.serdes.avro.json_text import FromJson, compile_from_json, convert_defaults
 from penstock.serdes.avro.limits import MAX_SCHEMA_DEPTH, Limits, Node, analyse, check, needs_check, tree_depth
-from penstock.serdes.avro.locate import locate
-from penstock.serdes.avro.lossless import FAULTS, compile_guard
+from penstock.serdes.avro.locate import Locate, compile_locate
+from penstock.serdes.avro.lossless import FAULTS, Guard, compile_guard
 from penstock.serdes.errors import (
+    IncompatibleValue,
     MalformedPayload,
     PayloadTooLarge,
     SerdeError,
@@ -51,23 +54,54 @@ _UNWRITABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError,
 
 
 class AvroSchema:
-    """A definition parsed for use: fastavro's form of it, and what its payloads may do to us."""
-
-    __slots__ = ("definition", "named", "parsed", "shape", "walk_first")
+    """A definition parsed for use: its types, fastavro's form of them, and what is compiled from them when it is needed."""
 
     def __init__(self, definition: str) -> None:
         """Parse; raises :class:`UnreadableSchema` for anything that is no Avro schema, or nests too deep."""
         self.definition = definition
-        self.named: dict[str, Any] = {}
-        self.parsed: Any = _parse(definition, self.named)
-        convert_defaults(self.named)
-        self.shape: Node = analyse(self.parsed)
+        self.tree = _parse(definition)
+        named: dict[str, Any] = {}
+        try:
+            self.parsed: Any = library_schema(self.tree, named)
+        except REFUSALS as error:
+            raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error
+        convert_defaults(self.tree, named)
+        self.shape: Node = analyse(self.tree)
         self.walk_first = needs_check(self.shape)
+        self.root_name = root_name(self.tree)
 
     @property
     def is_record(self) -> bool:
         """Whether values are mappings of fields."""
-        return isinstance(self.parsed, dict) and self.parsed["type"] == "record"
+        return isinstance(self.tree.root, RecordType) and self.tree.root.kind == "record"
+
+    @cached_property
+    def guard(self) -> Guard | None:
+        """The guard against values that fastavro would change; None where it changes none."""
+        return compile_guard(self.tree)
+
+    @cached_property
+    def from_json(self) -> FromJson:
+        """The function that makes of a value of JSON one that the schema's encoder takes."""
+        return compile_from_json(self.tree)
+
+    @cached_property
+    def locate(self) -> Locate:
+        """The function that finds where a payload cannot be read."""
+        return compile_locate(self.tree)
+
+    def misfit(self, value: Any, *, ignore_unknown: bool) -> IncompatibleValue | None:
+        """The error for the first part of ``value`` that does not fit, with its path; ``None`` where all fits."""
+        find = self._lenient_misfit if ignore_unknown else self._strict_misfit
+        return find(value, self.root_name)
+
+    @cached_property
+    def _strict_misfit(self) -> FindMisfit:
+        return MisfitFold(self.tree, ignore_unknown=False).root()
+
+    @cached_property
+    def _lenient_misfit(self) -> FindMisfit:
+        return MisfitFold(self.tree, ignore_unknown=True).root()
 
 
 class AvroSchemas:
@@ -90,7 +124,7 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
     parsed = schema.parsed
     write = fastavro.schemaless_writer
     bounded = schema.walk_first
-    guard = compile_guard(parsed, schema.named)
+    guard = schema.guard
     strict = not ignore_unknown
 
     def encode(value: Any) -> bytes:
@@ -100,7 +134,7 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
             try:
                 guard(value)
             except FAULTS:
-                misfit = find_misfit(value, parsed, schema.named, ignore_unknown=ignore_unknown)
+                misfit = schema.misfit(value, ignore_unknown=ignore_unknown)
                 if misfit is not None:
                     raise misfit from None
             except RecursionError:
@@ -110,7 +144,8 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
         try:
             write(out, parsed, value, strict_allow_default=strict)
         except _UNWRITABLE as error:
-            raise explain(value, parsed, schema.named, error, ignore_unknown=ignore_unknown) from error
+            found = schema.misfit(value, ignore_unknown=ignore_unknown)
+            raise found or unexplained(schema.root_name, error) from error
         return out.getvalue()
 
     return encode
@@ -163,7 +198,7 @@ def _unreadable(error: BaseException, writer: AvroSchema, reader: AvroSchema | N
 
 def _refused(kind: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
     """The error with the path of the part that cannot be read; ``reason`` is for where the path's walk finds none."""
-    path, why = locate(writer.parsed, writer.named, data, start, root_name(writer.parsed)) or ("", "")
+    path, why = writer.locate(data, start, writer.root_name) or ("", "")
     size, where = len(data) - start, f", at {path}" if path else ""
     if kind is TruncatedPayload:
         return kind(f"Payload of {size} bytes ends inside a value{where}.", path=path)
@@ -180,7 +215,7 @@ def _unresolved(error: BaseException, writer: AvroSchema, reader: AvroSchema | N
         broken = []
     if not broken:
         return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
-    path = root_name(writer.parsed) + broken[0].path.rstrip("/").replace("/", ".")
+    path = writer.root_name + broken[0].path.rstrip("/").replace("/", ".")
     return UnreadableSchema(f"The reader's schema cannot read the writer's: {broken[0]}", path=path)
 
 
@@ -188,7 +223,7 @@ def _words(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _parse(definition: str, named: dict[str, Any]) -> Any:
+def _parse(definition: str) -> Tree:
     try:
         tree = json.loads(definition)
     except (ValueError, RecursionError) as error:
@@ -196,6 +231,6 @@ def _parse(definition: str, named: dict[str, Any]) -> Any:
     if tree_depth(tree) > MAX_SCHEMA_DEPTH:
         raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
     try:
-        return parse_by_library(tree, named)
-    except (SchemaParseException, UnknownType, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
-        raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error
+        return parse_registered(tree, max_depth=MAX_SCHEMA_DEPTH)
+    except (InvalidSchema, RecursionError) as error:
+        raise UnreadableSchema(f"The schema is no Avro schema: {_words(error)}") from error

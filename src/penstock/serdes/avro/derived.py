@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.client.cache import OnceCache
 from penstock.errors import NotFound
+from penstock.schema.avro.fold import types_within
+from penstock.schema.avro.logical import logical_type
+from penstock.schema.avro.model import AvroType, PrimitiveType
 from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, turned_avro, unite_avro
 from penstock.schema.infer.errors import CannotDerive
 from penstock.schema.infer.rules import InferenceRules
@@ -68,7 +71,8 @@ class _Latest:
         self.version = version
         self.has_room = room_in_avro(version.definition)
         self._encode = encoder(schema)
-        self._lenient, self._doubles = _lenient(schema.parsed), "double" in _types(schema.parsed)
+        kinds = list(types_within(schema.tree, schema.tree.root))
+        self._lenient, self._doubles = any(map(_is_lenient, kinds)), any(map(_is_double, kinds))
 
     def fits(self, value: Any) -> bool:
         """Whether ``value`` can be written as it is, all of it: fastavro's verdict, where that is one."""
@@ -288,30 +292,10 @@ def _has_wide_number(value: Any) -> bool:
     return isinstance(value, int) and not -_EXACT <= value <= _EXACT
 
 
-def _types(parsed: Any) -> set[str]:
-    """The names of the types that a schema is made of."""
-    found, todo = set(), [parsed]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, str):
-            found.add(node)
-        elif isinstance(node, list):
-            todo.extend(node)
-        else:
-            todo.extend(node[part] for part in ("type", "items", "values") if part in node)
-            todo.extend(part["type"] for part in node.get("fields", ()))
-    return found
+def _is_double(kind: AvroType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "double"
 
 
-def _lenient(parsed: Any) -> bool:
-    todo = [parsed]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, dict):
-            logical = node.get("logicalType")
-            if isinstance(logical, str) and (logical in _LENIENT or logical.startswith(_LENIENT_PREFIXES)):
-                return True
-            todo.extend(node.values())
-        elif isinstance(node, list):
-            todo.extend(node)
-    return False
+def _is_lenient(kind: AvroType) -> bool:
+    logical = logical_type(kind) or ""
+    return logical in _LENIENT or logical.startswith(_LENIENT_PREFIXES)

@@ -1,6 +1,6 @@
 """Why a value does not fit its schema, and where: a walk that runs only after fastavro has refused the value."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from io import BytesIO
@@ -9,10 +9,30 @@ from uuid import UUID
 
 import fastavro
 
+from penstock.schema.avro.fold import FunctionFold
+from penstock.schema.avro.library import library_schema
+from penstock.schema.avro.logical import logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroField,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    Reference,
+    UnionType,
+    unqualified,
+)
 from penstock.serdes.avro.lossless import FAULTS, leaf_guard
 from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
 
-__all__ = ["explain", "find_misfit", "root_name", "too_deep"]
+__all__ = ["FindMisfit", "MisfitFold", "branch_name", "root_name", "too_deep", "unexplained"]
+
+FindMisfit = Callable[[Any, str], IncompatibleValue | None]
+"""Of a value and its path: the error for the first part of it that does not fit; ``None`` where all fits."""
 
 _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 _MAX_SHOWN = 80
@@ -32,132 +52,163 @@ def too_deep(value: Any, limit: int) -> bool:
     return False
 
 
-def find_misfit(value: Any, schema: Any, named: Mapping[str, Any], *, ignore_unknown: bool) -> IncompatibleValue | None:
-    """The error for the first part of ``value`` that does not fit, with its path; ``None`` where all fits."""
-    return _Finder(named, ignore_unknown=ignore_unknown).find(value, schema, root_name(schema))
+def unexplained(root: str, error: BaseException) -> IncompatibleValue:
+    """The error for a value of ``root`` that fastavro refused with ``error``, in no part of which a misfit is found."""
+    return IncompatibleValue(f"{root} does not fit its schema: {' '.join(str(error).split())[:300]}", path=root)
 
 
-def explain(
-    value: Any, schema: Any, named: Mapping[str, Any], error: BaseException, *, ignore_unknown: bool
-) -> IncompatibleValue:
-    """The error for a value that fastavro refused with ``error``."""
-    found = find_misfit(value, schema, named, ignore_unknown=ignore_unknown)
-    root = root_name(schema)
-    return found or IncompatibleValue(f"{root} does not fit its schema: {' '.join(str(error).split())[:300]}", path=root)
+def root_name(schema: AvroSchema) -> str:
+    """What paths begin with: the name of the outermost type without its namespace."""
+    root = schema.root
+    return unqualified(root.name) if isinstance(root, RecordType | EnumType | FixedType) else "value"
 
 
-def root_name(schema: Any) -> str:
-    """What paths begin with: the record's name without its namespace."""
-    return str(schema["name"]).rpartition(".")[2] if isinstance(schema, dict) and "name" in schema else "value"
+def branch_name(kind: AvroType) -> str:
+    """What Avro's JSON encoding calls a branch of a union: a type's full name, or what it is."""
+    match kind:
+        case PrimitiveType() | RecordType() | EnumType() | FixedType() | Reference():
+            return kind.name
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case UnionType():
+            return "union"
 
 
-class _Finder:
-    def __init__(self, named: Mapping[str, Any], *, ignore_unknown: bool) -> None:
-        self._named = named
+class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
+    """Makes the :data:`FindMisfit` of each type. ``ignore_unknown``: what a record has no field for is no misfit."""
+
+    def __init__(self, schema: AvroSchema, *, ignore_unknown: bool) -> None:
+        super().__init__(schema)
         self._ignore_unknown = ignore_unknown
 
-    def find(self, value: Any, schema: Any, path: str) -> IncompatibleValue | None:
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        if isinstance(schema, list):
-            return self._union(value, schema, path)
-        kind = schema["type"] if isinstance(schema, dict) else schema
-        if kind in {"record", "error"}:
-            return self._record(value, schema, path)
-        if kind == "array":
-            return self._array(value, schema["items"], path)
-        if kind == "map":
-            return self._map(value, schema["values"], path)
-        if isinstance(kind, dict | list):
-            return self.find(value, kind, path)
-        return _leaf(value, schema, path)
+    def primitive(self, kind: PrimitiveType) -> FindMisfit:
+        """See :data:`FindMisfit`."""
+        return _leaf(kind)
 
-    def _union(self, value: Any, branches: list[Any], path: str) -> IncompatibleValue | None:
-        if isinstance(value, tuple) or (isinstance(value, Mapping) and "-type" in value):
-            return None
-        if any(self.find(value, branch, path) is None for branch in branches):
-            return None
-        solid = [branch for branch in branches if branch != "null"]
-        if value is not None and len(solid) == 1:
-            return self.find(value, solid[0], path)
-        names = ", ".join(_name(branch) for branch in branches)
-        return IncompatibleValue(f"{path} is {_shown(value)}, which fits no branch of the union of {names}.", path=path)
+    def enum(self, kind: EnumType) -> FindMisfit:
+        """See :data:`FindMisfit`."""
+        return _leaf(kind)
 
-    def _record(self, value: Any, schema: Mapping[str, Any], path: str) -> IncompatibleValue | None:
-        if not isinstance(value, Mapping):
-            return _wrong(value, f"a record {schema['name']} (a mapping)", path)
-        for part in schema["fields"]:
-            if part["name"] not in value and "default" not in part and not self._lenient(part["type"]):
-                where = f"{path}.{part['name']}"
-                return MissingField(
-                    f"{where} is missing: the schema wants {_name(part['type'])} there and has no default.", path=where
+    def fixed(self, kind: FixedType) -> FindMisfit:
+        """See :data:`FindMisfit`."""
+        return _leaf(kind)
+
+    def union(self, kind: UnionType, branches: Sequence[FindMisfit]) -> FindMisfit:
+        """The misfit of the one branch beside null, else that none fits."""
+        solid = [
+            find
+            for branch, find in zip(kind.branches, branches, strict=True)
+            if not (isinstance(branch, PrimitiveType) and branch.name == "null")
+        ]
+        names = ", ".join(_name(branch) for branch in kind.branches)
+
+        def find(value: Any, path: str) -> IncompatibleValue | None:
+            if isinstance(value, tuple) or (isinstance(value, Mapping) and "-type" in value):
+                return None
+            if any(fits(value, path) is None for fits in branches):
+                return None
+            if value is not None and len(solid) == 1:
+                return solid[0](value, path)
+            return IncompatibleValue(f"{path} is {_shown(value)}, which fits no branch of the union of {names}.", path=path)
+
+        return find
+
+    def record(self, kind: RecordType, fields: Sequence[FindMisfit]) -> FindMisfit:
+        """A field that is missing, then one that is unknown, then a field's misfit."""
+        parts = {item.name: find for item, find in zip(kind.fields, fields, strict=True)}
+        required = [item for item in kind.fields if not item.has_default and not self._is_lenient(item)]
+
+        def find(value: Any, path: str) -> IncompatibleValue | None:
+            if not isinstance(value, Mapping):
+                return _wrong(value, f"a record {kind.name} (a mapping)", path)
+            for item in required:
+                if item.name not in value:
+                    where = f"{path}.{item.name}"
+                    return MissingField(
+                        f"{where} is missing: the schema wants {_name(item.type)} there and has no default.", path=where
+                    )
+            unknown = [key for key in value if key not in parts]
+            if unknown and not self._ignore_unknown:
+                where = f"{path}.{unknown[0]}"
+                return UnknownField(
+                    f"{where} is not a field of the schema, so its value would be lost.",
+                    path=where,
+                    remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
                 )
-        known = {part["name"] for part in schema["fields"]}
-        unknown = [key for key in value if key not in known]
-        if unknown and not self._ignore_unknown:
-            where = f"{path}.{unknown[0]}"
-            return UnknownField(
-                f"{where} is not a field of the schema, so its value would be lost.",
-                path=where,
-                remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
-            )
-        parts = (
-            self.find(value[part["name"]], part["type"], f"{path}.{part['name']}")
-            for part in schema["fields"]
-            if part["name"] in value
-        )
-        return next((found for found in parts if found is not None), None)
+            return _first(part(value[name], f"{path}.{name}") for name, part in parts.items() if name in value)
 
-    def _lenient(self, kind: Any) -> bool:
-        return self._ignore_unknown and isinstance(kind, list) and "null" in kind
+        return find
 
-    def _array(self, value: Any, items: Any, path: str) -> IncompatibleValue | None:
-        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-            return _wrong(value, "an array", path)
-        parts = (self.find(item, items, f"{path}[{index}]") for index, item in enumerate(value))
-        return next((found for found in parts if found is not None), None)
+    def _is_lenient(self, item: AvroField) -> bool:
+        return self._ignore_unknown and isinstance(item.type, UnionType) and "null" in map(branch_name, item.type.branches)
 
-    def _map(self, value: Any, values: Any, path: str) -> IncompatibleValue | None:
-        if not isinstance(value, Mapping):
-            return _wrong(value, "a map", path)
-        wrong_key = next((key for key in value if not isinstance(key, str)), None)
-        if wrong_key is not None:
-            return IncompatibleValue(f"{path} has the key {_shown(wrong_key)}; keys of a map are texts.", path=path)
-        parts = (self.find(item, values, f"{path}[{key!r}]") for key, item in value.items())
-        return next((found for found in parts if found is not None), None)
+    def array(self, kind: ArrayType, items: FindMisfit) -> FindMisfit:  # noqa: ARG002
+        """The misfit of an item."""
+
+        def find(value: Any, path: str) -> IncompatibleValue | None:
+            if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+                return _wrong(value, "an array", path)
+            return _first(items(item, f"{path}[{index}]") for index, item in enumerate(value))
+
+        return find
+
+    def map(self, kind: MapType, values: FindMisfit) -> FindMisfit:  # noqa: ARG002
+        """A key that is not text, then the misfit of a value."""
+
+        def find(value: Any, path: str) -> IncompatibleValue | None:
+            if not isinstance(value, Mapping):
+                return _wrong(value, "a map", path)
+            wrong_key = next((key for key in value if not isinstance(key, str)), None)
+            if wrong_key is not None:
+                return IncompatibleValue(f"{path} has the key {_shown(wrong_key)}; keys of a map are texts.", path=path)
+            return _first(values(item, f"{path}[{key!r}]") for key, item in value.items())
+
+        return find
 
 
-def _leaf(value: Any, schema: Any, path: str) -> IncompatibleValue | None:
-    kind = schema["type"] if isinstance(schema, dict) else schema
-    logical = schema.get("logicalType") if isinstance(schema, dict) else None
-    expected = _expected(value, schema, kind) if logical is None else None
-    if expected is not None:
-        return _wrong(value, expected, path)
-    guard = leaf_guard(schema)
-    try:
-        if guard is not None:
-            guard(value)
-        fastavro.schemaless_writer(BytesIO(), fastavro.parse_schema(schema), value)
-    except (*FAULTS, ArithmeticError, IndexError) as error:
-        return _wrong(value, _name(schema), path, f" ({' '.join(str(error).split())[:200]})")
-    return None
+def _first(found: Iterator[IncompatibleValue | None]) -> IncompatibleValue | None:
+    return next((each for each in found if each is not None), None)
 
 
-def _expected(value: Any, schema: Any, kind: str) -> str | None:
+def _leaf(kind: PrimitiveType | EnumType | FixedType) -> FindMisfit:
+    guard = leaf_guard(kind)
+    plain = logical_type(kind) is None
+    schema = library_schema(AvroSchema(root=kind, names={}))
+
+    def find(value: Any, path: str) -> IncompatibleValue | None:
+        expected = _expected(value, kind) if plain else None
+        if expected is not None:
+            return _wrong(value, expected, path)
+        try:
+            if guard is not None:
+                guard(value)
+            fastavro.schemaless_writer(BytesIO(), schema, value)
+        except (*FAULTS, ArithmeticError, IndexError) as error:
+            return _wrong(value, _name(kind), path, f" ({' '.join(str(error).split())[:200]})")
+        return None
+
+    return find
+
+
+def _expected(value: Any, kind: PrimitiveType | EnumType | FixedType) -> str | None:
     """What a plain type wants where the value is not that; fastavro itself would cut numbers and take any truth value."""
-    if kind in _RANGES:
-        low, high = _RANGES[kind]
+    if isinstance(kind, EnumType):
+        return None if value in kind.symbols else f"one of the symbols {', '.join(kind.symbols)[:200]}"
+    if isinstance(kind, FixedType):
+        return None
+    if kind.name in _RANGES:
+        low, high = _RANGES[kind.name]
         fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        return None if fits else f"{_name(schema)} ({low} to {high})"
-    if kind == "enum":
-        return None if value in schema["symbols"] else f"one of the symbols {', '.join(schema['symbols'])[:200]}"
+        return None if fits else f"{_name(kind)} ({low} to {high})"
     fits = {
         "null": value is None,
         "boolean": isinstance(value, bool),
         "float": not isinstance(value, str),
         "double": not isinstance(value, str),
-    }.get(kind, True)
-    return None if fits else kind
+    }.get(kind.name, True)
+    return None if fits else kind.name
 
 
 def _wrong(value: Any, expected: str, path: str, why: str = "") -> IncompatibleValue:
@@ -175,11 +226,8 @@ def _shown(value: Any) -> str:
     return f"{text} ({type(value).__name__})" if text else f"a {type(value).__name__}"
 
 
-def _name(schema: Any) -> str:
-    if isinstance(schema, str):
-        return schema
-    if isinstance(schema, list):
-        return "a union of " + ", ".join(_name(branch) for branch in schema)
-    logical = schema.get("logicalType")
-    base = schema.get("name") or _name(schema["type"])
-    return f"{base} ({logical})" if logical else str(base)
+def _name(kind: AvroType) -> str:
+    if isinstance(kind, UnionType):
+        return "a union of " + ", ".join(_name(branch) for branch in kind.branches)
+    logical = logical_type(kind)
+    return f"{branch_name(kind)} ({logical})" if logical else branch_name(kind)

@@ -4,81 +4,102 @@ Texts become bytes where the schema wants bytes, byte by byte as in Avro's JSON 
 (https://avro.apache.org/docs/1.12.0/specification/#json-encoding); everything else stays, for the encoder to judge.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from penstock.serdes.avro.diagnosis import find_misfit
+from penstock.schema.avro.fold import FunctionFold
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
+from penstock.serdes.avro.diagnosis import MisfitFold, branch_name
 
-__all__ = ["avro_value", "convert_defaults"]
+__all__ = ["FromJson", "compile_from_json", "convert_defaults"]
+
+FromJson = Callable[[Any], Any]
+"""Of a value as :func:`json.loads` gives it: the value in the form that :func:`penstock.serdes.avro.codec.encoder` takes."""
 
 
-def avro_value(value: Any, schema: Any, named: Mapping[str, Any]) -> Any:
-    """``value``, as :func:`json.loads` gives it, in the form that :func:`penstock.serdes.avro.codec.encoder` takes.
+def compile_from_json(schema: AvroSchema) -> FromJson:
+    """The function that converts values of ``schema``."""
+    return _FromJsonFold(schema).root()
 
-    ``schema`` and ``named`` are those of an :class:`~penstock.serdes.avro.codec.AvroSchema`.
+
+def convert_defaults(schema: AvroSchema, named: Mapping[str, Any]) -> None:
+    """Make the defaults of the records among ``named`` what fastavro writes: it takes them for values of Python's.
+
+    ``named`` are the named types of ``schema`` in fastavro's form.
     """
-    return _Converter(named).convert(value, schema)
+    fold = _FromJsonFold(schema)
+    for name, parsed in named.items():
+        kind = schema.names[name]
+        if not isinstance(kind, RecordType):
+            continue
+        for item, part in zip(kind.fields, parsed["fields"], strict=True):
+            if item.default is not None and not (isinstance(item.type, PrimitiveType) and item.type.name != "bytes"):
+                part["default"] = fold.of(item.type)(part["default"])
 
 
-def convert_defaults(named: Mapping[str, Any]) -> None:
-    """Make the defaults of the records among ``named`` what fastavro writes: it takes them for values of Python's."""
-    for schema in list(named.values()):
-        if isinstance(schema, dict) and schema.get("type") in {"record", "error"}:
-            for part in schema["fields"]:
-                if "default" in part:
-                    part["default"] = avro_value(part["default"], part["type"], named)
+class _FromJsonFold(FunctionFold[[Any], Any]):
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__(schema)
+        self._misfits = MisfitFold(schema, ignore_unknown=False)
 
+    def primitive(self, kind: PrimitiveType) -> FromJson:
+        return _bytes if kind.name == "bytes" else _same
 
-class _Converter:
-    def __init__(self, named: Mapping[str, Any]) -> None:
-        self._named = named
+    def enum(self, kind: EnumType) -> FromJson:  # noqa: ARG002
+        return _same
 
-    def convert(self, value: Any, schema: Any) -> Any:
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        if isinstance(schema, list):
-            return self._union(value, schema)
-        kind = schema["type"] if isinstance(schema, dict) else schema
-        if isinstance(kind, dict | list):
-            return self.convert(value, kind)
-        if kind in {"bytes", "fixed"} and isinstance(value, str):
-            return _bytes(value)
-        if kind == "array" and isinstance(value, list):
-            return [self.convert(item, schema["items"]) for item in value]
-        return self._object(value, schema, kind) if isinstance(value, dict) else value
+    def fixed(self, kind: FixedType) -> FromJson:  # noqa: ARG002
+        return _bytes
 
-    def _object(self, value: Mapping[str, Any], schema: Any, kind: str) -> Any:
-        if kind == "map":
-            return {name: self.convert(item, schema["values"]) for name, item in value.items()}
-        if kind not in {"record", "error"}:
+    def array(self, kind: ArrayType, items: FromJson) -> FromJson:  # noqa: ARG002
+        return lambda value: [items(item) for item in value] if isinstance(value, list) else value
+
+    def map(self, kind: MapType, values: FromJson) -> FromJson:  # noqa: ARG002
+        return lambda value: {name: values(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+    def record(self, kind: RecordType, fields: Sequence[FromJson]) -> FromJson:
+        parts = {item.name: convert for item, convert in zip(kind.fields, fields, strict=True)}
+
+        def convert(value: Any) -> Any:
+            if not isinstance(value, dict):
+                return value
+            return {name: parts[name](item) if name in parts else item for name, item in value.items()}
+
+        return convert
+
+    def union(self, kind: UnionType, branches: Sequence[FromJson]) -> FromJson:
+        choices = [(convert, self._misfits.of(branch)) for convert, branch in zip(branches, kind.branches, strict=True)]
+        tagged = {branch_name(branch): convert for convert, branch in zip(branches, kind.branches, strict=True)}
+
+        def convert(value: Any) -> Any:
+            for convert_branch, misfit in choices:
+                converted = convert_branch(value)
+                if misfit(converted, "") is None:
+                    return converted
+            if isinstance(value, dict) and len(value) == 1:
+                ((name, item),) = value.items()
+                if name in tagged:
+                    return tagged[name](item)
             return value
-        types = {part["name"]: part["type"] for part in schema["fields"]}
-        return {name: self.convert(item, types[name]) if name in types else item for name, item in value.items()}
 
-    def _union(self, value: Any, branches: list[Any]) -> Any:
-        for branch in branches:
-            converted = self.convert(value, branch)
-            if self._fits(converted, branch):
-                return converted
-        if isinstance(value, dict) and len(value) == 1:
-            ((name, item),) = value.items()
-            for branch in branches:
-                if name == _name(branch):
-                    return self.convert(item, branch)
-        return value
-
-    def _fits(self, value: Any, branch: Any) -> bool:
-        return find_misfit(value, branch, self._named, ignore_unknown=False) is None
+        return convert
 
 
-def _bytes(text: str) -> Any:
+def _same(value: Any) -> Any:
+    return value
+
+
+def _bytes(value: Any) -> Any:
     try:
-        return text.encode("latin-1")
+        return value.encode("latin-1") if isinstance(value, str) else value
     except UnicodeEncodeError:
-        return text  # for the encoder to refuse
-
-
-def _name(branch: Any) -> str:
-    if isinstance(branch, str):
-        return branch
-    return str(branch.get("name") or branch["type"])
+        return value  # for the encoder to refuse

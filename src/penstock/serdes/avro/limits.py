@@ -6,11 +6,21 @@ size bounds it. Only schemas that are recursive or have arrays of items without 
 over the payload with an explicit stack that makes no values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
+from penstock.schema.avro.fold import Fold
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, TruncatedPayload, UnreadableSchema
 
 __all__ = ["MAX_SCHEMA_DEPTH", "Kind", "Limits", "Node", "analyse", "check", "needs_check", "tree_depth"]
@@ -51,7 +61,7 @@ class Node:
     recursive: bool = False
 
 
-_VARINT = frozenset({"int", "long", "enum"})
+_VARINT = frozenset({"int", "long"})
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
@@ -71,14 +81,14 @@ def tree_depth(tree: object) -> int:
     return deepest
 
 
-def analyse(parsed: Any) -> Node:
-    """The tree (with cycles, where the schema has them) of a schema that fastavro has parsed.
+def analyse(schema: AvroSchema) -> Node:
+    """The tree (with cycles, where the schema has them) of what a schema's values are made of.
 
     Raises :class:`UnreadableSchema` for a record that contains itself with nothing in between, which has no values.
     """
-    builder = _Builder()
-    root = builder.node(parsed)
-    builder.settle()
+    fold = _NodeFold(schema)
+    root = fold.root()
+    fold.settle()
     return root
 
 
@@ -87,48 +97,40 @@ def needs_check(root: Node) -> bool:
     return any(node.recursive or (node.kind is Kind.ARRAY and node.inside[0].empty) for node in _reachable(root))
 
 
-class _Builder:
-    def __init__(self) -> None:
-        self._named: dict[str, Node] = {}
-        self._open: list[Node] = []
+class _NodeFold(Fold[Node]):
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__(schema)
         self._records: list[Node] = []
+        self._met: dict[str, Node] = {}  # records that are used inside themselves, before they are complete
 
-    def node(self, schema: Any) -> Node:
-        if isinstance(schema, str):
-            return self._by_name(schema)
-        if isinstance(schema, Sequence):
-            return Node(Kind.UNION, inside=[self.node(branch) for branch in schema])
-        kind = schema["type"]
-        if kind in {"record", "error"}:
-            return self._record(schema)
-        if kind in {"enum", "fixed"}:
-            made = Node(Kind.VARINT) if kind == "enum" else _fixed(_size(schema))
-            self._named[schema["name"]] = made
-            return made
-        if kind in {"array", "map"}:
-            parts = self.node(schema["items" if kind == "array" else "values"])
-            return Node(Kind.ARRAY if kind == "array" else Kind.MAP, inside=[parts])
-        return self.node(kind)
+    def primitive(self, kind: PrimitiveType) -> Node:
+        if kind.name in _SIZES:
+            return _fixed(_SIZES[kind.name])
+        return Node(Kind.VARINT if kind.name in _VARINT else Kind.LENGTH)
 
-    def _by_name(self, name: str) -> Node:
-        if name in _SIZES:
-            return _fixed(_SIZES[name])
-        if name in _VARINT:
-            return Node(Kind.VARINT)
-        if name in {"string", "bytes"}:
-            return Node(Kind.LENGTH)
-        found = self._named[name]
-        if found in self._open:
-            found.recursive = True
-        return found
+    def enum(self, kind: EnumType) -> Node:  # noqa: ARG002
+        return Node(Kind.VARINT)
 
-    def _record(self, schema: Mapping[str, Any]) -> Node:
-        made = self._named[schema["name"]] = Node(Kind.RECORD)
+    def fixed(self, kind: FixedType) -> Node:
+        return _fixed(kind.size)
+
+    def array(self, kind: ArrayType, items: Node) -> Node:  # noqa: ARG002
+        return Node(Kind.ARRAY, inside=[items])
+
+    def map(self, kind: MapType, values: Node) -> Node:  # noqa: ARG002
+        return Node(Kind.MAP, inside=[values])
+
+    def union(self, kind: UnionType, branches: Sequence[Node]) -> Node:  # noqa: ARG002
+        return Node(Kind.UNION, inside=list(branches))
+
+    def record(self, kind: RecordType, fields: Sequence[Node]) -> Node:
+        made = self._met.get(kind.name) or Node(Kind.RECORD)
+        made.inside = list(fields)
         self._records.append(made)
-        self._open.append(made)
-        made.inside = [self.node(part["type"]) for part in schema["fields"]]
-        self._open.pop()
         return made
+
+    def recursive(self, kind: RecordType) -> Node:
+        return self._met.setdefault(kind.name, Node(Kind.RECORD, recursive=True))
 
     def settle(self) -> None:
         """Mark the records without bytes: those whose parts all have none."""
@@ -141,13 +143,6 @@ class _Builder:
             for record in self._records:
                 if not record.empty and all(part.empty for part in record.inside):
                     record.empty = changed = True
-
-
-def _size(schema: Mapping[str, Any]) -> int:
-    size = schema["size"]
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise UnreadableSchema(f"The size of fixed {schema['name']} is no number of bytes.")  # fastavro does not look
-    return size
 
 
 def _fixed(size: int) -> Node:

@@ -1,12 +1,33 @@
 """Where in a record an Avro payload stops making sense: a walk that runs only after fastavro has refused the payload."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
 import fastavro
 
-__all__ = ["locate"]
+from penstock.schema.avro.fold import FunctionFold
+from penstock.schema.avro.library import library_schema
+from penstock.schema.avro.logical import logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
+
+__all__ = ["Locate", "compile_locate"]
+
+Locate = Callable[[bytes, int, str], tuple[str, str] | None]
+"""Of bytes, the payload's start and what paths begin with: the path of the first part that cannot be read, and why not.
+
+The reason is empty where the payload ends there; ``None`` where nothing is found, or the payload has too many bytes or
+values to walk.
+"""
 
 _MAX_BYTES = 1 << 20  # of a payload that is walked in Python for the sake of a message
 _MAX_VALUES = 50_000  # of all kinds: values without bytes are as many as a count of five bytes claims
@@ -26,111 +47,60 @@ class _TooMany(Exception):
     """More values than a message is worth."""
 
 
-def locate(schema: Any, named: Mapping[str, Any], data: bytes, start: int, root: str) -> tuple[str, str] | None:
-    """The path, from ``root``, of the first part of the payload that cannot be read, and why not.
+def compile_locate(schema: AvroSchema) -> Locate:
+    """The function that finds the fault in payloads of ``schema``."""
+    walk = _Walks(schema).root()
 
-    The reason is empty where the payload ends there; ``None`` where nothing is found, or the payload has too many bytes or
-    values to walk.
-    """
-    if len(data) - start > _MAX_BYTES:
+    def locate(data: bytes, start: int, root: str) -> tuple[str, str] | None:
+        if len(data) - start > _MAX_BYTES:
+            return None
+        try:
+            walk(_Cursor(data, start), root)
+        except _Stop as found:
+            return found.path, found.why
+        except (RecursionError, _TooMany):
+            pass
         return None
-    try:
-        _Walk(named, data, start).value(schema, root)
-    except _Stop as found:
-        return found.path, found.why
-    except (RecursionError, _TooMany):
-        pass
-    return None
+
+    return locate
 
 
-class _Walk:
-    def __init__(self, named: Mapping[str, Any], data: bytes, at: int) -> None:
-        self._named = named
+class _Cursor:
+    """A payload and how far it has been read."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self.at = at
         self._data = data
-        self._at = at
         self._left = _MAX_VALUES
 
-    def value(self, schema: Any, path: str) -> None:
+    def count(self) -> None:
+        """Count a value."""
         self._left -= 1
         if self._left < 0:
             raise _TooMany
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        if isinstance(schema, list):
-            branch = self._choice(path, len(schema), "branch")
-            self.value(schema[branch], path)
-            return
-        kind = schema["type"] if isinstance(schema, dict) else schema
-        if isinstance(kind, dict | list):
-            self.value(kind, path)
-        elif kind in {"record", "error"}:
-            for part in schema["fields"]:
-                self.value(part["type"], f"{path}.{part['name']}")
-        elif kind in {"array", "map"}:
-            self._blocks(schema, kind, path)
-        else:
-            self._leaf(schema, kind, path)
 
-    def _leaf(self, schema: Any, kind: str, path: str) -> None:
-        began = self._at
-        if kind in _SIZES:
-            self._take(_SIZES[kind], path)
-        elif kind == "fixed":
-            self._take(schema["size"], path)
-        elif kind == "enum":
-            self._choice(path, len(schema["symbols"]), "symbol")
-        elif kind in {"string", "bytes"}:
-            text = self._take(self._number(path), path)
-            if kind == "string":
-                _check_text(text, path)
-        else:
-            self._number(path)
-        if isinstance(schema, dict) and "logicalType" in schema:
-            self._check_logical(schema, self._data[began : self._at], path)
-
-    def _check_logical(self, schema: Any, data: bytes, path: str) -> None:
-        try:
-            fastavro.schemaless_reader(BytesIO(data), fastavro.parse_schema(schema), None)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise _Stop(path, f"it is no {schema['logicalType']}: {error}") from None
-
-    def _blocks(self, schema: Any, kind: str, path: str) -> None:
-        index = 0
-        while (count := self._number(path)) != 0:
-            if count < 0:
-                count = -count
-                self._number(path)
-            for _ in range(count):
-                where = f"{path}[{index}]"
-                if kind == "map":
-                    key = self._take(self._number(path), path)
-                    _check_text(key, path)
-                    where = f"{path}[{key.decode()!r}]"
-                self.value(schema["items" if kind == "array" else "values"], where)
-                index += 1
-
-    def _choice(self, path: str, count: int, what: str) -> int:
-        index = self._number(path)
+    def choice(self, path: str, count: int, what: str) -> int:
+        index = self.number(path)
         if not 0 <= index < count:
             raise _Stop(path, f"it names {what} {index} of {count}")
         return index
 
-    def _take(self, size: int, path: str) -> bytes:
+    def take(self, size: int, path: str) -> bytes:
         if size < 0:
             raise _Stop(path, f"it has the negative length {size}")
-        taken = self._data[self._at : self._at + size]
+        taken = self._data[self.at : self.at + size]
         if len(taken) < size:
             raise _Stop(path)
-        self._at += size
+        self.at += size
         return taken
 
-    def _number(self, path: str) -> int:
+    def number(self, path: str) -> int:
         result = shift = 0
         while True:
-            if self._at >= len(self._data):
+            if self.at >= len(self._data):
                 raise _Stop(path)
-            byte = self._data[self._at]
-            self._at += 1
+            byte = self._data[self.at]
+            self.at += 1
             result |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return (result >> 1) ^ -(result & 1)
@@ -138,9 +108,105 @@ class _Walk:
             if shift >= 70:
                 raise _Stop(path, "it is an integer of more than ten bytes")
 
+    def text(self, path: str) -> str:
+        data = self.take(self.number(path), path)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise _Stop(path, f"it is no UTF-8: {error.reason}") from None
 
-def _check_text(data: bytes, path: str) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise _Stop(path, f"it is no UTF-8: {error.reason}") from None
+    def check_logical(self, began: int, schema: Any, name: object, path: str) -> None:
+        """Check that fastavro makes a value of the logical type of what was read since ``began``."""
+        try:
+            fastavro.schemaless_reader(BytesIO(self._data[began : self.at]), schema, None)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise _Stop(path, f"it is no {name}: {error}") from None
+
+
+_Walk = Callable[[_Cursor, str], None]
+
+
+class _Walks(FunctionFold[[_Cursor, str], None]):
+    """Functions that read a value of a type, making nothing, and raise :class:`_Stop` at the first fault."""
+
+    def primitive(self, kind: PrimitiveType) -> _Walk:
+        return self._leaf(kind, _primitive(kind.name))
+
+    def enum(self, kind: EnumType) -> _Walk:
+        count = len(kind.symbols)
+        return self._leaf(kind, lambda cursor, path: cursor.choice(path, count, "symbol"))
+
+    def fixed(self, kind: FixedType) -> _Walk:
+        size = kind.size
+        return self._leaf(kind, lambda cursor, path: cursor.take(size, path))
+
+    def _leaf(self, kind: PrimitiveType | EnumType | FixedType, read: Callable[[_Cursor, str], object]) -> _Walk:
+        logical = logical_type(kind)
+        schema = library_schema(AvroSchema(root=kind, names={})) if logical is not None else None
+
+        def walk(cursor: _Cursor, path: str) -> None:
+            cursor.count()
+            began = cursor.at
+            read(cursor, path)
+            if schema is not None:
+                cursor.check_logical(began, schema, logical, path)
+
+        return walk
+
+    def array(self, kind: ArrayType, items: _Walk) -> _Walk:  # noqa: ARG002
+        def item(cursor: _Cursor, path: str, index: int) -> None:
+            items(cursor, f"{path}[{index}]")
+
+        return _blocks(item)
+
+    def map(self, kind: MapType, values: _Walk) -> _Walk:  # noqa: ARG002
+        def item(cursor: _Cursor, path: str, index: int) -> None:  # noqa: ARG001
+            key = cursor.text(path)
+            values(cursor, f"{path}[{key!r}]")
+
+        return _blocks(item)
+
+    def union(self, kind: UnionType, branches: Sequence[_Walk]) -> _Walk:  # noqa: ARG002
+        def walk(cursor: _Cursor, path: str) -> None:
+            cursor.count()
+            branches[cursor.choice(path, len(branches), "branch")](cursor, path)
+
+        return walk
+
+    def record(self, kind: RecordType, fields: Sequence[_Walk]) -> _Walk:
+        parts = [(item.name, walk) for item, walk in zip(kind.fields, fields, strict=True)]
+
+        def walk(cursor: _Cursor, path: str) -> None:
+            cursor.count()
+            for name, part in parts:
+                part(cursor, f"{path}.{name}")
+
+        return walk
+
+
+def _blocks(item: Callable[[_Cursor, str, int], None]) -> _Walk:
+    def walk(cursor: _Cursor, path: str) -> None:
+        cursor.count()
+        index = 0
+        while (count := cursor.number(path)) != 0:
+            if count < 0:
+                count = -count
+                cursor.number(path)
+            for _ in range(count):
+                item(cursor, path, index)
+                index += 1
+
+    return walk
+
+
+def _primitive(name: str) -> Callable[[_Cursor, str], object]:
+    if name in _SIZES:
+        size = _SIZES[name]
+        return lambda cursor, path: cursor.take(size, path)
+    match name:
+        case "string":
+            return _Cursor.text
+        case "bytes":
+            return lambda cursor, path: cursor.take(cursor.number(path), path)
+        case _:
+            return _Cursor.number

@@ -8,12 +8,27 @@ itself checks integers and booleans, to choose the branch; the rest is checked t
 
 import struct
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
+
+from penstock.schema.avro.fold import Fold, types_within
+from penstock.schema.avro.logical import decimal_digits, logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
 
 __all__ = ["FAULTS", "Guard", "compile_guard", "leaf_guard"]
 
@@ -25,114 +40,116 @@ FAULTS = (struct.error, KeyError, TypeError, ValueError, OverflowError, Attribut
 _CODES = {"int": "i", "long": "q", "float": "f"}
 
 
-def compile_guard(parsed: Any, named: Mapping[str, Any]) -> Guard | None:
-    """The guard of a schema that fastavro has parsed; ``None`` where nothing can be changed."""
-    return _Compiler(named).compile(parsed, in_union=False)
+def compile_guard(schema: AvroSchema) -> Guard | None:
+    """The guard of a schema; ``None`` where nothing can be changed."""
+    return _GuardFold(schema).root().alone
 
 
-def leaf_guard(schema: Any, *, in_union: bool = False) -> Guard | None:
+def leaf_guard(kind: AvroType, *, in_union: bool = False) -> Guard | None:
     """The guard of a type without parts; ``None`` where it needs none, or has parts.
 
     ``in_union`` leaves out what fastavro checks to choose a union's branch.
     """
-    kind = schema["type"] if isinstance(schema, dict) else schema
-    logical = schema.get("logicalType") if isinstance(schema, dict) else None
+    logical = logical_type(kind)
     if logical == "decimal":
-        return _decimal(schema)
-    if logical == "uuid" and kind == "string":
+        return _decimal(kind)
+    if not isinstance(kind, PrimitiveType):
+        return None
+    if logical == "uuid" and kind.name == "string":
         return _uuid
-    if logical is None and kind == "boolean" and not in_union:
+    if logical is None and kind.name == "boolean" and not in_union:
         return _boolean
-    if kind not in _CODES if isinstance(kind, str) else True:
+    if kind.name not in _CODES or (in_union and kind.name != "float"):
         return None
-    if in_union and kind != "float":
-        return None
-    pack = struct.Struct("=" + _CODES[kind]).pack
+    pack = struct.Struct("=" + _CODES[kind.name]).pack
     return pack if logical is None else lambda value: isinstance(value, date | time | str) or pack(value)
 
 
-class _Compiler:
-    def __init__(self, named: Mapping[str, Any]) -> None:
-        self._named = named
-        self._records: dict[tuple[str, bool], Guard | None] = {}
+@dataclass(frozen=True, slots=True)
+class _Guards:
+    """A type's guard by itself and as a union's branch, None where it needs none; ``code`` is struct's of a plain number."""
 
-    def compile(self, schema: Any, *, in_union: bool) -> Guard | None:
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        if isinstance(schema, list):
-            return self._optional(schema)
-        if isinstance(schema, dict) and "logicalType" not in schema:
-            if schema["type"] in {"record", "error"}:
-                return self._record(schema, in_union=in_union)
-            if schema["type"] in {"array", "map"}:
-                return self._items(schema, in_union=in_union)
-        return leaf_guard(schema, in_union=in_union)
+    alone: Guard | None = None
+    in_union: Guard | None = None
+    code: str | None = None
 
-    def _optional(self, branches: list[Any]) -> Guard | None:
-        solid = [branch for branch in branches if branch != "null"]
-        if len(solid) != 1 or not self._needs_more(solid[0], set()):
-            return None
-        guard = self.compile(solid[0], in_union=True)
+
+class _GuardFold(Fold[_Guards]):
+    def primitive(self, kind: PrimitiveType) -> _Guards:
+        code = _CODES.get(kind.name) if logical_type(kind) is None else None
+        return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True), code)
+
+    def enum(self, kind: EnumType) -> _Guards:  # noqa: ARG002
+        return _Guards()
+
+    def fixed(self, kind: FixedType) -> _Guards:
+        return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True))
+
+    def array(self, kind: ArrayType, items: _Guards) -> _Guards:
+        return _Guards() if logical_type(kind) is not None else _of_items(items, is_map=False)
+
+    def map(self, kind: MapType, values: _Guards) -> _Guards:
+        return _Guards() if logical_type(kind) is not None else _of_items(values, is_map=True)
+
+    def union(self, kind: UnionType, branches: Sequence[_Guards]) -> _Guards:
+        solid = [made for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
+        guard = solid[0].in_union if len(solid) == 1 else None
         if guard is None:
-            return None
-        return lambda value: value is None or guard(value)
+            return _Guards()
+        check = _or_none(guard)
+        return _Guards(check, check)
 
-    def _needs_more(self, schema: Any, seen: set[str]) -> bool:
-        """Whether anything inside is changed even where fastavro checks; most schemas then need no walk."""
-        if isinstance(schema, str) and schema in self._named:
-            schema = self._named[schema]
-        if isinstance(schema, list):
-            return any(self._needs_more(branch, seen) for branch in schema)
-        if not isinstance(schema, dict) or schema["type"] not in {"record", "error", "array", "map"}:
-            return leaf_guard(schema, in_union=True) is not None
-        if schema["type"] in {"array", "map"}:
-            return self._needs_more(schema.get("items", schema.get("values")), seen)
-        if schema["name"] in seen:
-            return False
-        seen.add(schema["name"])
-        return any(self._needs_more(part["type"], seen) for part in schema["fields"])
+    def record(self, kind: RecordType, fields: Sequence[_Guards]) -> _Guards:
+        if logical_type(kind) is not None:
+            return _Guards()
+        named = [(item.name, made) for item, made in zip(kind.fields, fields, strict=True)]
+        return _Guards(
+            _record_guard(
+                [(name, made.code) for name, made in named if made.code is not None],
+                [(name, made.alone) for name, made in named if made.code is None and made.alone is not None],
+            ),
+            _record_guard(
+                [(name, made.code) for name, made in named if made.code == "f"],
+                [(name, made.in_union) for name, made in named if made.code != "f" and made.in_union is not None],
+            ),
+        )
 
-    def _record(self, schema: Mapping[str, Any], *, in_union: bool) -> Guard | None:
-        key = (schema["name"], in_union)
-        if key in self._records:
-            return self._records[key]
-        made: list[Guard | None] = []
+    def recursive(self, kind: RecordType) -> _Guards:
+        """Guards that call the record's own, where there is anything in it to be guarded: most need no walk."""
+        leaves = list(types_within(self.schema, kind))
 
-        # A record inside itself meets this before its guard is made.
-        def late(value: Any) -> object:
-            return made[0](value) if made[0] is not None else None
+        def alone(value: Any) -> None:
+            guard = self.made(kind.name).alone
+            if guard is not None:
+                guard(value)
 
-        self._records[key] = late
-        plain: list[tuple[str, str]] = []
-        inner: list[tuple[str, Guard]] = []
-        for part in schema["fields"]:
-            code = _code(part["type"])
-            if code is not None and (not in_union or code == "f"):
-                plain.append((part["name"], code))
-            elif (guard := self.compile(part["type"], in_union=in_union)) is not None:
-                inner.append((part["name"], guard))
-        made.append(_record_guard(plain, inner))
-        self._records[key] = made[0]
-        return made[0]
+        def in_union(value: Any) -> None:
+            guard = self.made(kind.name).in_union
+            if guard is not None:
+                guard(value)
 
-    def _items(self, schema: Mapping[str, Any], *, in_union: bool) -> Guard | None:
-        is_map = schema["type"] == "map"
-        items = schema["values" if is_map else "items"]
-        code = _code(items)
-        if code is not None and code != "f":
-            if in_union:
-                return None
-            return (lambda value: array(code, value.values())) if is_map else (lambda value: array(code, value))
-        guard = self.compile(items, in_union=in_union)
-        if guard is None:
-            return None
-        return _each(guard, is_map=is_map)
+        return _Guards(
+            alone if any(leaf_guard(leaf) for leaf in leaves) else None,
+            in_union if any(leaf_guard(leaf, in_union=True) for leaf in leaves) else None,
+        )
 
 
-def _code(schema: Any) -> str | None:
-    if isinstance(schema, dict):
-        return _CODES.get(schema["type"]) if isinstance(schema["type"], str) and "logicalType" not in schema else None
-    return _CODES.get(schema) if isinstance(schema, str) else None
+def _is_null(kind: AvroType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "null"
+
+
+def _or_none(guard: Guard) -> Guard:
+    return lambda value: value is None or guard(value)
+
+
+def _of_items(items: _Guards, *, is_map: bool) -> _Guards:
+    code = items.code
+    if code is not None and code != "f":
+        return _Guards((lambda value: array(code, value.values())) if is_map else (lambda value: array(code, value)))
+    return _Guards(
+        _each(items.alone, is_map=is_map) if items.alone is not None else None,
+        _each(items.in_union, is_map=is_map) if items.in_union is not None else None,
+    )
 
 
 def _boolean(value: Any) -> None:
@@ -145,8 +162,11 @@ def _uuid(value: Any) -> None:
         UUID(value)
 
 
-def _decimal(schema: Mapping[str, Any]) -> Guard:
-    whole = schema["precision"] - schema.get("scale", 0)
+def _decimal(kind: AvroType) -> Guard | None:
+    digits = decimal_digits(kind)
+    if digits is None:
+        return None
+    whole = digits[0] - digits[1]
 
     def check(value: Any) -> None:
         # fastavro counts the digits that are written down, not the zeros that an exponent stands for.

@@ -67,8 +67,8 @@ def reader_definition(definition: str, writers: Sequence[str]) -> str:
 
 def _parsed(definition: str) -> AvroSchema:
     try:
-        return parse_registered(definition)
-    except InvalidSchema as error:
+        return parse_registered(json.loads(definition))
+    except (InvalidSchema, ValueError, RecursionError) as error:
         raise DataProblem(f"A schema version cannot be used for decoding. {error}") from error
 
 

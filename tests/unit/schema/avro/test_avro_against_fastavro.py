@@ -12,7 +12,8 @@ from avro.errors import AvroException, IgnoredLogicalType
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.schema.avro.library import parse_by_library
+from penstock.schema.avro.library import library_schema
+from penstock.schema.avro.parse import parse_registered
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.formats import format_of
 from penstock.serdes.avro.codec import AvroSchema, decoder, encoder
@@ -112,8 +113,7 @@ def test_what_java_accepts_and_fastavro_alone_does_not(kind: Any, default: Any) 
     record = {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": kind, "default": default}, *later]}
     with pytest.raises((fastavro.schema.SchemaParseException, ValueError, ArithmeticError)):
         fastavro.parse_schema(record)
-    AVRO.parse(json.dumps(record))
-    parse_by_library(record, {})
+    library_schema(AVRO.parse(json.dumps(record)).tree)
 
 
 def test_a_bare_name_is_looked_up_in_the_empty_namespace_too() -> None:
@@ -191,8 +191,12 @@ def test_what_fastavro_marks_as_checked_is_checked() -> None:
         AVRO.parse(json.dumps(marked))
     nameless = {"__fastavro_parsed": True, "__named_schemas": {}, "type": "record", "fields": []}
     for hidden in (nameless, [nameless], {"type": "array", "items": nameless}, within(nameless)):
-        with pytest.raises((KeyError, fastavro.schema.SchemaParseException)):
-            parse_by_library(hidden, {})
+        with pytest.raises(InvalidSchema, match="no 'name'"):
+            parse_registered(hidden)
+    lying = {**marked, "fields": [{"name": "a", "type": {"type": "int", "__fastavro_parsed": 1, "__named_schemas": 1}}]}
+    parsed = library_schema(parse_registered(lying))
+    assert parsed["__named_schemas"].keys() == {"R"}
+    assert parsed["fields"][0]["type"] == {"type": "int"}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +220,6 @@ def test_decimals_that_are_none_lose_their_logical_type_alone(kind: dict[str, An
     field = {"name": "a", "type": {"type": "array", "items": ["null", given]}, "default": default}
     record = {"type": "record", "name": "R", "fields": [field]}
     wanted = given if kept else kind
-    parsed = parse_by_library(record, {})["fields"][0]
+    parsed = library_schema(parse_registered(record))["fields"][0]
     assert parsed["default"] == default
     assert parsed["type"]["items"][1].keys() == wanted.keys()
-    assert field["type"]["items"][1] is given  # type: ignore[index]

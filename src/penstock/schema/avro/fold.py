@@ -1,0 +1,180 @@
+"""Folds over a schema: one method for each class of type, given what the types inside were made into.
+
+A conversion of schemas (into fastavro's form, into a function that checks a value, ...) is a subclass of :class:`Fold`. The
+walk itself is here and nowhere else: references are followed, each named type is converted once and known by its full name
+afterwards, and a record inside itself ends.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, ParamSpec, TypeVar
+
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordType,
+    Reference,
+    UnionType,
+)
+
+__all__ = ["Fold", "FunctionFold", "types_within"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Fold(ABC, Generic[T]):
+    """Makes a ``T`` of each type of ``schema``, from the inside out and in the order of the text.
+
+    The walk nests as deep as the types do in one text. Schemas whose types lie in several texts are made one first
+    (:func:`~penstock.schema.avro.canonical.canonical_text`).
+    """
+
+    def __init__(self, schema: AvroSchema) -> None:
+        self.schema = schema
+        self._made: dict[str, T] = {}
+        self._open: dict[str, None] = {}  # records whose fields are being visited, the innermost last
+        self._steps: list[str] = []
+
+    @abstractmethod
+    def primitive(self, kind: PrimitiveType) -> T:
+        """What a primitive type is made into."""
+
+    @abstractmethod
+    def enum(self, kind: EnumType) -> T:
+        """What an enum is made into."""
+
+    @abstractmethod
+    def fixed(self, kind: FixedType) -> T:
+        """What a fixed is made into."""
+
+    @abstractmethod
+    def array(self, kind: ArrayType, items: T) -> T:
+        """What an array of ``items`` is made into."""
+
+    @abstractmethod
+    def map(self, kind: MapType, values: T) -> T:
+        """What a map of ``values`` is made into."""
+
+    @abstractmethod
+    def union(self, kind: UnionType, branches: Sequence[T]) -> T:
+        """What a union is made into; ``branches`` in its order."""
+
+    @abstractmethod
+    def record(self, kind: RecordType, fields: Sequence[T]) -> T:
+        """What a record is made into; ``fields`` are the types of its fields, in its order."""
+
+    @abstractmethod
+    def recursive(self, kind: RecordType) -> T:
+        """What a use of a record inside itself is made into. :meth:`made` knows the record when the fold has ended."""
+
+    def again(self, kind: NamedType, made: T) -> T:  # noqa: ARG002 - for those who override it
+        """What a later use of a named type is made into, which was made into ``made`` at its first."""
+        return made
+
+    def root(self) -> T:
+        """What the outermost type is made into."""
+        return self.of(self.schema.root)
+
+    def of(self, kind: AvroType) -> T:
+        """What ``kind``, a type of the schema, is made into."""
+        match kind:
+            case PrimitiveType():
+                return self.primitive(kind)
+            case UnionType():
+                return self.union(kind, [self._inside("", branch) for branch in kind.branches])
+            case ArrayType():
+                return self.array(kind, self._inside("items", kind.items))
+            case MapType():
+                return self.map(kind, self._inside("values", kind.values))
+            case Reference():
+                return self._named(self.schema.names[kind.name])
+            case RecordType() | EnumType() | FixedType():
+                return self._named(kind)
+
+    def made(self, name: str) -> T:
+        """What the named type ``name`` (a full name) was made into."""
+        return self._made[name]
+
+    @property
+    def enclosing(self) -> str | None:
+        """The full name of the innermost record around the type that is being visited."""
+        return next(reversed(self._open), None)
+
+    @property
+    def depth(self) -> int:
+        """How many types are around the one that is being visited."""
+        return len(self._steps)
+
+    @property
+    def path(self) -> str:
+        """Where the type that is being visited is, as in ``/position/items/x``; empty for the outermost."""
+        return "".join(f"/{step}" for step in self._steps if step)
+
+    def _inside(self, step: str, kind: AvroType) -> T:
+        self._steps.append(step)
+        made = self.of(kind)
+        self._steps.pop()
+        return made
+
+    def _named(self, kind: NamedType) -> T:
+        if kind.name in self._made:
+            return self.again(kind, self._made[kind.name])
+        match kind:
+            case EnumType():
+                made = self.enum(kind)
+            case FixedType():
+                made = self.fixed(kind)
+            case RecordType():
+                if kind.name in self._open:
+                    return self.recursive(kind)
+                self._open[kind.name] = None
+                fields = [self._inside(item.name, item.type) for item in kind.fields]
+                del self._open[kind.name]
+                made = self.record(kind, fields)
+        self._made[kind.name] = made
+        return made
+
+
+class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
+    """A fold that makes a function of each type; a record inside itself is called by its name."""
+
+    def recursive(self, kind: RecordType) -> Callable[P, R]:
+        """A function that calls the record's own, which is known by then."""
+        made, name = self._made, kind.name
+
+        def call(*args: P.args, **options: P.kwargs) -> R:
+            return made[name](*args, **options)
+
+        return call
+
+
+def types_within(schema: AvroSchema, kind: AvroType) -> Iterator[AvroType]:
+    """``kind`` and all types inside it, references followed, each named type once and in no order."""
+    seen: set[str] = set()
+    todo: list[AvroType] = [kind]
+    while todo:
+        target = schema.resolve(todo.pop())
+        match target:
+            case RecordType() | EnumType() | FixedType():
+                if target.name in seen:
+                    continue
+                seen.add(target.name)
+                if isinstance(target, RecordType):
+                    todo.extend(item.type for item in target.fields)
+            case ArrayType():
+                todo.append(target.items)
+            case MapType():
+                todo.append(target.values)
+            case UnionType():
+                todo.extend(target.branches)
+            case PrimitiveType():
+                pass
+        yield target
