@@ -6,7 +6,7 @@ A type of another definition is written where it is first used, so that the text
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from penstock.schema.avro.defaults import normal_default
 from penstock.schema.avro.fold import Fold
@@ -14,7 +14,6 @@ from penstock.schema.avro.model import (
     ArrayType,
     AvroField,
     AvroSchema,
-    AvroType,
     EnumType,
     FixedType,
     MapType,
@@ -26,10 +25,7 @@ from penstock.schema.avro.model import (
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.json_text import write_json
 
-__all__ = ["DefinitionFold", "canonical_text"]
-
-
-_MAX_DEPTH = 64  # as of a definition without references: what they nest together has to be readable too
+__all__ = ["CanonicalFold", "DefinitionFold", "canonical_text"]
 
 
 def canonical_text(schema: AvroSchema) -> str:
@@ -37,7 +33,7 @@ def canonical_text(schema: AvroSchema) -> str:
 
     Raises :class:`~penstock.schema.errors.InvalidSchema` where types of other definitions nest it too deep.
     """
-    return write_json(_Canonical(schema).root())
+    return write_json(CanonicalFold(schema).root())
 
 
 class DefinitionFold(Fold[Any]):
@@ -111,11 +107,14 @@ class DefinitionFold(Fold[Any]):
         return node
 
 
-class _Canonical(DefinitionFold):
-    def of(self, kind: AvroType) -> Any:
-        if self.depth > _MAX_DEPTH:
-            raise InvalidSchema(
-                f"Types nest more than {_MAX_DEPTH} levels, those of referenced schemas included.",
-                remedy="Flatten the schemas, or use a deep type earlier, at a shallower place.",
-            )
-        return super().of(kind)
+class CanonicalFold(DefinitionFold):
+    """A schema as the JSON values of its canonical text, but for the order of their keys."""
+
+    max_depth = 64  # as of a definition without references: what they nest together has to be readable too
+
+    def too_deep(self) -> NoReturn:
+        """Refuse a type below ``max_depth``."""
+        raise InvalidSchema(
+            f"Types nest more than {self.max_depth} levels, those of referenced schemas included.",
+            remedy="Flatten the schemas, or use a deep type earlier, at a shallower place.",
+        )

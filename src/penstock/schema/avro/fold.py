@@ -7,7 +7,7 @@ afterwards, and a record inside itself ends.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, ParamSpec, TypeVar
+from typing import Generic, NoReturn, ParamSpec, TypeVar
 
 from penstock.schema.avro.model import (
     ArrayType,
@@ -33,9 +33,10 @@ R = TypeVar("R")
 class Fold(ABC, Generic[T]):
     """Makes a ``T`` of each type of ``schema``, from the inside out and in the order of the text.
 
-    The walk nests as deep as the types do in one text. Schemas whose types lie in several texts are made one first
-    (:func:`~penstock.schema.avro.canonical.canonical_text`).
+    Types nest up to ``max_depth`` levels, those of other texts included; :meth:`too_deep` is called for deeper ones.
     """
+
+    max_depth = 300
 
     def __init__(self, schema: AvroSchema) -> None:
         self.schema = schema
@@ -79,12 +80,18 @@ class Fold(ABC, Generic[T]):
         """What a later use of a named type is made into, which was made into ``made`` at its first."""
         return made
 
+    def too_deep(self) -> NoReturn:
+        """Refuse a type below ``max_depth``."""
+        raise RecursionError(f"{self.path}: types nest more than {self.max_depth} levels.")
+
     def root(self) -> T:
         """What the outermost type is made into."""
         return self.of(self.schema.root)
 
     def of(self, kind: AvroType) -> T:
         """What ``kind``, a type of the schema, is made into."""
+        if len(self._steps) > self.max_depth:
+            self.too_deep()
         match kind:
             case PrimitiveType():
                 return self.primitive(kind)
@@ -107,11 +114,6 @@ class Fold(ABC, Generic[T]):
     def enclosing(self) -> str | None:
         """The full name of the innermost record around the type that is being visited."""
         return next(reversed(self._open), None)
-
-    @property
-    def depth(self) -> int:
-        """How many types are around the one that is being visited."""
-        return len(self._steps)
 
     @property
     def path(self) -> str:

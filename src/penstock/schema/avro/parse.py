@@ -87,7 +87,8 @@ def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: 
 def parse_registered(node: Any, *, max_depth: int = MAX_TYPE_DEPTH) -> AvroSchema:
     """The schema that ``node`` (JSON values) defines, which some registry has taken, or which is a canonical one.
 
-    Names, defaults and sizes are not checked again. Types nest up to ``max_depth`` levels. Raises :class:`InvalidSchema`.
+    Names, defaults, sizes and docs are not checked again. Types nest up to ``max_depth`` levels.
+    Raises :class:`InvalidSchema`.
     """
     parser = _Parser(legacy=True, max_depth=max_depth)
     root = parser.read(node)
@@ -97,7 +98,7 @@ def parse_registered(node: Any, *, max_depth: int = MAX_TYPE_DEPTH) -> AvroSchem
 class _Parser:
     """One walk a text; ``names`` grows as named types are met, which is what orders definition and use.
 
-    ``legacy``: names, defaults and sizes are not checked.
+    ``legacy``: names, defaults, sizes and docs are not checked.
     """
 
     def __init__(self, *, legacy: bool = False, max_depth: int = MAX_TYPE_DEPTH) -> None:
@@ -239,7 +240,7 @@ class _Parser:
         record = RecordType(
             name=name,
             fields=tuple(fields),
-            doc=_doc(node, path),
+            doc=self._doc(node, path),
             aliases=self._aliases(node, inner, path),
             kind=node["type"],
             props=props,
@@ -258,7 +259,7 @@ class _Parser:
         field = AvroField(
             name=name,
             type=kind,
-            doc=_doc(node, path) if "doc" in node else None,
+            doc=self._doc(node, path) if "doc" in node else None,
             has_default="default" in node,
             default=node.get("default"),
             aliases=tuple(dict.fromkeys(self._alias_list(node, path))) if "aliases" in node else (),
@@ -294,7 +295,7 @@ class _Parser:
             name=name,
             symbols=tuple(symbols),
             default=default,
-            doc=_doc(node, path),
+            doc=self._doc(node, path),
             aliases=self._aliases(node, name.rpartition(".")[0], path),
             props=props,
         )
@@ -309,7 +310,7 @@ class _Parser:
                 f"{path}/size", f"{_quote(size)} is not a size.", f"It is a whole number of bytes from 0 to {_MAX_FIXED}."
             )
         aliases = self._aliases(node, name.rpartition(".")[0], path)
-        fixed = FixedType(name=name, size=size, doc=_doc(node, path), aliases=aliases, props=props)
+        fixed = FixedType(name=name, size=size, doc=self._doc(node, path), aliases=aliases, props=props)
         self._keep(fixed, path)
         return fixed
 
@@ -336,6 +337,12 @@ class _Parser:
             _refuse(f"{path}/name", f"the type '{full}' is defined twice.", "Define it once and refer to it by name.")
         self.here.add(full)
         return full
+
+    def _doc(self, node: Mapping[str, Any], path: str) -> str | None:
+        doc = node.get("doc")
+        if doc is None or isinstance(doc, str):
+            return doc
+        return None if self.legacy else _refuse(f"{path}/doc", f"'doc' is text, not {_json_kind(doc)}.")
 
     def _is_name(self, name: Any, rule: re.Pattern[str]) -> bool:
         return isinstance(name, str) and (_LEGACY_NAME if self.legacy else rule).fullmatch(name) is not None
@@ -383,13 +390,6 @@ def _need(node: Mapping[str, Any], key: str, path: str) -> Any:
         what = node.get("type") if isinstance(node.get("type"), str) else "field"
         _refuse(path, f"the {what} has no '{key}'.", f"Add '{key}'.")
     return node[key]
-
-
-def _doc(node: Mapping[str, Any], path: str) -> str | None:
-    doc = node.get("doc")
-    if doc is not None and not isinstance(doc, str):
-        _refuse(f"{path}/doc", f"'doc' is text, not {_json_kind(doc)}.")
-    return doc
 
 
 def _order(order: Any, path: str) -> str:

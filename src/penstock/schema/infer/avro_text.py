@@ -1,10 +1,22 @@
 """A derived schema as the text that is registered."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.schema.avro.canonical import canonical_text
-from penstock.schema.avro.model import AvroSchema
+from penstock.schema.avro.canonical import CanonicalFold
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroField,
+    AvroSchema,
+    EnumType,
+    FixedType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordType,
+)
+from penstock.schema.json_text import write_json
 
 __all__ = ["written"]
 
@@ -14,27 +26,42 @@ _FIELD_FIRST = ("name", "type", "default", "doc", "aliases", "order")
 
 def written(schema: AvroSchema) -> str:
     """The definition as compact JSON, keys in the order in which people write them; equal schemas give equal texts."""
-    return json.dumps(_tidy(json.loads(canonical_text(schema))), separators=(",", ":"))
+    return json.dumps(_TidyFold(schema).root(), separators=(",", ":"))
 
 
-def _tidy(node: Any, *, namespace: str = "", is_field: bool = False) -> Any:
-    """A canonical definition with its keys as people order them, and without namespaces that say nothing."""
-    if isinstance(node, list):
-        return [_tidy(item, namespace=namespace) for item in node]
-    if not isinstance(node, dict):
+class _TidyFold(CanonicalFold):
+    """Canonical definitions with their keys as people order them, and without namespaces that say nothing."""
+
+    def primitive(self, kind: PrimitiveType) -> Any:
+        return _tidy(super().primitive(kind), _FIRST) if kind.props else kind.name
+
+    def array(self, kind: ArrayType, items: Any) -> Any:
+        return _tidy(super().array(kind, items), _FIRST)
+
+    def map(self, kind: MapType, values: Any) -> Any:
+        return _tidy(super().map(kind, values), _FIRST)
+
+    def record(self, kind: RecordType, fields: Sequence[Any]) -> Any:
+        return _tidy(super().record(kind, fields), _FIRST)
+
+    def enum(self, kind: EnumType) -> Any:
+        return _tidy(super().enum(kind), _FIRST)
+
+    def fixed(self, kind: FixedType) -> Any:
+        return _tidy(super().fixed(kind), _FIRST)
+
+    def field(self, field: AvroField, kind: Any) -> dict[str, Any]:
+        return _tidy(super().field(field, kind), _FIELD_FIRST)
+
+    def common(self, kind: NamedType) -> dict[str, Any]:
+        node = super().common(kind)
+        if "." not in (self.enclosing or ""):
+            node.pop("namespace", None)
         return node
-    inside = namespace
-    if "name" in node and not is_field:
-        inside = str(node["name"]).rpartition(".")[0]
-    first = _FIELD_FIRST if is_field else _FIRST
-    tidied: dict[str, Any] = {}
-    for key in (*(name for name in first if name in node), *(name for name in node if name not in first)):
-        value = node[key]
-        if key == "namespace" and value == namespace == "":
-            continue
-        if key == "fields":
-            value = [_tidy(item, namespace=inside, is_field=True) for item in value]
-        elif key in ("type", "items", "values"):
-            value = _tidy(value, namespace=inside)
-        tidied[key] = value
-    return tidied
+
+
+def _tidy(node: Mapping[str, Any], first: Sequence[str]) -> dict[str, Any]:
+    keys = (*(key for key in first if key in node), *sorted(node.keys() - set(first)))
+    # Defaults and properties with their keys sorted, too; what is a type is tidy already.
+    inner = ("type",) if first is _FIELD_FIRST else ("fields", "items", "values")
+    return {key: node[key] if key in inner else json.loads(write_json(node[key])) for key in keys}

@@ -61,10 +61,6 @@ class Node:
     recursive: bool = False
 
 
-_VARINT = frozenset({"int", "long"})
-_SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
-
-
 def tree_depth(tree: object) -> int:
     """The deepest nesting of lists and objects in a JSON value, counted without recursion."""
     deepest = 0
@@ -104,12 +100,10 @@ class _NodeFold(Fold[Node]):
         self._met: dict[str, Node] = {}  # records that are used inside themselves, before they are complete
 
     def primitive(self, kind: PrimitiveType) -> Node:
-        if kind.name in _SIZES:
-            return _fixed(_SIZES[kind.name])
-        return Node(Kind.VARINT if kind.name in _VARINT else Kind.LENGTH)
+        return _PRIMITIVES[kind.name]
 
     def enum(self, kind: EnumType) -> Node:  # noqa: ARG002
-        return Node(Kind.VARINT)
+        return _VARINT
 
     def fixed(self, kind: FixedType) -> Node:
         return _fixed(kind.size)
@@ -147,6 +141,14 @@ class _NodeFold(Fold[Node]):
 
 def _fixed(size: int) -> Node:
     return Node(Kind.FIXED, size=size, empty=size == 0)
+
+
+_VARINT, _LENGTH = Node(Kind.VARINT), Node(Kind.LENGTH)
+_PRIMITIVES = {
+    **{name: _fixed(size) for name, size in (("null", 0), ("boolean", 1), ("float", 4), ("double", 8))},
+    **dict.fromkeys(("int", "long"), _VARINT),
+    **dict.fromkeys(("string", "bytes"), _LENGTH),
+}
 
 
 def _reaches_itself(record: Node) -> bool:

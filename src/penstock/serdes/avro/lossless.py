@@ -19,6 +19,7 @@ from uuid import UUID
 from penstock.schema.avro.fold import Fold, types_within
 from penstock.schema.avro.logical import decimal_digits, logical_type
 from penstock.schema.avro.model import (
+    PRIMITIVES,
     ArrayType,
     AvroSchema,
     AvroType,
@@ -38,6 +39,7 @@ Guard = Callable[[Any], object]
 FAULTS = (struct.error, KeyError, TypeError, ValueError, OverflowError, AttributeError)
 
 _CODES = {"int": "i", "long": "q", "float": "f"}
+_PACK: dict[str, Guard] = {name: struct.Struct("=" + code).pack for name, code in _CODES.items()}
 
 
 def compile_guard(schema: AvroSchema) -> Guard | None:
@@ -61,7 +63,7 @@ def leaf_guard(kind: AvroType, *, in_union: bool = False) -> Guard | None:
         return _boolean
     if kind.name not in _CODES or (in_union and kind.name != "float"):
         return None
-    pack = struct.Struct("=" + _CODES[kind.name]).pack
+    pack = _PACK[kind.name]
     return pack if logical is None else lambda value: isinstance(value, date | time | str) or pack(value)
 
 
@@ -76,8 +78,7 @@ class _Guards:
 
 class _GuardFold(Fold[_Guards]):
     def primitive(self, kind: PrimitiveType) -> _Guards:
-        code = _CODES.get(kind.name) if logical_type(kind) is None else None
-        return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True), code)
+        return _primitive(kind) if kind.props else _BARE[kind.name]
 
     def enum(self, kind: EnumType) -> _Guards:  # noqa: ARG002
         return _Guards()
@@ -132,6 +133,11 @@ class _GuardFold(Fold[_Guards]):
             alone if any(leaf_guard(leaf) for leaf in leaves) else None,
             in_union if any(leaf_guard(leaf, in_union=True) for leaf in leaves) else None,
         )
+
+
+def _primitive(kind: PrimitiveType) -> _Guards:
+    code = _CODES.get(kind.name) if logical_type(kind) is None else None
+    return _Guards(leaf_guard(kind), leaf_guard(kind, in_union=True), code)
 
 
 def _is_null(kind: AvroType) -> bool:
@@ -207,3 +213,6 @@ def _numbers(plain: list[tuple[str, str]]) -> Guard | None:
     if len(plain) == 1:
         return lambda record: pack(get(record))
     return lambda record: pack(*get(record))
+
+
+_BARE = {name: _primitive(PrimitiveType(name=name)) for name in PRIMITIVES}
