@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench uv
 
-export PENSTOCK_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock
+# The same in tools/sync and penstock.local.artefacts; a variable that is empty is not set.
+export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
 # Each has a broker, a Spark and a PostgreSQL of its own in turn: more take memory, not only cores.
 TEST_WORKERS ?= 2

@@ -106,7 +106,7 @@ class MessageReader:
             reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits, messages=messages
         )
         self._size = cache_size
-        # Looked up for every message: a dict, whose reads need no lock, where a cache behind one adds a fifth (ADR 22).
+        # Looked up for every message: a dict, whose reads need no lock, where a cache behind one adds a fifth (ADR 25).
         self._by_header: dict[bytes, Callable[[bytes], Any]] = {}
         self._versions: SharedCache[bytes, SchemaVersion] = SharedCache(cache_size)
         self._lock = Lock()

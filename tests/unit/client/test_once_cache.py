@@ -1,9 +1,11 @@
 """The cache: bounded, timed, and each key computed once."""
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from penstock.client import cache as cache_module
 from penstock.client.cache import OnceCache
 
 
@@ -55,6 +57,33 @@ def test_errors_are_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         cache.get("a", lambda: 1 // 0)
     assert cache.get("a", lambda: 1) == 1
+
+
+def test_all_who_wait_get_the_error_of_the_one_that_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.Semaphore(0)
+
+    class Watched(Future[int]):
+        def result(self, timeout: float | None = None) -> int:
+            waiting.release()
+            return super().result(timeout)
+
+    monkeypatch.setattr(cache_module, "Future", Watched)
+    cache: OnceCache[str, int] = OnceCache(2)
+    calls: list[int] = []
+
+    def fail() -> int:
+        calls.append(1)
+        for _ in range(7):
+            assert waiting.acquire(timeout=10)
+        raise ZeroDivisionError
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(cache.get, "a", fail) for _ in range(8)]
+        for each in asked:
+            with pytest.raises(ZeroDivisionError):
+                each.result(20)
+    assert len(calls) == 1
+    assert cache.peek("a") is None
 
 
 def test_room_for_nothing_is_refused() -> None:
