@@ -11,7 +11,7 @@ SMALL_BODY = 64 * 1024  # bytes: what the HTTP parser takes of a body before any
 _SMALL_TOTAL = 32 * 1024 * 1024
 _LARGE_TOTAL = 64 * 1024 * 1024
 _LARGE_SHARE = 20 * 1024 * 1024  # of one owner: two of the largest bodies
-_PATIENCE = 5.0  # seconds
+_TIMEOUT = 5.0  # seconds
 _MOST_WAITING = 256
 
 
@@ -29,19 +29,19 @@ class BodyBudget:
         small: int = _SMALL_TOTAL,
         large: int = _LARGE_TOTAL,
         share: int = _LARGE_SHARE,
-        patience: float = _PATIENCE,
+        timeout: float = _TIMEOUT,
     ) -> None:
-        self._small = _Lane(small, small, patience)
-        self._large = _Lane(large, share, patience)
+        self._small = _Pool(small, small, timeout)
+        self._large = _Pool(large, share, timeout)
 
-    async def hold(self, owner: str, size: int) -> None:
+    async def acquire(self, owner: str, size: int) -> None:
         """Take room for ``size`` bytes; :class:`Overloaded` where none came free for 5 seconds, or too many wait for it."""
         if not size:
             # Nothing is counted of a request without a body, so that any number of them may be answered at once.
             return
-        lane = self._small if size <= SMALL_BODY else self._large
-        if not lane.take(owner, size):
-            await lane.wait(owner, size)
+        pool = self._small if size <= SMALL_BODY else self._large
+        if not pool.take(owner, size):
+            await pool.wait(owner, size)
 
     def release(self, owner: str, size: int) -> None:
         """Give the room back."""
@@ -49,11 +49,11 @@ class BodyBudget:
             (self._small if size <= SMALL_BODY else self._large).release(owner, size)
 
 
-class _Lane:
-    def __init__(self, total: int, share: int, patience: float) -> None:
+class _Pool:
+    def __init__(self, total: int, share: int, timeout: float) -> None:
         self._free = total
         self._share = share
-        self._patience = patience
+        self._timeout = timeout
         self._held: dict[str, int] = {}
         self._waiting: OrderedDict[str, deque[tuple[int, asyncio.Future[None]]]] = OrderedDict()
         self._count = 0
@@ -73,7 +73,7 @@ class _Lane:
         self._waiting.setdefault(owner, deque()).append(place)
         self._count += 1
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 await granted
         except BaseException as error:
             # Granted in the very turn in which the wait ended otherwise.

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple, Protocol
 
-__all__ = ["Observer", "Served"]
+__all__ = ["CompletedRequest", "Observer"]
 
 
-class Served(NamedTuple):
+class CompletedRequest(NamedTuple):
     """One answered request, for metrics and the access log. ``code`` is OK or the error's."""
 
     service: str
@@ -24,5 +24,5 @@ class Observer(Protocol):
     def started(self) -> None:
         """A request came in."""
 
-    def finished(self, served: Served) -> None:
+    def finished(self, request: CompletedRequest) -> None:
         """Its answer went out."""

@@ -19,9 +19,9 @@ from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
 
-__all__ = ["MADE_BY", "Applier", "May"]
+__all__ = ["MADE_BY", "Applier", "OperationCheck"]
 
-May = Callable[[str, Mapping[str, Any]], None]
+OperationCheck = Callable[[str, Mapping[str, Any]], None]
 """Raises where an operation of Glue's catalog, by name and with its request, is denied."""
 
 MADE_BY = "UPDATED_BY_CRAWLER"
@@ -43,9 +43,9 @@ class Applier:
         *,
         now: datetime,
         check: Callable[[], None],
-        may: May | None = None,
+        check_operation: OperationCheck | None = None,
     ) -> None:
-        self._judge = may
+        self._operation_check = check_operation
         self._catalog = catalog
         self._crawler = crawler
         self._database = crawler.database or "default"
@@ -67,8 +67,8 @@ class Applier:
         try:
             tables = self._catalog.tables(self._database)
         except DatabaseNotFound:
-            if self._judge is not None:
-                self._judge("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
+            if self._operation_check is not None:
+                self._operation_check("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
             # Another crawl may make it at this moment; its tables are looked for again where they are in the way.
             with suppress(DatabaseExists):
                 self._catalog.create_database(DatabaseInput(name=self._database))
@@ -103,7 +103,7 @@ class Applier:
             parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
         )
-        self._may("CreateTable", wanted.name)
+        self._check_operation("CreateTable", wanted.name)
         table = self._catalog.create_table(self._database, wanted)
         self._count(tables_created=1)
         return table
@@ -130,7 +130,7 @@ class Applier:
             partition_keys=tuple(keys),
             parameters=parameters,
         )
-        self._may("UpdateTable", current.name)
+        self._check_operation("UpdateTable", current.name)
         # New statistics alone are no new version of the table.
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
@@ -167,7 +167,7 @@ class Applier:
         fresh = [values for values in found.partitions if values not in current]
         for start in range(0, len(fresh), _BATCH):
             self._check()
-            self._may("BatchCreatePartition", table.name)
+            self._check_operation("BatchCreatePartition", table.name)
             wanted = [self._partition(table, values, found.partitions[values]) for values in fresh[start : start + _BATCH]]
             failed = self._catalog.create_partitions(self._database, table.name, wanted)
             self._count(partitions_added=len(wanted) - len(failed))
@@ -205,7 +205,7 @@ class Applier:
             self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and stay (LOG).")
         elif behavior == "DELETE_FROM_DATABASE":
             for start in range(0, len(gone), _BATCH):
-                self._may("BatchDeletePartition", table.name)
+                self._check_operation("BatchDeletePartition", table.name)
                 batch = [tuple(each.values) for each in gone[start : start + _BATCH]]
                 failed = self._catalog.delete_partitions(self._database, table.name, batch)
                 self._count(partitions_deleted=len(batch) - len(failed))
@@ -223,7 +223,7 @@ class Applier:
         for start in range(0, len(partitions), _BATCH):
             self._check()
             batch = partitions[start : start + _BATCH]
-            self._may("BatchUpdatePartition", batch[0].table)
+            self._check_operation("BatchUpdatePartition", batch[0].table)
             wanted = [(each.values, PartitionInput.of(each)) for each in batch]
             for values, error in self._catalog.update_partitions(self._database, batch[0].table, wanted):
                 self._problems.add(f"Partition {list(values)} of table {batch[0].table} is not changed: {error.message}")
@@ -237,18 +237,18 @@ class Applier:
             if behavior == "LOG":
                 self._problems.add(f"Table {table.name} has no files any more, and stays (LOG).")
             elif behavior == "DELETE_FROM_DATABASE":
-                self._may("DeleteTable", table.name)
+                self._check_operation("DeleteTable", table.name)
                 self._catalog.delete_table(self._database, table.name)
                 self._count(tables_deleted=1)
             elif _DEPRECATED not in table.parameters:
-                self._may("UpdateTable", table.name)
+                self._check_operation("UpdateTable", table.name)
                 wanted = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
                 self._catalog.update_table(self._database, wanted, version=table.version_id)
                 self._count(tables_updated=1)
 
-    def _may(self, operation: str, table: str) -> None:
-        if self._judge is not None:
-            self._judge(operation, {"DatabaseName": self._database, "Name": table})
+    def _check_operation(self, operation: str, table: str) -> None:
+        if self._operation_check is not None:
+            self._operation_check(operation, {"DatabaseName": self._database, "Name": table})
 
     def _owns(self, table: Table) -> bool:
         return table.parameters.get(MADE_BY) == self._crawler.name

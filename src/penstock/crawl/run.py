@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
-from penstock.crawl.apply import Applier, May
+from penstock.crawl.apply import Applier, OperationCheck
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import FoundTable, Problems, infer_tables
 from penstock.crawl.model import Crawler, S3Target, SeenFile, Tally
@@ -33,12 +33,12 @@ def crawl(
     lake: LakeFolder,
     now: datetime,
     check: Callable[[], None],
-    may: May | None = None,
+    check_operation: OperationCheck | None = None,
 ) -> Tally:
     """Run ``crawler`` once and return what it did.
 
-    ``check`` is called often and raises to end the crawl early; ``may`` raises before a change that is denied. Raises
-    :class:`PenstockError` where it cannot go on; what was read by then is remembered.
+    ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
+    denied. Raises :class:`PenstockError` where it cannot go on; what was read by then is remembered.
     """
     problems = Problems()
     seen = dict(store.seen(crawler.name))
@@ -58,7 +58,7 @@ def crawl(
         current.update(mine)
         found.update((table.location, table) for table in infer_tables(location, mine.values(), problems))
     store.remember(crawler.name, [], [uri for uri in seen if uri not in current])
-    applier = Applier(catalog, crawler, problems, now=now, check=check, may=may)
+    applier = Applier(catalog, crawler, problems, now=now, check=check, check_operation=check_operation)
     applier.apply([found[location] for location in sorted(found)], targets)
     return replace(
         applier.tally,

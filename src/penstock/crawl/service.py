@@ -11,7 +11,7 @@ from typing import Literal
 from uuid import uuid4
 
 from penstock.catalog.service import CatalogService
-from penstock.crawl.apply import May
+from penstock.crawl.apply import OperationCheck
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
 from penstock.crawl.globs import exclusion
@@ -67,7 +67,7 @@ class CrawlService:
         self._now = now
         self._owner = new_owner()
         self._closing = threading.Event()
-        self._judges: dict[str, May] = {}
+        self._operation_checks: dict[str, OperationCheck] = {}
         self._queue = CrawlQueue(self._crawl, workers=_AT_ONCE, bound=_MAX_CRAWLS)
         # Ended crawls that the store could not be told of, by run: it was full, or away.
         self._untold: dict[str, tuple[Crawler, LastCrawl]] = {}
@@ -130,11 +130,11 @@ class CrawlService:
         self.get(name)
         self._store.delete(name)
 
-    def start(self, name: str, *, may: May | None = None) -> None:
+    def start(self, name: str, *, check_operation: OperationCheck | None = None) -> None:
         """Start a crawl in the background; :class:`NotFound`, CrawlerRunning, TooManyCrawls.
 
-        ``may`` is asked before each change of the catalog, with Glue's name of the operation and its request; the crawl
-        fails with the error that it raises.
+        ``check_operation`` is called before each change of the catalog, with Glue's name of the operation and its
+        request; the crawl fails with the error that it raises.
         """
         run_id = str(uuid4())
 
@@ -151,8 +151,8 @@ class CrawlService:
         except BaseException:
             self._queue.release()
             raise
-        if may is not None:
-            self._judges[run_id] = may
+        if check_operation is not None:
+            self._operation_checks[run_id] = check_operation
         self._queue.put(crawler)
         with self._keeping:
             if self._keeper is None:
@@ -254,7 +254,7 @@ class CrawlService:
                 lake=self._lake,
                 now=started,
                 check=check,
-                may=self._judges.get(crawler.run_id or ""),
+                check_operation=self._operation_checks.get(crawler.run_id or ""),
             )
             status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
         except _Cancelled as reason:
@@ -283,7 +283,7 @@ class CrawlService:
         return check
 
     def _finish(self, crawler: Crawler, last: LastCrawl) -> None:
-        self._judges.pop(crawler.run_id or "", None)
+        self._operation_checks.pop(crawler.run_id or "", None)
 
         def end(current: Crawler) -> Crawler:
             if current.run_id != crawler.run_id:

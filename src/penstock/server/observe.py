@@ -15,7 +15,7 @@ from typing import TextIO
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
-from penstock.api.observer import Served
+from penstock.api.observer import CompletedRequest
 
 __all__ = ["AccessLog", "Metrics"]
 
@@ -31,18 +31,18 @@ class AccessLog:
         self._lines: list[bytes] = []
         self._second = (0, "")
 
-    def write(self, served: Served) -> None:
+    def write(self, request: CompletedRequest) -> None:
         """Note one request."""
         line = {
             "time": self._now(),
-            "service": served.service,
-            "operation": served.operation,
-            "code": served.code,
-            "status": served.status,
-            "ms": round(served.seconds * 1000, 2),
-            "principal": served.principal,
-            "client": served.client,
-            "request_id": served.request_id,
+            "service": request.service,
+            "operation": request.operation,
+            "code": request.code,
+            "status": request.status,
+            "ms": round(request.seconds * 1000, 2),
+            "principal": request.principal,
+            "client": request.client,
+            "request_id": request.request_id,
         }
         self._lines.append(orjson.dumps(line))
         if len(self._lines) >= _FLUSH_LINES:
@@ -92,18 +92,18 @@ class Metrics:
         """A request came in."""
         self._running += 1
 
-    def finished(self, served: Served) -> None:
+    def finished(self, request: CompletedRequest) -> None:
         """Its answer went out. Label values are the served operations' and our codes', never a client's text."""
         self._running -= 1
-        service, operation, code = served[:3]
+        service, operation, code = request[:3]
         key = (service, operation, code)
         self._counts[key] = self._counts.get(key, 0) + 1
         timer = self._timers.get((service, operation))
         if timer is None:
             timer = self._timers[service, operation] = self._seconds.labels(service, operation).observe
-        timer(served.seconds)
+        timer(request.seconds)
         if self._log is not None:
-            self._log.write(served)
+            self._log.write(request)
 
     def flush(self) -> None:
         """Write the access log's pending lines, and add up what was counted since the last time.

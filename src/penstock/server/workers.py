@@ -61,7 +61,7 @@ def preload() -> None:
     """Let the fork server import the application in the background, in the environment as it is now."""
     guard_children()  # the fork server is a "python -c"
     # The fork server inherits this; a signal to the whole group has to reach the parent alone.
-    with _held_back(signal.SIGINT):
+    with _signal_blocked(signal.SIGINT):
         forkserver.set_forkserver_preload(["penstock.server.app"])
         forkserver.ensure_running()
 
@@ -165,7 +165,7 @@ def _end(workers: list[_Worker], grace: float) -> None:
 
 
 @contextlib.contextmanager
-def _held_back(number: signal.Signals) -> Iterator[None]:
+def _signal_blocked(number: signal.Signals) -> Iterator[None]:
     before = signal.signal(number, signal.SIG_IGN)
     try:
         yield

@@ -78,8 +78,8 @@ def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
 
     async def check() -> None:
         budget = BodyBudget()
-        await budget.hold("a", first)
-        await budget.hold("a", 0)
+        await budget.acquire("a", first)
+        await budget.acquire("a", 0)
         budget.release("a", first)
         budget.release("a", 0)
 
@@ -88,29 +88,29 @@ def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
 
 def test_room_is_bounded_by_owner_and_in_all_and_given_back() -> None:
     async def check() -> None:
-        budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, patience=0.01)
+        budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, timeout=0.01)
         for _ in range(2):
-            await budget.hold("a", LARGE)
+            await budget.acquire("a", LARGE)
         with pytest.raises(Overloaded):
-            await budget.hold("a", LARGE)
-        await budget.hold("b", LARGE)
+            await budget.acquire("a", LARGE)
+        await budget.acquire("b", LARGE)
         with pytest.raises(Overloaded):
-            await budget.hold("c", LARGE)
-        await budget.hold("c", SMALL_BODY)
+            await budget.acquire("c", LARGE)
+        await budget.acquire("c", SMALL_BODY)
         budget.release("b", LARGE)
-        await budget.hold("c", LARGE)
+        await budget.acquire("c", LARGE)
 
     asyncio.run(check())
 
 
 def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing() -> None:
     async def check() -> None:
-        budget = BodyBudget(large=LARGE, share=LARGE, patience=60)
-        await budget.hold("a", LARGE)
+        budget = BodyBudget(large=LARGE, share=LARGE, timeout=60)
+        await budget.acquire("a", LARGE)
         served: list[str] = []
 
         async def ask(owner: str) -> None:
-            await budget.hold(owner, LARGE)
+            await budget.acquire(owner, LARGE)
             served.append(owner)
             budget.release(owner, LARGE)
 
@@ -122,6 +122,6 @@ def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing()
         await asyncio.gather(*waiting)
         assert sorted(served) == ["a", "a", "a", "b"]
         assert served.index("b") < 3
-        await budget.hold("d", LARGE)
+        await budget.acquire("d", LARGE)
 
     asyncio.run(check())

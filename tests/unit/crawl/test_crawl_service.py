@@ -498,13 +498,13 @@ def test_a_crawl_makes_no_table_that_its_starter_is_denied(world: World) -> None
     world.write("all/plain/x.parquet", other=pa.array(["a"]))
     world.crawler("s3://lake/all/")
 
-    def may(operation: str, request: Mapping[str, Any]) -> None:
+    def check_operation(operation: str, request: Mapping[str, Any]) -> None:
         asked.append((operation, request.get("Name", "")))
         if request.get("Name") == "hushed":
             raise NotAuthorized("no hushed tables")
 
     asked: list[tuple[str, str]] = []
-    world.crawls.start("c", may=may)
+    world.crawls.start("c", check_operation=check_operation)
     wait(lambda: world.crawls.get("c").state == "READY")
     last = world.crawls.get("c").last_crawl
     assert last is not None

@@ -17,14 +17,14 @@ from penstock.api.access_checker import AccessChecker
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.confluent import policies, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
-from penstock.api.confluent.authorize import FREE, Permissions
+from penstock.api.confluent.authorize import UNRESTRICTED, Permissions
 from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, code_of, render
 from penstock.api.confluent.media import DEFAULT_TYPE, check_content_type, chosen_type
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.limits import Limits
-from penstock.api.observer import Observer, Served
+from penstock.api.observer import CompletedRequest, Observer
 from penstock.api.tenants import Tenants
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
@@ -63,7 +63,7 @@ class _Exchange:
         self.request_id = f"{getrandbits(128):032x}"
         self.key_id = ""
         self.named: Callable[[], Sequence[str]] | None = None
-        """The ARNs that the request is judged on."""
+        """The ARNs that the request is authorized on."""
         self.unread = True
         """Whether nothing of the body has been read."""
         self.match: Match | None = None
@@ -115,7 +115,7 @@ class _RegistryApi:
 
     def is_cached(self, caller: Caller, route: Route) -> bool:
         """Whether all policies that the caller's request is checked by are in memory."""
-        return self.permissions is None or route.name in FREE or caller.is_root or self.permissions.is_cached(caller)
+        return self.permissions is None or route.name in UNRESTRICTED or caller.is_root or self.permissions.is_cached(caller)
 
 
 class ConfluentApp:
@@ -182,7 +182,7 @@ class ConfluentApp:
             await _send(send, exchange, answer, head=scope["method"] == "HEAD", unread=unread)
         finally:
             self._observer.finished(
-                Served(
+                CompletedRequest(
                     _SERVICE,
                     exchange.match.route.name if exchange.match is not None else "unknown",
                     code,
@@ -256,7 +256,7 @@ class ConfluentApp:
         if method in _WITH_BODY:
             check_content_type(exchange.headers.get("content-type", ""))
         owner, size = f"{exchange.client} {exchange.key_id}", body_size(exchange.headers)
-        await self._limits.bodies.hold(owner, size)
+        await self._limits.bodies.acquire(owner, size)
         try:
             exchange.unread = False
             body = await read_body(receive, declared_length(exchange.headers))

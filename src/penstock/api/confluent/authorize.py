@@ -1,7 +1,8 @@
-"""What Confluent's requests need of Glue's permissions: the same policies judge both interfaces.
+"""Authorization of Confluent's requests by Glue's actions: the same policies hold for both APIs.
 
-A subject that is an alias is judged as itself and as the subject that it stands for. An id is judged on the subjects that
-hold it: who may read one of them may read the text, which is the same in all, and who may read all, their names.
+A subject that is an alias is authorized as itself and as the subject that it stands for. An id is authorized on the
+subjects that have it: a caller who may read one of them may read the text, which is the same in all; one who may read all
+of them may read their names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +27,16 @@ from penstock.registry.subjects.ids import SubjectIds
 from penstock.registry.subjects.names import SubjectName, parse_subject
 from penstock.registry.subjects.service import Listing, Subjects
 
-__all__ = ["FREE", "Permissions"]
+__all__ = ["UNRESTRICTED", "Permissions"]
 
-FREE = frozenset({"root", "list_types", "cluster", "version"})
+UNRESTRICTED = frozenset({"root", "list_types", "cluster", "version"})
 """Routes that say nothing of what is stored: every caller with a key may ask."""
 
-Needs = Sequence[tuple[str, Sequence[str]]]
+RequiredActions = Sequence[tuple[str, Sequence[str]]]
 
 
 class Permissions:
-    """Judges the requests to one account's registry."""
+    """Authorizes the requests to one account's registry."""
 
     def __init__(self, access_checker: AccessChecker, tenant: Tenant) -> None:
         self._access = access_checker
@@ -50,29 +51,29 @@ class Permissions:
 
     def check(self, caller: Caller, route: str, request: Request, origin: Origin) -> None:
         """Raise :class:`NotAuthorized` unless the caller may call the route so."""
-        if route in FREE or (caller.is_root and caller.account == self._tenant.account):
+        if route in UNRESTRICTED or (caller.is_root and caller.account == self._tenant.account):
             return
         origin = replace(origin, region=self._tenant.schemas.identity.region)
         if route in _BY_ID:
-            holders = self._holders(route, request)
+            schemas = self._schemas_with_id(route, request)
             if route in _NAMING_ALL:
-                for key in holders:
-                    self._judge(caller, "GetSchemaVersion", self.schema(key), origin)
-            if route not in _NAMING_ALL or not holders:
-                self._check_any(caller, holders, origin)
+                for key in schemas:
+                    self._check(caller, "GetSchemaVersion", self.schema(key), origin)
+            if route not in _NAMING_ALL or not schemas:
+                self._check_any(caller, schemas, origin)
             return
-        for action, resources in _NEEDS[route](self, request):
-            self._judge(caller, action, resources, origin)
+        for action, resources in _REQUIRED_ACTIONS[route](self, request):
+            self._check(caller, action, resources, origin)
 
     def named(self, route: str, request: Request) -> Sequence[str]:
-        """The ARNs that a request is judged on, for its record."""
-        if route in FREE:
+        """The ARNs that a request is authorized on, for its record."""
+        if route in UNRESTRICTED:
             return ()
         if route in _BY_ID:
-            keys = self._holders(route, request)
+            keys = self._schemas_with_id(route, request)
             return list(dict.fromkeys(text for key in keys for text in self.schema(key)))
         try:
-            found = [text for _, resources in _NEEDS[route](self, request) for text in resources]
+            found = [text for _, resources in _REQUIRED_ACTIONS[route](self, request) for text in resources]
         except PenstockError:
             # A body that cannot be read, or is not kept: the path says it.
             found = list(self.subject(request.subject)) if "subject" in request.parts else []
@@ -95,7 +96,7 @@ class Permissions:
             is None
         ]
 
-    def _judge(self, caller: Caller, action: str, resources: Sequence[str], origin: Origin) -> None:
+    def _check(self, caller: Caller, action: str, resources: Sequence[str], origin: Origin) -> None:
         owner = self._tenant.account
         self._access.check(caller, f"glue:{action}", resources, origin, owner=owner, tenant=self._tenant)
 
@@ -103,17 +104,17 @@ class Permissions:
         refusal: NotAuthorized | None = None
         for key in keys:
             try:
-                self._judge(caller, "GetSchemaVersion", self.schema(key), origin)
+                self._check(caller, "GetSchemaVersion", self.schema(key), origin)
             except NotAuthorized as error:
                 refusal = refusal or error
             else:
                 return
         if refusal is not None:
             raise refusal
-        # An id that nobody has is judged on all schemas, so that trying does not tell which ids there are.
-        self._judge(caller, "GetSchemaVersion", [self.glue("schema/*")], origin)
+        # An id that nobody has is authorized on all schemas, so that trying does not tell which ids there are.
+        self._check(caller, "GetSchemaVersion", [self.glue("schema/*")], origin)
 
-    def _holders(self, route: str, request: Request) -> Sequence[SchemaKey]:
+    def _schemas_with_id(self, route: str, request: Request) -> Sequence[SchemaKey]:
         """The schemas that hold the path's id, in the order in which they are tried."""
         try:
             if "guid" in request.parts:
@@ -136,7 +137,7 @@ class Permissions:
         return [self.glue(registry_resource(name or "*"))]
 
     def schema(self, key: SchemaKey) -> Sequence[str]:
-        """The ARNs that an action on a schema is judged on."""
+        """The ARNs that an action on a schema is authorized on."""
         return [self.glue(registry_resource(key.registry)), self.glue(schema_resource(key))]
 
     def subject(self, subject: SubjectName) -> Sequence[str]:
@@ -144,42 +145,42 @@ class Permissions:
         keys = dict.fromkeys([subject.key, self._configs.resolve_alias(subject).key])
         return [text for key in keys for text in self.schema(key)]
 
-    def registering(self, request: Request) -> Needs:
+    def registering(self, request: Request) -> RequiredActions:
         """A new version; of a subject or in a context that is not there, that, too; and reading what it refers to."""
         resources = self.subject(request.subject)
-        needs: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
+        required: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
         key = self._configs.resolve_alias(request.subject).key
         try:
             self._tenant.schemas.schemas.get(key)
         except SchemaNotFound:
-            needs.append(("CreateSchema", resources))
+            required.append(("CreateSchema", resources))
             try:
                 self._tenant.schemas.registries.get(key.registry)
             except RegistryNotFound:
-                needs.append(("CreateRegistry", self.registry(key.registry)))
-        return [*needs, *self.referring(request)]
+                required.append(("CreateRegistry", self.registry(key.registry)))
+        return [*required, *self.referring(request)]
 
-    def referring(self, request: Request) -> Needs:
+    def referring(self, request: Request) -> RequiredActions:
         """Reading each subject that the body's schema refers to, in the context of what the path's subject stands for."""
         references = read_references(request.body)
         context = self._configs.resolve_alias(request.subject).context
         named = [parse_subject(reference.subject, context=context) for reference in references]
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
 
-    def listing_texts(self, request: Request) -> Needs:
+    def listing_texts(self, request: Request) -> RequiredActions:
         """Reading all schemas; those of the list that the caller may not read are left out of it (:meth:`shown`)."""
         registry = request.prefix.registry or "*"
         return [("GetSchemaVersion", [*self.registry(registry), self.glue(f"schema/{registry}/*")])]
 
-    def configuring(self, request: Request) -> Needs:
+    def configuring(self, request: Request) -> RequiredActions:
         """Changing the settings; and reading what an alias would stand for."""
-        needs = self.on_scope(request, "UpdateSchema", "UpdateRegistry")
+        required = self.on_scope(request, "UpdateSchema", "UpdateRegistry")
         scope, alias = request.scope, config_members(request.body).get("alias")
         if scope is None or not alias:
-            return needs
-        return [*needs, ("GetSchemaVersion", self.schema(parse_subject(alias, context=scope.context).key))]
+            return required
+        return [*required, ("GetSchemaVersion", self.schema(parse_subject(alias, context=scope.context).key))]
 
-    def on_scope(self, request: Request, on_schema: str, on_registry: str) -> Needs:
+    def on_scope(self, request: Request, on_schema: str, on_registry: str) -> RequiredActions:
         """An action on the path's subject, else on its context, else on all."""
         scope = request.scope
         if scope is not None and scope.name and scope.registry is not None:
@@ -187,37 +188,37 @@ class Permissions:
         return [(on_registry, self.registry(scope.registry if scope is not None else None))]
 
 
-def _on_subject(action: str) -> Callable[[Permissions, Request], Needs]:
+def _on_subject(action: str) -> Callable[[Permissions, Request], RequiredActions]:
     return lambda permissions, request: [(action, permissions.subject(request.subject))]
 
 
-def _listed(permissions: Permissions, request: Request) -> Needs:
+def _listed(permissions: Permissions, request: Request) -> RequiredActions:
     return [("ListSchemas", permissions.registry(request.prefix.registry))]
 
 
-def _contexts(permissions: Permissions, _request: Request) -> Needs:
+def _contexts(permissions: Permissions, _request: Request) -> RequiredActions:
     return [("ListRegistries", permissions.registry(None))]
 
 
-def _context(permissions: Permissions, request: Request) -> Needs:
+def _context(permissions: Permissions, request: Request) -> RequiredActions:
     context = parse_subject("", context=request.parts["name"].strip(":"))
     return [("DeleteRegistry", permissions.registry(context.registry))]
 
 
-def _tested(permissions: Permissions, request: Request) -> Needs:
+def _tested(permissions: Permissions, request: Request) -> RequiredActions:
     # What does not fit is told in the words of the schema that it is held against.
     return [("GetSchemaVersion", permissions.subject(request.subject)), *permissions.referring(request)]
 
 
-def _looked_up(permissions: Permissions, request: Request) -> Needs:
+def _looked_up(permissions: Permissions, request: Request) -> RequiredActions:
     return [("GetSchemaByDefinition", permissions.subject(request.subject)), *permissions.referring(request)]
 
 
-def _read_settings(permissions: Permissions, request: Request) -> Needs:
+def _read_settings(permissions: Permissions, request: Request) -> RequiredActions:
     return permissions.on_scope(request, "GetSchema", "GetRegistry")
 
 
-def _written_settings(permissions: Permissions, request: Request) -> Needs:
+def _written_settings(permissions: Permissions, request: Request) -> RequiredActions:
     return permissions.on_scope(request, "UpdateSchema", "UpdateRegistry")
 
 
@@ -244,7 +245,7 @@ _NAMED: Mapping[str, tuple[Sequence[str], Callable[[Permissions, Any], Sequence[
 _READING_ONE = frozenset({"get_by_id", "get_text_by_id"})
 _NAMING_ALL = frozenset({"list_subjects_of_id", "list_versions_of_id"})
 _BY_ID = _READING_ONE | _NAMING_ALL | {"get_by_guid", "list_ids_of_guid"}
-_NEEDS: Mapping[str, Callable[[Permissions, Any], Needs]] = {
+_REQUIRED_ACTIONS: Mapping[str, Callable[[Permissions, Any], RequiredActions]] = {
     "list_subjects": _listed,
     "list_schemas": Permissions.listing_texts,
     "list_contexts": _contexts,

@@ -128,10 +128,10 @@ class S3App:
             try:
                 answered = await self._answer(scope, receive, audited)
             except Exception as error:
-                audited.note(self._audit, scope, error)
+                audited.write_audit(self._audit, scope, error)
                 raise
             try:
-                audited.note(self._audit, scope, None)
+                audited.write_audit(self._audit, scope, None)
             except BaseException:
                 if answered[0].stream is not None:
                     answered[0].stream.close()

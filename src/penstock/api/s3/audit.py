@@ -35,13 +35,17 @@ class AuditedRequest:
     denied: Sequence[str] = ()
     """Keys of a request for many that it was denied."""
 
-    def note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
+    def write_audit(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
         """Record what was decided; :class:`~penstock.access.audit.log.AuditUnavailable`."""
         for at in range(0, len(self.denied), _KEYS_OF_A_RECORD):
-            self._note(audit, scope, S3Error("AccessDenied", "Access Denied"), self.denied[at : at + _KEYS_OF_A_RECORD])
-        self._note(audit, scope, error, ())
+            self._write_event(
+                audit, scope, S3Error("AccessDenied", "Access Denied"), self.denied[at : at + _KEYS_OF_A_RECORD]
+            )
+        self._write_event(audit, scope, error, ())
 
-    def _note(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None, keys: Sequence[str]) -> None:
+    def _write_event(
+        self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None, keys: Sequence[str]
+    ) -> None:
         caller = self.caller
         refused = isinstance(error, S3Error) and error.code not in UNDECIDED
         if caller is None and not refused:

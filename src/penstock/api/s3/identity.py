@@ -93,7 +93,7 @@ class S3Authenticator:
             raise S3Error("ServiceUnavailable", "The users and keys cannot be read now.", remedy="Try again.") from error
 
     def access(self, caller: Caller, origin: Origin) -> LakeAccess:
-        """What judges the caller's actions in its own account."""
+        """What the caller may do in its own account's lake."""
         if caller.is_root:
             return LakeAccess(None)
 

@@ -51,7 +51,7 @@ class _CatalogFailed(Exception):
 
 
 class _RemoteCatalog:
-    """:class:`penstock.query.ports.CatalogReader` over the owner's, which judges what the caller may read.
+    """:class:`penstock.query.ports.CatalogReader` over the owner's, which checks what the caller may read.
 
     Each question is asked once a statement, however often its text names the table: answers cost the owner's time.
     """

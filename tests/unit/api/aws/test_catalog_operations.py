@@ -20,7 +20,7 @@ from penstock.api.aws.catalog import crawlers
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
-from penstock.api.observer import Served
+from penstock.api.observer import CompletedRequest
 from penstock.catalog.service import CatalogService
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
@@ -36,7 +36,7 @@ class _Silent:
     def started(self) -> None:
         pass
 
-    def finished(self, served: Served) -> None:
+    def finished(self, request: CompletedRequest) -> None:
         pass
 
 

@@ -27,7 +27,7 @@ from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.limits import Limits
-from penstock.api.observer import Served
+from penstock.api.observer import CompletedRequest
 from penstock.api.throttle import Throttle
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from penstock.store.memory.access import MemoryAccessStore
@@ -66,15 +66,15 @@ class Handlers:
 
 @dataclass
 class Noted:
-    served: list[Served] = field(default_factory=list)
+    served: list[CompletedRequest] = field(default_factory=list)
     in_flight: int = 0
 
     def started(self) -> None:
         self.in_flight += 1
 
-    def finished(self, served: Served) -> None:
+    def finished(self, request: CompletedRequest) -> None:
         self.in_flight -= 1
-        self.served.append(served)
+        self.served.append(request)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.api.aws.registry.operations import operations
 from penstock.api.errors import Throttled
-from penstock.api.observer import Served
+from penstock.api.observer import CompletedRequest
 from penstock.api.throttle import Throttle
 from penstock.registry.errors import VersionNotFound
 from penstock.registry.model import SchemaKey, ScopeConfig
@@ -43,7 +43,7 @@ class Silent:
     def started(self) -> None:
         pass
 
-    def finished(self, served: Served) -> None:
+    def finished(self, request: CompletedRequest) -> None:
         pass
 
 

@@ -1,9 +1,9 @@
-"""Which resources an action is judged on: ARNs worked out from a checked request.
+"""Which resources an action is authorized on: ARNs worked out from a checked request.
 
 Source: the service authorization reference, and "Overview of managing access permissions" in Glue's developer guide: an
-action on a schema is judged on its registry, too, and one on a table on its database and the catalog. Lists are judged on
-``registry/*``, ``crawler/*`` and their like, so that who may read one thing does not see the names of all; those of
-databases and tables on their container, and then each of their members (:mod:`.containers`).
+action on a schema is authorized on its registry, too, and one on a table on its database and the catalog. Lists are
+authorized on ``registry/*``, ``crawler/*`` and the like, so that a caller who may read one of them does not see the names
+of all; lists of databases and tables on their container, and then on each member (:mod:`.containers`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ __all__ = [
 
 Request = Mapping[str, Any]
 EVERYTHING = ("*",)
-"""What an action without resource types is judged on."""
+"""What an action without resource types is authorized on."""
 
 
 class Lookup(Protocol):
@@ -145,7 +145,7 @@ def _schema(request: Request, context: ResourceContext) -> Sequence[str]:
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
-    # What is no schema's ARN the handler refuses; it is judged as it is.
+    # The handler refuses an ARN that is not a schema's; it is authorized as given.
     return (f"{head}:{registry_resource(parts[1])}", text) if len(parts) == 3 else (text,)
 
 
@@ -155,7 +155,7 @@ def _schema_arns(key: SchemaKey, context: ResourceContext) -> Sequence[str]:
 
 @lru_cache(maxsize=4096)
 def _arns_of_schema(region: str, account: str, key: SchemaKey) -> Sequence[str]:
-    # Asked for each read by id: to judge it, and for its record.
+    # Called for each read by id: to authorize it, and for its audit event.
     return tuple(
         arn("glue", region, account, resource) for resource in (registry_resource(key.registry), schema_resource(key))
     )
@@ -173,7 +173,7 @@ def _version(request: Request, context: ResourceContext) -> Sequence[str]:
     if not version_id:
         return _schema(request, context)
     key = context.lookup.schema_of_version(version_id)
-    # An id that nobody has is judged on all schemas: who may not read them all is not told that it is nobody's.
+    # An id that nobody has is authorized on all schemas: who may not read them all is not told that it is nobody's.
     return (context.glue("schema/*"),) if key is None else _schema_arns(key, context)
 
 
@@ -184,7 +184,7 @@ def _named_resource(request: Request, context: ResourceContext) -> Sequence[str]
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
-    # A schema is judged on its registry, too, however it is named.
+    # A schema is authorized on its registry, too, however it is named.
     return (f"{head}:{registry_resource(parts[1])}", text) if parts[0] == "schema" and len(parts) == 3 else (text,)
 
 
@@ -427,7 +427,7 @@ _IAM: dict[str, Builder] = {
 }
 _NAMING_ACCOUNTS = ("AccountId", "ChildId", "CreateAccountRequestId", "ResourceId", "TargetId")
 _ORGANIZATIONS: dict[str, Builder] = {
-    # The request for an account is judged as the account, of which it tells the same.
+    # A CreateAccount status is authorized as the account itself: it says the same.
     **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
     **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
 }

@@ -1,4 +1,4 @@
-"""What operations on a container show or delete of its members: each member is judged, too.
+"""What operations on a container show or delete of its members: each member is authorized, too.
 
 What AWS documents decides where it documents it. Glue's developer guide, "Filter tables by GetTables permission": GetTables
 answers the tables that the caller has the permission for, and leaves the others out. "Specifying AWS Glue resource ARNs":
@@ -22,7 +22,7 @@ Item = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedMembers:
-    """The members in one list of an answer. ``resources`` gives the ARNs that one is judged on."""
+    """The members in one list of an answer. ``resources`` gives the ARNs that one is authorized on."""
 
     member: str
     """The list's name; with dots where it stands within a structure, or within each member of another list."""

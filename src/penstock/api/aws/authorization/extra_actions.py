@@ -1,8 +1,8 @@
-"""What a request comes to beside its own action: further actions that its caller has to be allowed.
+"""The actions that a request needs beside its own: its caller has to be allowed each of them.
 
 Sources: the service authorization reference for a passed role; Athena user guide, "Configure access to databases and tables
-in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is judged as it is read, by
-the ``catalog_access`` of its request's context.
+in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is authorized as it is
+read, by the ``catalog_access`` of its request's context.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ PASS_ROLE = "iam:PassRole"
 PUT_OBJECT = "s3:PutObject"
 
 ExtraActions = Sequence[tuple[str, Sequence[str]]]
-"""Actions, each with the ARNs that it is judged on."""
+"""Actions, each with the ARNs that it is authorized on."""
 
 # What takes a table, a partition or tags.
 _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
@@ -81,7 +81,7 @@ def _tags_set(service: str, operation: str, request: Request, context: ResourceC
     if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
         return ()
     made = resources_of(service, operation, request, context)[-1]
-    # As TagResource is judged later: a schema on its registry, too.
+    # As TagResource is authorized later: a schema on its registry, too.
     resources = resources_of("glue", "TagResource", {"ResourceArn": made}, context) if service == "glue" else (made,)
     return [(f"{service}:{_TAGGING[service](operation)}", resources)]
 

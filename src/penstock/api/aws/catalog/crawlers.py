@@ -44,7 +44,7 @@ def _writers(service: CrawlService) -> dict[str, Handler]:
         return {}
 
     def start(request: Request, context: RequestContext) -> Response:
-        service.start(request["Name"], may=context.check_operation)
+        service.start(request["Name"], check_operation=context.check_operation)
         return {}
 
     def stop(request: Request, _context: RequestContext) -> Response:

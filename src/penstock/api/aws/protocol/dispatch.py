@@ -29,7 +29,7 @@ from penstock.api.body import ClientGone, Unread, body_size, declared_length, pa
 from penstock.api.errors import Throttled, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
-from penstock.api.observer import Observer, Served
+from penstock.api.observer import CompletedRequest, Observer
 from penstock.api.throttle import Buckets
 from penstock.api.workers import Gathering, Workers
 from penstock.errors import AccessDenied, PenstockError
@@ -145,7 +145,7 @@ class AwsApp:
             caller = exchange.caller
             service = exchange.service
             self._observer.finished(
-                Served(
+                CompletedRequest(
                     service.model.name if service is not None else "unknown",
                     exchange.operation or "unknown",
                     code,
@@ -238,7 +238,7 @@ class AwsApp:
         exchange.key_id = "" if proof is None else proof.key_id
         owner = exchange.client if proof is None else f"{exchange.client} {proof.key_id}"
         size = body_size(exchange.headers)
-        await self._limits.bodies.hold(owner, size)
+        await self._limits.bodies.acquire(owner, size)
         try:
             exchange.unread = False
             request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))

@@ -19,7 +19,7 @@ import orjson
 from penstock.api.aws.protocol.dispatch import Receive, Scope, Send
 from penstock.api.aws.protocol.models import SERVICES, load_model
 from penstock.api.body import Unread
-from penstock.api.observer import Observer, Served
+from penstock.api.observer import CompletedRequest, Observer
 from penstock.errors import OperationNotServed
 
 __all__ = ["UnservedServices", "signed_service"]
@@ -103,7 +103,9 @@ class UnservedServices:
         client = scope.get("client")
         seconds = time.perf_counter() - started
         self._observer.finished(
-            Served("unknown", "unknown", answer.code, answer.status, seconds, "-", request_id, client[0] if client else "-")
+            CompletedRequest(
+                "unknown", "unknown", answer.code, answer.status, seconds, "-", request_id, client[0] if client else "-"
+            )
         )
 
 
