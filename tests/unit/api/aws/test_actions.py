@@ -5,7 +5,7 @@ import pytest
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.authorization.actions import EVERYTHING, ResourceContext, named_account, resources_of
 from penstock.api.aws.authorization.extra_actions import extra_actions
-from penstock.api.confluent.authorize import _BY_ID, _NEEDS, FREE
+from penstock.api.confluent.authorize import _BY_ID, _REQUIRED_ACTIONS, UNRESTRICTED
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage
 from tests.unit.api.confluent.confluent_api import ConfluentApi
@@ -81,7 +81,7 @@ def test_each_route_of_confluents_interface_has_its_needs() -> None:
         for _, methods in patterns
         for route in methods.values()
     }
-    assert routes == FREE | _BY_ID | set(_NEEDS)
+    assert routes == UNRESTRICTED | _BY_ID | set(_REQUIRED_ACTIONS)
 
 
 def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[str]:
