@@ -13,7 +13,8 @@ The grammar is that of GetPartitions in the Glue API reference::
     operand    := key | `key` | 'text' | "text" | number | DATE 'text' | TIMESTAMP 'text'
 
 A literal takes the type of the key it meets. ``"text"`` is a literal, unless it stands on the left and names a key. Null
-(``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor false.
+(``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor false. Why
+sqlglot does not parse this is in ADR 25.
 """
 
 import operator
@@ -29,7 +30,7 @@ from penstock.errors import InvalidInput
 
 __all__ = ["PartitionExpression"]
 
-_MAX_LENGTH = 262_144  # AWS stops at 2,048 characters; our own engine asks for long IN lists
+_MAX_LENGTH = 2_048  # AWS's bound (PredicateString), and so one on the work for each partition
 _MAX_DEPTH = 100
 _VALUE_CACHE = 65_536
 
@@ -105,6 +106,7 @@ class _Parser:
     def __init__(self, text: str, keys: Sequence[Column]) -> None:
         self._text = text
         self._keys = {key.name.lower(): (index, key) for index, key in enumerate(keys)}
+        self._columns: dict[int, _Read] = {}
         self._tokens = list(self._scan())
         self._at = 0
         self._depth = 0
@@ -242,6 +244,12 @@ class _Parser:
         return sides if left.column >= 0 else (sides[1], sides[0])
 
     def _column(self, operand: _Operand) -> _Read:
+        # One for all comparisons of a key: each remembers the values it has read.
+        if operand.column not in self._columns:
+            self._columns[operand.column] = self._new_column(operand)
+        return self._columns[operand.column]
+
+    def _new_column(self, operand: _Operand) -> _Read:
         position = operand.column
         if operand.kind == "string":
             return lambda row: None if row[position] == NULL_VALUE else row[position]

@@ -116,6 +116,12 @@ def test_says_what_is_wrong_and_where(text: str, message: str) -> None:
         PartitionExpression.parse(text, KEYS)
 
 
+def test_a_text_is_as_long_as_aws_takes() -> None:
+    assert matches("i = 2013" + " " * 2_040)
+    with pytest.raises(InvalidInput, match="2,049 characters long, more than 2,048"):
+        matches("i = 2013" + " " * 2_041)
+
+
 def test_a_type_that_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InvalidInput, match="key f is a double"):
         PartitionExpression.parse("f = 1", [Column(name="f", type="double")])
