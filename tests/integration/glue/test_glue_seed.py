@@ -1,7 +1,7 @@
 """The published article's Glue programs run as they are printed: in ``seed/``, with ids and free names filled in.
 
 ``penstock glue run`` runs them in one process, one behind the other, against a real broker, a Kinesis stand-in and a real
-server, whose connection and secret lead to the broker. What the article leaves to its reader is in ``UNRESTRICTED``.
+server, whose connection and secret lead to the broker. What the article leaves to its reader is in ``FREE``.
 """
 
 import json
@@ -29,7 +29,7 @@ QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}  # for a JVM that does 
 
 # The article's fragments use names that they do not define. Its schema lacks the two columns that its process_batch of
 # schema evolution reads, which Spark refuses whoever runs it.
-UNRESTRICTED = """
+FREE = """
 args['output_path'] = 's3://my-bucket/evolved/'
 event_schema = StructType([
     *event_schema.fields, StructField("event_date", StringType()), StructField("_corrupt_record", StringType())
@@ -78,7 +78,7 @@ def program(kinesis: KinesisStandIn) -> str:
         for name in ("transactions", "evolved")
     ]
     parts = [first, "args['output_path'] = 's3://my-bucket/transactions/'", seed("kafka"), on_kafka[0]]
-    return "\n".join([*parts, UNRESTRICTED, seed("evolution"), on_kafka[1], NOW, seed("compaction"), INTERRUPTED])
+    return "\n".join([*parts, FREE, seed("evolution"), on_kafka[1], NOW, seed("compaction"), INTERRUPTED])
 
 
 def event(number: int, **more: object) -> bytes:
