@@ -87,6 +87,6 @@ def _of_the_store(error: BaseException) -> PenstockError:
 
 
 def _of_aws(error: Any) -> PenstockError:
-    from penstock.client.connection import stray  # noqa: PLC0415 - boto3 is an extra, and slow to import
+    from penstock.client.connection import translate_error  # noqa: PLC0415 - boto3 is an extra, and slow to import
 
-    return stray(error)
+    return translate_error(error)

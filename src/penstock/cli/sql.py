@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from rich.console import Console
 from rich.table import Table
 
-from penstock.client.connection import open_client, stray
+from penstock.client.connection import open_client, translate_error
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.retries import wait_until
 
@@ -82,7 +82,7 @@ def command(
         details = error.response["Error"]
         raise StatementFailed(f"{details.get('Code')}: {details.get('Message')}") from error
     except NoCredentialsError as error:
-        raise stray(error) from error
+        raise translate_error(error) from error
     except BotoCoreError as error:
         raise EnvironmentProblem(
             f"Athena cannot be reached: {str(error).rstrip('.')}.", remedy="See 'penstock status', or set --endpoint-url."

@@ -6,7 +6,7 @@ Tables come and go in Glue's own shapes (``Table``, ``TableInput``), as botocore
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.errors import AlreadyExists, InvalidInput, PenstockError
 
 if TYPE_CHECKING:
@@ -71,19 +71,19 @@ class CatalogClient:
         wanted: dict[str, Any] = {"Name": name, "Description": description, "LocationUri": location}
         body = {key: value for key, value in wanted.items() if value is not None}
         try:
-            with calls(self._glue, f"creation of database {name}"):
+            with translated_errors(self._glue, f"creation of database {name}"):
                 self._glue.create_database(DatabaseInput=body, **self._catalog)  # type: ignore[arg-type]
         except AlreadyExists:
             return
 
     def table(self, database: str, name: str) -> "TableTypeDef":
         """The table's current version; :class:`~penstock.errors.NotFound` where there is none."""
-        with calls(self._glue, f"table {database}.{name}"):
+        with translated_errors(self._glue, f"table {database}.{name}"):
             return self._glue.get_table(DatabaseName=database, Name=name, **self._catalog)["Table"]
 
     def create_table(self, database: str, table: "TableInputTypeDef") -> None:
         """Create a table; :class:`~penstock.errors.AlreadyExists` where the name is taken."""
-        with calls(self._glue, f"creation of table {database}.{table['Name']}"):
+        with translated_errors(self._glue, f"creation of table {database}.{table['Name']}"):
             self._glue.create_table(DatabaseName=database, TableInput=table, **self._catalog)
 
     def update_table(
@@ -95,7 +95,7 @@ class CatalogClient:
         table has moved on since.
         """
         guard: dict[str, Any] = {"VersionId": version_id} if version_id is not None else {}
-        with calls(self._glue, f"update of table {database}.{table['Name']}"):
+        with translated_errors(self._glue, f"update of table {database}.{table['Name']}"):
             self._glue.update_table(
                 DatabaseName=database, TableInput=table, SkipArchive=skip_archive, **guard, **self._catalog
             )
@@ -103,7 +103,7 @@ class CatalogClient:
     def partitions(self, database: str, table: str, *, expression: str | None = None) -> "Iterator[PartitionTypeDef]":
         """All partitions, or those that a Glue partition expression (``ingest_year = '2026'``) selects."""
         query: dict[str, Any] = {"Expression": expression} if expression else {}
-        with calls(self._glue, f"the partitions of table {database}.{table}"):
+        with translated_errors(self._glue, f"the partitions of table {database}.{table}"):
             pages = self._glue.get_paginator("get_partitions").paginate(
                 DatabaseName=database, TableName=table, ExcludeColumnSchema=True, **query, **self._catalog
             )
@@ -131,7 +131,7 @@ class CatalogClient:
         )
 
     def _add_batch(self, database: str, table: str, batch: "list[PartitionInputTypeDef]") -> int:
-        with calls(self._glue, f"creation of {len(batch)} partitions of table {database}.{table}"):
+        with translated_errors(self._glue, f"creation of {len(batch)} partitions of table {database}.{table}"):
             answer = self._glue.batch_create_partition(
                 DatabaseName=database, TableName=table, PartitionInputList=batch, **self._catalog
             )

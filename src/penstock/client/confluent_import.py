@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from json import dumps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from penstock.client.confluent import ConfluentClient
@@ -35,8 +35,15 @@ _KEPT = ("schema", "schemaType", "references", "metadata")
 
 T = TypeVar("T", int, str)
 
-Place = tuple[str, int]
-"""A subject and a version's number."""
+
+class SubjectVersion(NamedTuple):
+    """A subject and a version's number."""
+
+    subject: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"subject {self.subject} version {self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +91,15 @@ class ConfluentImport:
         self._prefix = prefix
         self._context = context
         self._progress = progress
-        self._done: set[Place] = set()
+        self._done: set[SubjectVersion] = set()
         self._modes: dict[str, str | None] = {}
         self._switched: set[str] = set()
-        self._refused: dict[Place, str] = {}
-        self._given: dict[Place, dict[str, Any] | None] = {}
-        self._held: dict[Place, dict[str, Any] | None] = {}
+        self._refused: dict[SubjectVersion, str] = {}
+        self._from_source: dict[SubjectVersion, dict[str, Any] | None] = {}
+        self._from_target: dict[SubjectVersion, dict[str, Any] | None] = {}
 
     def run(self) -> ImportReport:
-        """Copy, delete softly what is deleted there, set the levels, compare.
+        """Copy, soft-delete what is deleted there, set the levels, compare.
 
         Raises what the two clients raise where a registry cannot be asked; a version that the target refuses becomes a
         difference, and the import goes on.
@@ -100,33 +107,34 @@ class ConfluentImport:
         report = ImportReport()
         subjects = [name for name in self._subjects() if name.startswith(self._prefix)]
         report.subjects = len(subjects)
-        places = {subject: self._numbers(subject) for subject in subjects}
+        versions = {subject: self._numbers(subject) for subject in subjects}
         for subject in subjects:
             self._mode(_context_of(self._renamed(subject)))
         with ThreadPoolExecutor(_READERS, thread_name_prefix="penstock-import") as readers:
             try:
                 for index, subject in enumerate(subjects):
                     self._progress(subject, index, len(subjects))
-                    self._copy_all([(subject, number) for number in places[subject][0]], report, readers)
-                for subject in places:
+                    self._copy_all([SubjectVersion(subject, number) for number in versions[subject][0]], report, readers)
+                for subject in versions:
                     self._level(subject, report)
-                self._delete([(subject, number) for subject, (_, deleted) in places.items() for number in deleted], report)
+                deleted = [SubjectVersion(subject, each) for subject, (_, gone) in versions.items() for each in gone]
+                self._delete(deleted, report)
             finally:
                 self._restore_modes()
-            report.versions = sum(len(numbers) for numbers, _ in places.values())
-            report.differences.extend(self._changed_meanwhile(places))
-            report.differences.extend(self._compare(places, readers))
+            report.versions = sum(len(numbers) for numbers, _ in versions.values())
+            report.differences.extend(self._changed_meanwhile(versions))
+            report.differences.extend(self._compare(versions, readers))
         return report
 
-    def _changed_meanwhile(self, places: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
+    def _changed_meanwhile(self, versions: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
         """What the source's lists say otherwise than when the import began: the API has no moment at which all holds."""
         now = [name for name in self._subjects() if name.startswith(self._prefix)]
-        for subject in dict.fromkeys((*places, *now)):
+        for subject in dict.fromkeys((*versions, *now)):
             try:
                 numbers, deleted = self._numbers(subject) if subject in now else ([], [])
             except NotFound:
                 numbers, deleted = [], []
-            before, before_deleted = places.get(subject, ([], []))
+            before, before_deleted = versions.get(subject, ([], []))
             for number in sorted({*before, *numbers}):
                 if (number in before) != (number in numbers):
                     what = "came into the source meanwhile" if number in numbers else "left the source meanwhile"
@@ -136,69 +144,73 @@ class ConfluentImport:
                         subject=subject, version=number, what="was deleted or brought back in the source meanwhile"
                     )
 
-    def _copy_all(self, places: Sequence[Place], report: ImportReport, readers: ThreadPoolExecutor) -> None:
+    def _copy_all(self, versions: Sequence[SubjectVersion], report: ImportReport, readers: ThreadPoolExecutor) -> None:
         """Versions are written one by one, each behind what it refers to, and read ahead many at a time."""
-        for start in range(0, len(places), _AHEAD):
-            chunk = places[start : start + _AHEAD]
-            self._given = dict(zip(chunk, readers.map(self._read_if_there, chunk), strict=True))
-            self._held = dict(zip(chunk, readers.map(self._there, chunk), strict=True))
-            for place in chunk:
-                self._copy(place, report, ())
+        for start in range(0, len(versions), _AHEAD):
+            chunk = versions[start : start + _AHEAD]
+            self._from_source = dict(zip(chunk, readers.map(self._read_if_there, chunk), strict=True))
+            self._from_target = dict(zip(chunk, readers.map(self._in_target, chunk), strict=True))
+            for version in chunk:
+                self._copy(version, report, ())
 
-    def _copy(self, place: Place, report: ImportReport, above: tuple[Place, ...]) -> None:
-        if place in self._done:
+    def _copy(self, version: SubjectVersion, report: ImportReport, above: tuple[SubjectVersion, ...]) -> None:
+        if version in self._done:
             return
-        if place in above or len(above) >= _MAX_DEPTH:
-            raise DataProblem(f"{self._source.url}: the references of subject {place[0]} version {place[1]} do not end.")
-        given = self._given[place] if place in self._given else self._read_if_there(place)
+        if version in above or len(above) >= _MAX_DEPTH:
+            raise DataProblem(f"{self._source.url}: the references of {version} do not end.")
+        given = self._from_source[version] if version in self._from_source else self._read_if_there(version)
         if given is None:
             return
         for item in given.get("references") or ():
-            self._copy((_seen_from(place[0], item["subject"]), item["version"]), report, (*above, place))
-        self._done.add(place)
-        there = self._held[place] if place in self._held else self._there(place)
+            referred = SubjectVersion(_resolve_subject(version.subject, item["subject"]), item["version"])
+            self._copy(referred, report, (*above, version))
+        self._done.add(version)
+        there = self._from_target[version] if version in self._from_target else self._in_target(version)
         if there is not None and there.get("id") == given["id"]:
             return
-        subject = self._renamed(place[0])
+        subject = self._renamed(version.subject)
         self._import_mode(subject)
-        body = self._body(place[0], given) | {"id": given["id"], "version": place[1]}
+        body = self._body(version.subject, given) | {"id": given["id"], "version": version.number}
         try:
             self._target.request("POST", f"/subjects/{_quoted(subject)}/versions", dumps(body).encode())
             report.copied += 1
         except InvalidInput as error:
-            self._refused[place] = error.message
+            self._refused[version] = error.message
 
-    def _read(self, place: Place) -> dict[str, Any]:
-        answer = self._source.request("GET", f"/subjects/{_quoted(place[0])}/versions/{place[1]}?deleted=true")
+    def _read(self, version: SubjectVersion) -> dict[str, Any]:
+        answer = self._source.request("GET", f"/subjects/{_quoted(version.subject)}/versions/{version.number}?deleted=true")
         if (
             not isinstance(answer, dict)
             or type(answer.get("id")) is not int
             or not isinstance(answer.get("schema"), str)
             or not _are_references(answer.get("references"))
         ):
-            raise EnvironmentProblem(f"{self._source.url}: subject {place[0]} version {place[1]} is no schema.")
+            raise EnvironmentProblem(f"{self._source.url}: {version} is not a schema.")
         return answer
 
-    def _read_if_there(self, place: Place) -> dict[str, Any] | None:
+    def _read_if_there(self, version: SubjectVersion) -> dict[str, Any] | None:
         """None where it left the source since it was listed."""
         try:
-            return self._read(place)
+            return self._read(version)
         except NotFound:
             return None
 
-    def _there(self, place: Place) -> dict[str, Any] | None:
-        path = f"/subjects/{_quoted(self._renamed(place[0]))}/versions/{place[1]}?deleted=true"
+    def _in_target(self, version: SubjectVersion) -> dict[str, Any] | None:
+        path = f"{self._target_path(version)}?deleted=true"
         try:
             answer: dict[str, Any] = self._target.request("GET", path)
         except NotFound:
             return None
         return answer
 
+    def _target_path(self, version: SubjectVersion) -> str:
+        return f"/subjects/{_quoted(self._renamed(version.subject))}/versions/{version.number}"
+
     def _body(self, subject: str, given: dict[str, Any]) -> dict[str, Any]:
         body = {name: given[name] for name in _KEPT if given.get(name)}
         if "references" in body:
             body["references"] = [
-                {**item, "subject": self._renamed(_seen_from(subject, item["subject"]))} for item in body["references"]
+                {**item, "subject": self._renamed(_resolve_subject(subject, item["subject"]))} for item in body["references"]
             ]
         return body
 
@@ -249,49 +261,51 @@ class ConfluentImport:
             if said.get(name):
                 report.differences.append(Difference(subject=subject, version=0, what=f"its {name} cannot be copied."))
 
-    def _delete(self, places: Sequence[Place], report: ImportReport) -> None:
+    def _delete(self, versions: Sequence[SubjectVersion], report: ImportReport) -> None:
         """Referring versions go before those that they refer to: what is refused is tried again while others go."""
-        waiting = [place for place in places if place not in self._refused]
+        waiting = [version for version in versions if version not in self._refused]
         while waiting:
-            left: list[Place] = []
-            for place in waiting:
+            left: list[SubjectVersion] = []
+            for version in waiting:
                 try:
-                    self._target.request("DELETE", f"/subjects/{_quoted(self._renamed(place[0]))}/versions/{place[1]}")
+                    self._target.request("DELETE", self._target_path(version))
                     report.deleted += 1
                 except NotFound:
                     continue
                 except InvalidInput:
-                    left.append(place)
+                    left.append(version)
             if len(left) == len(waiting):
                 return
             waiting = left
 
-    def _compare(self, places: dict[str, tuple[list[int], list[int]]], readers: ThreadPoolExecutor) -> Iterator[Difference]:
+    def _compare(
+        self, versions: dict[str, tuple[list[int], list[int]]], readers: ThreadPoolExecutor
+    ) -> Iterator[Difference]:
         """Every version once more: found by its text, with its id, number and state."""
-        for index, (subject, (numbers, deleted)) in enumerate(places.items()):
-            self._progress(subject, index, len(places))
+        for index, (subject, (numbers, deleted)) in enumerate(versions.items()):
+            self._progress(subject, index, len(versions))
             gone = set(deleted)
-            states = [((subject, number), number in gone) for number in numbers]
+            states = [(SubjectVersion(subject, number), number in gone) for number in numbers]
             found = readers.map(lambda state: self._refused.get(state[0]) or self._difference(*state), states)
             for number, what in zip(numbers, found, strict=True):
                 if what is not None:
                     yield Difference(subject=subject, version=number, what=what)
 
-    def _difference(self, place: Place, deleted: bool) -> str | None:
-        given = self._read_if_there(place)
+    def _difference(self, version: SubjectVersion, deleted: bool) -> str | None:
+        given = self._read_if_there(version)
         if given is None:
             return None  # which is said already
         if given.get("ruleSet"):
             return "it has a ruleSet, which the target does not keep"
-        path = f"/subjects/{_quoted(self._renamed(place[0]))}"
+        path = f"/subjects/{_quoted(self._renamed(version.subject))}"
         try:
-            found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(place[0], given)).encode())
+            found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(version.subject, given)).encode())
         except (NotFound, InvalidInput) as error:
             return f"not found by its text: {error.message}"
-        if (found.get("id"), found.get("version")) != (given["id"], place[1]):
+        if (found.get("id"), found.get("version")) != (given["id"], version.number):
             return f"id {given['id']} became id {found.get('id')} version {found.get('version')}"
         try:
-            self._target.request("GET", f"{path}/versions/{place[1]}")
+            self._target.request("GET", f"{path}/versions/{version.number}")
         except NotFound:
             return None if deleted else "deleted in the target"
         return "deleted in the source, not in the target" if deleted else None
@@ -343,7 +357,7 @@ def _are_references(value: Any) -> bool:
     )
 
 
-def _seen_from(subject: str, referenced: str) -> str:
+def _resolve_subject(subject: str, referenced: str) -> str:
     """A referenced subject's full name: without a context it is one of the referring subject's."""
     if referenced.startswith(":.") or not subject.startswith(":."):
         return referenced

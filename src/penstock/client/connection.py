@@ -29,7 +29,7 @@ from penstock.errors import (
 if TYPE_CHECKING:
     from boto3.session import Session
 
-__all__ = ["calls", "default_region", "error_code", "open_client", "stray"]
+__all__ = ["default_region", "error_code", "open_client", "translate_error", "translated_errors"]
 
 _ATTEMPTS = 5
 _CONNECT_SECONDS = 5
@@ -110,7 +110,7 @@ def default_region() -> str | None:
 
 
 @contextmanager
-def calls(client: Any, what: str) -> Iterator[None]:
+def translated_errors(client: Any, what: str) -> Iterator[None]:
     """Translate botocore's exceptions inside the block; ``what`` says what was asked, such as ``schema version 7c…``.
 
     Raises the :class:`PenstockError` that the service's error code stands for, and :class:`EnvironmentProblem` where no
@@ -143,13 +143,13 @@ def calls(client: Any, what: str) -> Iterator[None]:
 
 
 def error_code(error: BaseException) -> str:
-    """The service's error code behind what :func:`calls` raised; empty where no service answered with one."""
+    """The service's error code behind what :func:`translated_errors` raised; empty where no service answered with one."""
     cause = error.__cause__
     return str(cause.response.get("Error", {}).get("Code", "")) if isinstance(cause, ClientError) else ""
 
 
-def stray(error: Exception) -> PenstockError:
-    """The error for an exception of botocore that no :func:`calls` caught, where the client is not known any more."""
+def translate_error(error: Exception) -> PenstockError:
+    """The error for an exception of botocore outside :func:`translated_errors`, whose client is not known any more."""
     if isinstance(error, ClientError):
         details, answer = error.response.get("Error", {}), error.response.get("ResponseMetadata", {})
         code, status = details.get("Code", ""), int(answer.get("HTTPStatusCode", 0))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -27,7 +27,7 @@ def glue_connection(
 ) -> GlueConnection:
     """The connection of that name, passwords included; :class:`~penstock.errors.NotFound` where there is none."""
     client: GlueClient = open_client("glue", region=region, endpoint_url=endpoint_url, session=session)
-    with calls(client, f"connection {name}"):
+    with translated_errors(client, f"connection {name}"):
         found = client.get_connection(Name=name, HidePassword=False)["Connection"]
     properties = {str(key): value for key, value in found.get("ConnectionProperties", {}).items()}
     return GlueConnection(name=name, type=found.get("ConnectionType", ""), properties=properties)

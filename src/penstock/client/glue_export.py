@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.errors import NotFound
 
 __all__ = ["glue_records"]
@@ -23,11 +23,11 @@ def glue_records(registry: str | None = None, *, endpoint_url: str | None = None
     """Records of all registries, or of one.
 
     Region, credentials and, without ``endpoint_url``, the endpoint come from the usual places of any AWS client. Raises the
-    errors of :func:`penstock.client.connection.calls`, :class:`NotFound` for a ``registry`` that is not there.
+    errors of :func:`penstock.client.connection.translated_errors`, :class:`NotFound` for a ``registry`` that is not there.
     """
     glue = open_client("glue", endpoint_url=endpoint_url, attempts=10)
     if registry is not None:
-        with calls(glue, f"registry {registry}"):
+        with translated_errors(glue, f"registry {registry}"):
             glue.get_registry(RegistryId={"RegistryName": registry})
     with ThreadPoolExecutor(_READERS, thread_name_prefix="penstock-glue") as readers:
         for found in _pages(glue, "registries", glue.list_registries, "Registries", {}):
@@ -64,7 +64,7 @@ def _registry(glue: Any, found: Mapping[str, Any], readers: ThreadPoolExecutor) 
 
 def _schema(glue: Any, schema_id: Mapping[str, str]) -> dict[str, Any]:
     name = schema_id["SchemaName"]
-    with calls(glue, f"schema {name}"):
+    with translated_errors(glue, f"schema {name}"):
         schema = glue.get_schema(SchemaId=schema_id)
     return {
         "kind": "schema",
@@ -90,7 +90,7 @@ def _versions(glue: Any, schema_id: Mapping[str, str]) -> Sequence[Mapping[str, 
 def _version(glue: Any, head: Mapping[str, Any]) -> dict[str, Any] | None:
     """None where it was deleted since it was listed."""
     try:
-        with calls(glue, f"schema version {head['SchemaVersionId']}"):
+        with translated_errors(glue, f"schema version {head['SchemaVersionId']}"):
             version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
         metadata = list(_metadata(glue, version["SchemaVersionId"]))
     except NotFound:
@@ -113,7 +113,7 @@ def _version(glue: Any, head: Mapping[str, Any]) -> dict[str, Any] | None:
 def _metadata(glue: Any, version_id: str) -> Iterator[dict[str, Any]]:
     token: dict[str, str] = {}
     while True:
-        with calls(glue, f"metadata of schema version {version_id}"):
+        with translated_errors(glue, f"metadata of schema version {version_id}"):
             page = glue.query_schema_version_metadata(SchemaVersionId=version_id, MaxResults=50, **token)
         for key, info in page.get("MetadataInfoMap", {}).items():
             for pair in (*info.get("OtherMetadataValueList", ()), info):
@@ -125,7 +125,7 @@ def _metadata(glue: Any, version_id: str) -> Iterator[dict[str, Any]]:
 
 
 def _tags(glue: Any, arn: str) -> Mapping[str, str]:
-    with calls(glue, f"tags of {arn}"):
+    with translated_errors(glue, f"tags of {arn}"):
         tags: Mapping[str, str] = glue.get_tags(ResourceArn=arn).get("Tags", {})
     return tags
 
@@ -133,7 +133,7 @@ def _tags(glue: Any, arn: str) -> Mapping[str, str]:
 def _pages(glue: Any, what: str, call: Any, member: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     token: dict[str, str] = {}
     while True:
-        with calls(glue, what):
+        with translated_errors(glue, what):
             page = call(**request, MaxResults=_PAGE, **token)
         yield from page.get(member, ())
         if not page.get("NextToken"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from penstock.client.connection import calls, error_code
+from penstock.client.connection import error_code, translated_errors
 from penstock.errors import EnvironmentProblem, LimitExceeded
 
 __all__ = [
@@ -126,9 +126,9 @@ class ShardFetcher:
         """How far the last page was behind the shard's tip; above 0 until that was reached."""
 
     def fetch(self, limit: int) -> list[dict[str, Any]]:
-        """Up to ``limit`` records, maybe none. Raises what :func:`calls` makes of a refusal; see :func:`may_pass`."""
+        """Up to ``limit`` records, maybe none. Raises a :class:`PenstockError` for a refusal; see :func:`may_pass`."""
         try:
-            with calls(self._client, f"records of shard {self._shard} of stream {self._stream.name}"):
+            with translated_errors(self._client, f"records of shard {self._shard} of stream {self._stream.name}"):
                 if self._iterator is None:
                     self._iterator = self._open()
                 answer = self._client.get_records(ShardIterator=self._iterator, Limit=limit)

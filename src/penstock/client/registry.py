@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from penstock.client.cache import OnceCache
-from penstock.client.connection import calls, default_region, open_client
+from penstock.client.connection import default_region, open_client, translated_errors
 from penstock.errors import NotFound
 from penstock.names import parse_arn
 from penstock.schema.version import SchemaVersion
@@ -94,7 +94,7 @@ class RegistryClient:
     def latest(self, registry: str, schema: str) -> SchemaVersion:
         """The highest AVAILABLE version; :class:`NotFound` where the schema has none. Asks each time."""
         what = f"the latest version of schema {registry}/{schema}"
-        with calls(self._glue, what):
+        with translated_errors(self._glue, what):
             answer = self._glue.get_schema_version(
                 SchemaId=_schema_id(registry, schema), SchemaVersionNumber={"LatestVersion": True}
             )
@@ -117,7 +117,7 @@ class RegistryClient:
     def numbers(self, registry: str, schema: str, statuses: Sequence[str] = ("AVAILABLE",)) -> list[tuple[int, UUID]]:
         """Number and id of each version with one of ``statuses``, lowest number first; no bodies are fetched."""
         listed: list[tuple[int, UUID]] = []
-        with calls(self._glue, f"the versions of schema {registry}/{schema}"):
+        with translated_errors(self._glue, f"the versions of schema {registry}/{schema}"):
             pages = self._glue.get_paginator("list_schema_versions").paginate(SchemaId=_schema_id(registry, schema))
             for page in pages:
                 listed.extend(
@@ -129,7 +129,7 @@ class RegistryClient:
 
     def schema(self, registry: str, schema: str) -> RegisteredSchema:
         """Format, mode and checkpoint of a schema (GetSchema); :class:`NotFound` where there is none. Asks each time."""
-        with calls(self._glue, f"schema {registry}/{schema}"):
+        with translated_errors(self._glue, f"schema {registry}/{schema}"):
             answer = self._glue.get_schema(SchemaId=_schema_id(registry, schema))
             return RegisteredSchema(
                 registry=registry,
@@ -141,13 +141,13 @@ class RegistryClient:
 
     def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         """Id and status of the version with this definition (GetSchemaByDefinition); :class:`NotFound` with AWS's words."""
-        with calls(self._glue, f"a version of schema {registry}/{schema} by its definition"):
+        with translated_errors(self._glue, f"a version of schema {registry}/{schema} by its definition"):
             answer = self._glue.get_schema_by_definition(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
             return UUID(answer["SchemaVersionId"]), answer["Status"]
 
     def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
         """Id and status of a new version, or of the equal one that is there (RegisterSchemaVersion)."""
-        with calls(self._glue, f"registration of a version of schema {registry}/{schema}"):
+        with translated_errors(self._glue, f"registration of a version of schema {registry}/{schema}"):
             answer = self._glue.register_schema_version(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
             return UUID(answer["SchemaVersionId"]), answer["Status"]
 
@@ -164,7 +164,7 @@ class RegistryClient:
     ) -> tuple[UUID, str]:
         """Id and status of version 1 of a new schema (CreateSchema); :class:`AlreadyExists` where the name is taken."""
         extra: dict[str, Any] = {"Description": description} if description else {}
-        with calls(self._glue, f"creation of schema {registry}/{schema}"):
+        with translated_errors(self._glue, f"creation of schema {registry}/{schema}"):
             answer = self._glue.create_schema(
                 RegistryId={"RegistryName": registry},
                 SchemaName=schema,
@@ -182,14 +182,14 @@ class RegistryClient:
 
     def put_metadata(self, version_id: UUID, key: str, value: str) -> None:
         """Add one metadata pair to a version; that it is there already is fine."""
-        with calls(self._glue, f"metadata of schema version {version_id}"):
+        with translated_errors(self._glue, f"metadata of schema version {version_id}"):
             self._glue.put_schema_version_metadata(
                 SchemaVersionId=str(version_id), MetadataKeyValue={"MetadataKey": key, "MetadataValue": value}
             )
 
     def _fetch(self, version_id: UUID) -> SchemaVersion:
         try:
-            with calls(self._glue, f"schema version {version_id}"):
+            with translated_errors(self._glue, f"schema version {version_id}"):
                 return self._keep(self._glue.get_schema_version(SchemaVersionId=str(version_id)))
         except NotFound as error:
             self._unknown.put(version_id, error.message)
@@ -224,7 +224,7 @@ class LatestVersions:
         if "SchemaName" in wanted:
             wanted.setdefault("RegistryName", "default-registry")
         what = f"the latest version of schema {'/'.join(wanted.values())}"
-        with calls(self.client, what):
+        with translated_errors(self.client, what):
             found = self.client.get_schema_version(SchemaId=wanted, SchemaVersionNumber={"LatestVersion": True})
             if found["Status"] != "AVAILABLE":
                 pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=wanted)

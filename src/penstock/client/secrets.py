@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 
@@ -43,7 +43,7 @@ def broker_credentials(
     client: SecretsManagerClient = open_client(
         "secretsmanager", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
     )
-    with calls(client, f"secret {secret_id}"):
+    with translated_errors(client, f"secret {secret_id}"):
         text = client.get_secret_value(SecretId=secret_id).get("SecretString")
     try:
         found = json.loads(text or "")

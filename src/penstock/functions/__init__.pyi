@@ -9,6 +9,9 @@ from .model import (
     EventSource as EventSource,
 )
 from .model import (
+    EventSourceMapping as EventSourceMapping,
+)
+from .model import (
     Function as Function,
 )
 from .model import (
@@ -22,12 +25,6 @@ from .model import (
 )
 from .model import (
     SchemaRegistry as SchemaRegistry,
-)
-from .model import (
-    SourceMapping as SourceMapping,
-)
-from .model import (
-    Start as Start,
 )
 from .runner import RunOptions as RunOptions
 from .runner import run as run

@@ -50,14 +50,14 @@ class Undecodable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A key or value as the function gets it (``data``), as filters see it (``seen``), and its schema."""
+    """A key or value as the function gets it (``data``), as filters see it (``view``), and its schema."""
 
     data: bytes
-    seen: Any
+    view: Any
     schema: Schema
 
 
-class _Nothing:
+class _NoGlueRegistry:
     """A source of AWS's ids where only Confluent's registry is known."""
 
     def version(self, version_id: UUID) -> Any:
@@ -84,7 +84,7 @@ class Decoder:
                 region=parse_arn(config.uri).region or None, attempts=_ATTEMPTS
             )
         else:
-            self._source = _Nothing()
+            self._source = _NoGlueRegistry()
             self._confluent = confluent_source or ConfluentClient(config.uri, user_info=_user_info(config.login))
         self._reader = MessageReader(self._source, confluent=self._confluent, formats=_FORMATS)
 
@@ -104,11 +104,11 @@ class Decoder:
             raise Undecodable(SCHEMA_NOT_FOUND, error.message) from error
         except SerdeError as error:
             raise Undecodable(DESERIALIZATION_ERROR, error.message) from error
-        seen = plain(value)
+        view = json_value(value)
         if self._config.format == "SOURCE":
-            return Decoded(data=payload, seen=seen, schema=schema)
+            return Decoded(data=payload, view=view, schema=schema)
         # AWS's own consumer library takes the format for that of the data as they are delivered.
-        return Decoded(data=_json(seen), seen=seen, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
+        return Decoded(data=_json(view), view=view, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
 
     def _origin(self, data: bytes, headers: Sequence[tuple[str, bytes]], *, key: bool) -> tuple[Schema, bytes]:
         """The schema that a message names, and the payload behind its frame."""
@@ -140,12 +140,12 @@ def _user_info(secret: str | None) -> str | None:
     return f"{login.username}:{login.password}"
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A decoded value as JSON can say it: bytes and fixed as base64, decimals as text, times in ISO 8601."""
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
     if isinstance(value, datetime | date | time):

@@ -13,18 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.client.broker import Security
+from penstock.client.kinesis import StartingPosition
 from penstock.errors import InvalidInput
 from penstock.functions.delivery.patterns import Matcher, compile_pattern
-from penstock.functions.delivery.steps import Policy
+from penstock.functions.delivery.steps import FailurePolicy
 from penstock.functions.handler import require_module
 from penstock.functions.model import (
+    EventSourceMapping,
     Function,
     KafkaAccess,
     KafkaSource,
     KinesisSource,
     SchemaRegistry,
-    SourceMapping,
-    Start,
 )
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION, Arn, parse_arn
 from penstock.settings.document import Section, load_document, read_text
@@ -43,7 +43,7 @@ _BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
 _LATEST_MOMENT = 253_402_300_799  # seconds since 1970: the end of the year 9999
 _TOPIC = re.compile(r"[^.]([a-zA-Z0-9\-_.]+)")
 _DESTINATION = re.compile(r"kafka://[^.][a-zA-Z0-9\-_.]{0,248}|arn:aws[a-z-]*:(sqs|sns|s3):.+|s3://[^/]+.*|file://.+")
-_STARTS: tuple[Start, ...] = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
+_STARTS: tuple[StartingPosition, ...] = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 _PROTOCOLS: tuple[Security, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _LOGINS = {
     "SASL_SCRAM_512_AUTH": "SCRAM-SHA-512",
@@ -67,7 +67,7 @@ class Declaration:
     """A document: the function, its sources and the file they were read from."""
 
     function: Function
-    mappings: tuple[SourceMapping, ...]
+    mappings: tuple[EventSourceMapping, ...]
     origin: str
 
 
@@ -172,7 +172,7 @@ def _arn(section: Section, key: str, text: str) -> Arn:
         raise section.fault(error.message.rstrip("."), key=key, remedy=error.remedy) from None
 
 
-def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
+def _mapping(section: Section, function: Function, base: Path) -> EventSourceMapping:
     for name, why in _NOT_SERVED.items():
         if section.has(name):
             raise section.fault(f"'{name}' {why}", key=name, remedy="Remove it.")
@@ -196,7 +196,7 @@ def _mapping(section: Section, function: Function, base: Path) -> SourceMapping:
     size = section.integer("BatchSize", minimum=1, maximum=10_000)
     start, start_at = _start(section)
     destination = _destination(section, source, base)
-    mapping = SourceMapping(
+    mapping = EventSourceMapping(
         source=source,
         function_name=function.name,
         id=_identity(section),
@@ -226,7 +226,7 @@ def _identity(section: Section) -> str:
     return given or ""
 
 
-def _start(section: Section) -> tuple[Start, int | None]:
+def _start(section: Section) -> tuple[StartingPosition, int | None]:
     start = section.choice(_STARTS, "StartingPosition")
     if start is None:
         raise section.fault("'StartingPosition' is missing", remedy=f"It can be {', '.join(_STARTS)}.")
@@ -257,7 +257,7 @@ def _moment(section: Section, text: str) -> int:
     return round(seconds * 1000)
 
 
-def _policy(section: Section, *, limited: bool) -> Policy:
+def _policy(section: Section, *, limited: bool) -> FailurePolicy:
     retries = section.integer("MaximumRetryAttempts", minimum=-1, maximum=10_000)
     age = section.integer("MaximumRecordAgeInSeconds", minimum=-1, maximum=604_800)
     if age is not None and -1 < age < 60:
@@ -267,7 +267,7 @@ def _policy(section: Section, *, limited: bool) -> Policy:
             remedy="Use -1 (no limit), or 60 or more.",
         )
     unlimited = retries is None or retries < 0
-    return Policy(
+    return FailurePolicy(
         retries=(KAFKA_RETRIES if limited else -1) if unlimited else retries or 0,
         age=-1 if age is None else age,
         bisect=bool(section.boolean("BisectBatchOnFunctionError")),

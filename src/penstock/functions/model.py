@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Literal
 
 from penstock.client.broker import Security
+from penstock.client.kinesis import StartingPosition
 from penstock.functions.delivery.patterns import Matcher
-from penstock.functions.delivery.steps import Policy
+from penstock.functions.delivery.steps import FailurePolicy
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
 __all__ = [
     "EventSource",
+    "EventSourceMapping",
     "Function",
     "KafkaAccess",
     "KafkaSource",
     "KinesisSource",
     "SchemaRegistry",
-    "SourceMapping",
-    "Start",
 ]
 
 _NAMESPACE = uuid.UUID("6f6d3f0c-6a55-4c4f-9d0e-4ac6b4d2a3f1")  # of the ids of mappings that have none of their own
-
-Start = Literal["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +121,7 @@ EventSource = KafkaSource | KinesisSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceMapping:
+class EventSourceMapping:
     """One source of a function: what to read, how to batch it, what to do about failures.
 
     ``window`` is in seconds; ``start_at`` in milliseconds since 1970; ``destination`` is where discarded records go, as
@@ -135,9 +133,9 @@ class SourceMapping:
     id: str = ""
     batch_size: int = 100
     window: float = 0.5
-    start: Start = "TRIM_HORIZON"
+    start: StartingPosition = "TRIM_HORIZON"
     start_at: int | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: FailurePolicy = field(default_factory=FailurePolicy)
     report_failures: bool = False
     destination: str | None = None
     patterns: tuple[Matcher, ...] = field(default=(), repr=False)

@@ -19,7 +19,7 @@ from penstock.functions.kafka.poller import KafkaPoller
 from penstock.functions.kinesis.event import KinesisOrigin
 from penstock.functions.kinesis.mapping import KinesisMapping
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import Function, KinesisSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, Function, KinesisSource
 from penstock.functions.records import Record
 from penstock.functions.thread_group import ThreadGroup, Worker
 
@@ -69,7 +69,7 @@ def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Ma
     return [(mapping.source.title, metrics.totals()) for mapping, metrics in zip(mappings, all_metrics, strict=True)]
 
 
-def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics, options: RunOptions) -> Worker:
+def _prepare(function: Function, mapping: EventSourceMapping, metrics: MappingMetrics, options: RunOptions) -> Worker:
     source, report = mapping.source, options.report
     if isinstance(source, KinesisSource):
         stream = KinesisOrigin(arn=source.arn, role=function.identity)
@@ -91,7 +91,7 @@ def _prepare(function: Function, mapping: SourceMapping, metrics: MappingMetrics
 
 def _dispatchers(
     function: Function,
-    mapping: SourceMapping,
+    mapping: EventSourceMapping,
     origin: Origin,
     metrics: MappingMetrics,
     options: RunOptions,

@@ -11,7 +11,7 @@ from penstock.cli.streams import functions
 from penstock.errors import InvalidInput
 from penstock.functions import runner
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import Function, SourceMapping
+from penstock.functions.model import EventSourceMapping, Function
 
 CODE = """\
 def halves(event, context):
@@ -63,7 +63,7 @@ def test_two_mappings_of_one_topic_are_told_each(document: Path, monkeypatch: py
 
         def stop(self) -> None: ...
 
-    def prepare(_function: Function, mapping: SourceMapping, metrics: MappingMetrics, _options: Any) -> Reads:
+    def prepare(_function: Function, mapping: EventSourceMapping, metrics: MappingMetrics, _options: Any) -> Reads:
         return Reads(metrics, mapping.batch_size)
 
     monkeypatch.setattr(runner, "_prepare", prepare)

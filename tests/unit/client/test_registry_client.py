@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 
-from penstock.client.connection import calls
+from penstock.client.connection import translated_errors
 from penstock.client.registry import RegistryClient, UnknownSchemaVersion
 from penstock.errors import (
     AccessDenied,
@@ -166,7 +166,7 @@ def test_errors_keep_awss_words_and_name_the_endpoint(
 def test_no_answer_names_the_endpoint_and_the_seconds(setup: Setup) -> None:
     with (
         pytest.raises(EnvironmentProblem, match=rf"latest: {ENDPOINT} gave no usable answer in 0\.0 s"),
-        calls(setup.client._glue, "latest"),
+        translated_errors(setup.client._glue, "latest"),
     ):
         raise EndpointConnectionError(endpoint_url=ENDPOINT)
 

@@ -12,7 +12,7 @@ from aws_lambda_powertools.utilities.kafka import SchemaConfig, kafka_consumer
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from penstock.errors import EnvironmentProblem, NotFound
-from penstock.functions.decoding import Decoder, Undecodable, plain
+from penstock.functions.decoding import Decoder, Undecodable, json_value
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.model import SchemaRegistry
 from penstock.schema.version import SchemaText, SchemaVersion
@@ -71,7 +71,7 @@ def decoder(form: Any = "JSON", uri: str = ARN, **source: Any) -> Decoder:
 def test_glues_frames_as_json_and_as_source(compression: frame.Compression) -> None:
     message = frame.encode(ID, PAYLOAD, compression)
     shown = decoder().decode(message, [], "VALUE")
-    assert json.loads(shown.data) == shown.seen == VALUE
+    assert json.loads(shown.data) == shown.view == VALUE
     assert shown.schema.entry == {"dataFormat": "JSON", "schemaId": str(ID)}
     source = decoder("SOURCE").decode(message, [], "VALUE")
     assert source.data == PAYLOAD
@@ -85,7 +85,7 @@ def test_confluents_frames_by_prefix_and_by_header() -> None:
         (PAYLOAD, [(confluent.VALUE_HEADER, confluent.prefix(7)), ("nothing", None)]),
     ):
         found = decoder("SOURCE", url).decode(message, headers, "VALUE")
-        assert (found.data, found.seen) == (PAYLOAD, VALUE)
+        assert (found.data, found.view) == (PAYLOAD, VALUE)
         assert found.schema.entry == {"dataFormat": "AVRO", "schemaId": "7"}
 
 
@@ -123,7 +123,7 @@ def test_powertools_consumer_reads_both_forms(form: str, schema: SchemaConfig) -
         key=None,
         value=found.data,
         value_schema=found.schema,
-        value_view=found.seen,
+        value_view=found.view,
     )
 
     @kafka_consumer(schema_config=schema)
@@ -152,7 +152,7 @@ def test_values_that_json_has_not_are_said_as_text() -> None:
         "b": b"\xff",
         "l": [UUID(int=1), float("nan"), 1.5, None],
     }
-    assert json.loads(json.dumps(plain(value), allow_nan=False)) == {
+    assert json.loads(json.dumps(json_value(value), allow_nan=False)) == {
         "d": "2026-01-31",
         "m": "2026-01-31T12:00:00+00:00",
         "n": "1.50",

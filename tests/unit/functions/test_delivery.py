@@ -13,12 +13,12 @@ from penstock.functions.delivery.steps import (
     RETRIES,
     Discard,
     Failed,
+    FailurePolicy,
     Invoke,
     MarkDone,
     Outcome,
     Partly,
     Pause,
-    Policy,
     Step,
     Succeeded,
     deliver,
@@ -35,7 +35,7 @@ def records(*places: tuple[str, int], age: float = 0.0) -> list[Record]:
     return [Record(partition=p, position=o, timestamp_ms=moment, key=None, entry=b"{}") for p, o in places]
 
 
-def run(batch: list[Record], policy: Policy, function: Callable[[list[Record], int], Outcome]) -> list[Step]:
+def run(batch: list[Record], policy: FailurePolicy, function: Callable[[list[Record], int], Outcome]) -> list[Step]:
     """All steps of a delivery to a function that is a function."""
     steps: list[Step] = []
     going = deliver(batch, policy, lambda: NOW)
@@ -63,12 +63,12 @@ def shown(steps: list[Step]) -> list[Any]:
 
 
 def test_a_success_settles_the_batch() -> None:
-    steps = run(records(("t-0", 1), ("t-0", 2)), Policy(), lambda _r, _a: Succeeded())
+    steps = run(records(("t-0", 1), ("t-0", 2)), FailurePolicy(), lambda _r, _a: Succeeded())
     assert shown(steps) == [("invoke", [1, 2]), ("done", [1, 2])]
 
 
 def test_retries_wait_longer_and_then_the_batch_is_discarded() -> None:
-    steps = run(records(("t-0", 1), ("t-0", 2)), Policy(retries=2), lambda _r, _a: Failed())
+    steps = run(records(("t-0", 1), ("t-0", 2)), FailurePolicy(retries=2), lambda _r, _a: Failed())
     invoke = ("invoke", [1, 2])
     assert shown(steps) == [invoke, ("pause", 0.5), invoke, ("pause", 1.0), invoke, ("discard", [1, 2])]
     discard = steps[-1]
@@ -77,7 +77,7 @@ def test_retries_wait_longer_and_then_the_batch_is_discarded() -> None:
 
 
 def test_without_a_limit_a_batch_is_retried_until_it_succeeds() -> None:
-    steps = run(records(("t-0", 1)), Policy(), lambda _r, attempt: Succeeded() if attempt == 50 else Failed())
+    steps = run(records(("t-0", 1)), FailurePolicy(), lambda _r, attempt: Succeeded() if attempt == 50 else Failed())
     pauses = [step.seconds for step in steps if isinstance(step, Pause)]
     assert len(pauses) == 49
     assert max(pauses) == 60.0
@@ -88,7 +88,7 @@ def test_splitting_uses_up_no_retry_and_finds_the_culprit() -> None:
     batch = records(*[("t-0", number) for number in range(8)])
     steps = run(
         batch,
-        Policy(retries=1, bisect=True),
+        FailurePolicy(retries=1, bisect=True),
         lambda given, _a: Failed() if any(each.position == 5 for each in given) else Succeeded(),
     )
     assert [part for what, part in shown(steps) if what == "discard"] == [[5]]
@@ -102,7 +102,7 @@ def test_a_report_moves_the_checkpoint_of_each_partition() -> None:
     def function(given: list[Record], attempt: int) -> Outcome:
         return Partly(lowest={"t-0": 2}) if len(given) == 4 else Succeeded()
 
-    steps = run(batch, Policy(retries=0), function)
+    steps = run(batch, FailurePolicy(retries=0), function)
     # No retry is allowed, but the record at the head has had its first call only.
     assert places(steps[1].records) == [("t-0", 1), ("t-1", 7), ("t-1", 8)]  # type: ignore[union-attr]
     assert [type(step) for step in steps] == [Invoke, MarkDone, Discard]
@@ -115,7 +115,7 @@ def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None
         bad = [each.position for each in given if each.position == 1]
         return Partly(lowest={"t-0": 1}) if bad else Succeeded()
 
-    steps = run(batch, Policy(retries=1, bisect=True), function)
+    steps = run(batch, FailurePolicy(retries=1, bisect=True), function)
     assert [each for each in shown(steps) if each[0] in {"done", "discard"}] == [
         ("done", [0]),
         ("discard", [1]),
@@ -125,7 +125,7 @@ def test_a_reported_head_is_discarded_alone_where_batches_may_be_split() -> None
 
 def test_old_records_are_discarded_before_the_function_sees_them() -> None:
     batch = [*records(("t-0", 1), age=100), *records(("t-0", 2), age=10)]
-    steps = run(batch, Policy(age=60), lambda _r, _a: Succeeded())
+    steps = run(batch, FailurePolicy(age=60), lambda _r, _a: Succeeded())
     assert shown(steps) == [("discard", [1]), ("invoke", [2]), ("done", [2])]
     assert isinstance(steps[0], Discard)
     assert (steps[0].condition, steps[0].invokes) == (AGE, 0)
@@ -161,7 +161,7 @@ def test_every_record_is_settled_or_discarded_once_and_in_order(
             lowest[each.partition] = min(lowest.get(each.partition, each.position), each.position)
         return Partly(lowest=lowest)
 
-    steps = run(batch, Policy(retries=retries, bisect=bisect), function)
+    steps = run(batch, FailurePolicy(retries=retries, bisect=bisect), function)
     ended = [record for step in steps if isinstance(step, MarkDone | Discard) for record in step.records]
     assert sorted(places(ended)) == sorted(places(batch))
     for number, size in enumerate(sizes):

@@ -9,12 +9,12 @@ import pytest
 
 from penstock.functions.delivery.dispatcher import BatchDispatcher
 from penstock.functions.delivery.patterns import compile_pattern
-from penstock.functions.delivery.steps import Discard, Policy
+from penstock.functions.delivery.steps import Discard, FailurePolicy
 from penstock.functions.environment import Result
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KafkaSource
 from penstock.functions.records import Record
 from penstock.retries import RetryPolicy
 
@@ -72,9 +72,14 @@ class World:
         self.done: list[int] = []
         self.reported: list[str] = []
         source = KafkaSource(topic="t", brokers="b:9092")
-        given = {"batch_size": 2, "window": 0.0, "policy": Policy(retries=0, backoff=RetryPolicy(pauses=(0.0,))), **mapping}
+        given = {
+            "batch_size": 2,
+            "window": 0.0,
+            "policy": FailurePolicy(retries=0, backoff=RetryPolicy(pauses=(0.0,))),
+            **mapping,
+        }
         self.dispatcher = BatchDispatcher(
-            SourceMapping(source=source, function_name="f", **given),
+            EventSourceMapping(source=source, function_name="f", **given),
             KafkaOrigin(bootstrap_servers="b:9092"),
             self.environment,  # type: ignore[arg-type]
             self.metrics,
@@ -169,7 +174,7 @@ def test_a_stop_lets_the_invocation_in_hand_count_and_begins_no_other(world: Any
 
 
 def test_a_failure_after_a_stop_is_left_to_the_next_run(world: Any) -> None:
-    here = world(policy=Policy(bisect=True))
+    here = world(policy=FailurePolicy(bisect=True))
     here.offer(1, 2)
     here.dispatcher.advance()
     here.dispatcher.stop()
@@ -197,7 +202,7 @@ def test_a_partition_that_leaves_takes_its_records_along_after_the_answer(world:
 
 
 def test_a_partition_that_leaves_after_a_failure_leaves_the_others_to_be_retried(world: Any) -> None:
-    here = world(batch_size=4, policy=Policy(backoff=RetryPolicy(pauses=(0.0,))))
+    here = world(batch_size=4, policy=FailurePolicy(backoff=RetryPolicy(pauses=(0.0,))))
     here.offer(1, 2)
     here.offer(7, 8, partition=1)
     here.dispatcher.advance()

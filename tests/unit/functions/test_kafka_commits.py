@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from penstock.functions.kafka.poller import KafkaPoller
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KafkaSource
 
 
 class Consumer:
@@ -27,7 +27,7 @@ class Consumer:
 
 def test_a_refused_commit_is_said_once_and_made_later() -> None:
     said: list[str] = []
-    mapping = SourceMapping(source=KafkaSource(topic="t", brokers="127.0.0.1:1"), function_name="f")
+    mapping = EventSourceMapping(source=KafkaSource(topic="t", brokers="127.0.0.1:1"), function_name="f")
     config = {"bootstrap.servers": "127.0.0.1:1"}
     dispatcher: Any = lambda _on_done: None  # noqa: E731 -- not used here
     poller = KafkaPoller(mapping, config, dispatcher, MappingMetrics("m"), timeout=3, decoder=None, report=said.append)

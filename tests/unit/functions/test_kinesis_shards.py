@@ -16,7 +16,7 @@ from penstock.functions.kinesis import mapping as kinesis_mapping
 from penstock.functions.kinesis.checkpoints import Checkpoints
 from penstock.functions.kinesis.event import KinesisOrigin
 from penstock.functions.kinesis.mapping import KinesisMapping, ShardReader
-from penstock.functions.model import KinesisSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KinesisSource
 from penstock.functions.records import Record
 from penstock.retries import RetryPolicy
 
@@ -83,7 +83,7 @@ def reader(client: Closed, checkpoints: Checkpoints, report: Callable[[str], Non
     return ShardReader(
         SHARD,
         client=client,
-        mapping=SourceMapping(source=KinesisSource(arn=ARN), function_name="f"),
+        mapping=EventSourceMapping(source=KinesisSource(arn=ARN), function_name="f"),
         origin=KinesisOrigin(arn=ARN, role="r"),
         checkpoints=checkpoints,
         make_dispatcher=FiltersAll,  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def test_a_stream_that_is_not_there_ends_the_run(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(
         kinesis_mapping, "open_client", lambda *_args, **_named: Nothing(ListShards=["ResourceNotFoundException"])
     )
-    source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f")
+    source = EventSourceMapping(source=KinesisSource(arn=ARN), function_name="f")
     origin = KinesisOrigin(arn=ARN, role="r")
     mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(EnvironmentProblem, match="Create the stream, or correct EventSourceArn"):
@@ -171,7 +171,7 @@ def test_a_mappings_beginning_is_one_write(tmp_path: Path, monkeypatch: pytest.M
     parts = SimpleNamespace(writing=writing, make_folder=durable.make_folder)
     monkeypatch.setattr("penstock.functions.kinesis.checkpoints.durable", parts)
     monkeypatch.setattr(kinesis_mapping, "open_client", lambda *_args, **_named: Streams())
-    source = SourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
+    source = EventSourceMapping(source=KinesisSource(arn=ARN), function_name="f", start="LATEST")
     origin = KinesisOrigin(arn=ARN, role="r")
     mapping = KinesisMapping(source, origin, FiltersAll, state=tmp_path, report=print)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.kafka import spark_options
 from penstock.spark.glue.kinesis.options import kinesis_options
-from penstock.spark.glue.kinesis.shards import Reading, Stream
+from penstock.spark.glue.kinesis.shards import ReadOptions, Stream
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.streaming import batch_options
 
@@ -164,11 +164,11 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
         name="clicks", arn=ARN, region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", role_session="s"
     )
     assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
-    assert found.reading == Reading(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
+    assert found.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
     assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
     named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
     assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
-    assert named.reading == Reading()
+    assert named.reading == ReadOptions()
 
 
 @pytest.mark.parametrize(

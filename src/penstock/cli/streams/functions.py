@@ -11,12 +11,12 @@ import click
 
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.errors import DataProblem, InvalidInput, PenstockError
 from penstock.functions.delivery.batching import MAX_PAYLOAD
 from penstock.functions.document import Declaration, read_function
 from penstock.functions.environment import ExecutionEnvironment
-from penstock.functions.model import Function, KafkaSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, Function, KafkaSource
 from penstock.functions.rotation import Rotated, pending_rotations, rotate
 from penstock.functions.runner import RunOptions, run
 from penstock.settings.home import Home
@@ -142,7 +142,7 @@ def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop:
     """The rotations that failed."""
     failed = []
     client = open_client("secretsmanager")
-    with calls(client, "the secrets to rotate"):
+    with translated_errors(client, "the secrets to rotate"):
         waiting = list(pending_rotations(client, function))
     for secret, version in waiting:
         done = rotate(environment, secret, version, stop)
@@ -182,7 +182,7 @@ def _titles(declaration: Declaration) -> list[str]:
     return [mapping.source.title for mapping in declaration.mappings if mapping.enabled]
 
 
-def _described(mapping: SourceMapping) -> str:
+def _described(mapping: EventSourceMapping) -> str:
     policy, source = mapping.policy, mapping.source
     retries = "without limit" if policy.retries < 0 else f"{policy.retries:,} times"
     workers = (

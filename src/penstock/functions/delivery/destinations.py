@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from penstock import durable
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.errors import PenstockError
 from penstock.functions.delivery.failures import failure_record
 from penstock.functions.delivery.steps import Discard
@@ -157,7 +157,7 @@ class _Service:
 
     def put(self, discard: Discard) -> None:
         try:
-            with calls(self._client, self.what):
+            with translated_errors(self._client, self.what):
                 self.send(discard)
         except PenstockError as error:
             raise DestinationUnavailable(

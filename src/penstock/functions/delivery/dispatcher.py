@@ -26,7 +26,7 @@ from penstock.functions.environment import ExecutionEnvironment, Result
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.events import Origin
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import SourceMapping
+from penstock.functions.model import EventSourceMapping
 from penstock.functions.records import Record
 from penstock.retries import DESTINATION, Backoff
 
@@ -44,7 +44,7 @@ class BatchDispatcher:
 
     def __init__(
         self,
-        mapping: SourceMapping,
+        mapping: EventSourceMapping,
         origin: Origin,
         environment: ExecutionEnvironment,
         metrics: MappingMetrics,

@@ -25,12 +25,12 @@ __all__ = [
     "TOO_LARGE",
     "Discard",
     "Failed",
+    "FailurePolicy",
     "Invoke",
     "MarkDone",
     "Outcome",
     "Partly",
     "Pause",
-    "Policy",
     "Step",
     "Succeeded",
     "deliver",
@@ -43,7 +43,7 @@ TOO_LARGE = "MaximumPayloadSizeExceeded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class FailurePolicy:
     """How failures are treated. -1 means without limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
 
     retries: int = -1
@@ -120,7 +120,9 @@ class _SubBatch:
     failure: Failed | Partly | None = None
 
 
-def deliver(records: Sequence[Record], policy: Policy, clock: Callable[[], float]) -> Generator[Step, Outcome | None, None]:
+def deliver(
+    records: Sequence[Record], policy: FailurePolicy, clock: Callable[[], float]
+) -> Generator[Step, Outcome | None, None]:
     """The steps for one batch. ``clock`` gives seconds since 1970, as records' times do.
 
     Send the outcome of an :class:`Invoke`; every other step is answered with None once it is done.
@@ -155,7 +157,7 @@ def deliver(records: Sequence[Record], policy: Policy, clock: Callable[[], float
 
 
 def _after_failure(
-    batch: _SubBatch, stack: list[_SubBatch], policy: Policy, *, reported: bool
+    batch: _SubBatch, stack: list[_SubBatch], policy: FailurePolicy, *, reported: bool
 ) -> Generator[Step, Outcome | None, None]:
     if policy.bisect and not reported and len(batch.records) > 1:
         middle = len(batch.records) // 2
@@ -174,7 +176,7 @@ def _after_failure(
     yield Pause(seconds=policy.backoff.pause(batch.attempts))
 
 
-def _by_age(records: list[Record], policy: Policy, now: float) -> tuple[list[Record], list[Record]]:
+def _by_age(records: list[Record], policy: FailurePolicy, now: float) -> tuple[list[Record], list[Record]]:
     if policy.age < 0:
         return records, []
     limit = (now - policy.age) * 1000

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from penstock.client.broker import BrokerSettings
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
 from penstock.functions.kafka.event import KafkaOrigin
@@ -53,7 +53,7 @@ def _managed_brokers(source: KafkaSource) -> tuple[str, str]:
     """The cluster's brokers for the way to log in, and the name that MSK's API has for those."""
     assert source.arn is not None
     client = open_client("kafka", region=parse_arn(source.arn).region)
-    with calls(client, f"the brokers of {source.arn}"):
+    with translated_errors(client, f"the brokers of {source.arn}"):
         found = client.get_bootstrap_brokers(ClusterArn=source.arn)
     for name in _preferred(source.access):
         if found.get(name):
@@ -75,7 +75,7 @@ def _preferred(access: KafkaAccess) -> tuple[str, ...]:
 def _secret(secret_id: str) -> dict[str, Any]:
     region = parse_arn(secret_id).region if secret_id.startswith("arn:") else None
     client = open_client("secretsmanager", region=region or None)
-    with calls(client, f"secret {secret_id}"):
+    with translated_errors(client, f"secret {secret_id}"):
         text = client.get_secret_value(SecretId=secret_id).get("SecretString")
     try:
         found = json.loads(text or "")

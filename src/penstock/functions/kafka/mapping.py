@@ -14,7 +14,7 @@ from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import EnvironmentProblem
 from penstock.functions.kafka.poller import KafkaPoller
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KafkaSource
 from penstock.functions.thread_group import ThreadGroup
 
 __all__ = ["GroupOffsets", "KafkaMapping", "wanted_pollers"]
@@ -116,7 +116,7 @@ class KafkaMapping:
 
     def __init__(
         self,
-        mapping: SourceMapping,
+        mapping: EventSourceMapping,
         config: Mapping[str, Any],
         make_poller: Callable[[], KafkaPoller],
         metrics: MappingMetrics,

@@ -20,7 +20,7 @@ from penstock.functions.delivery.dispatcher import DispatcherFactory
 from penstock.functions.kafka.event import TIMESTAMP_TYPES, kafka_record, partition_name
 from penstock.functions.kafka.starts import starting_offsets
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import KafkaSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KafkaSource
 from penstock.functions.records import Progress, Record
 from penstock.retries import BROKER_OFFSETS, SCHEMA_REGISTRY, Backoff, RetryStopped, call_with_retries
 
@@ -39,7 +39,7 @@ class KafkaPoller:
 
     def __init__(
         self,
-        mapping: SourceMapping,
+        mapping: EventSourceMapping,
         config: Mapping[str, Any],
         make_dispatcher: DispatcherFactory,
         metrics: MappingMetrics,
@@ -236,7 +236,7 @@ class KafkaPoller:
                 name = part.lower()
                 if parts[name] is not None:
                     decoded = self._decoder.decode(parts[name], headers, part)
-                    shown |= {name: decoded.data, f"{name}_schema": decoded.schema, f"{name}_view": decoded.seen}
+                    shown |= {name: decoded.data, f"{name}_schema": decoded.schema, f"{name}_view": decoded.view}
         except Undecodable as error:
             return kafka_record(**parts), (error.condition, str(error))
         return kafka_record(**shown), None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from confluent_kafka import Consumer, TopicPartition
 
-from penstock.functions.model import SourceMapping
+from penstock.functions.model import EventSourceMapping
 
 __all__ = ["starting_offsets"]
 
@@ -15,7 +15,7 @@ def starting_offsets(
     consumer: Consumer,
     topic: str,
     partitions: Sequence[TopicPartition],
-    mapping: SourceMapping,
+    mapping: EventSourceMapping,
     report: Callable[[str], None],
 ) -> list[TopicPartition]:
     """The partitions with the offsets to begin at; raises ``KafkaException`` where the broker does not answer.
@@ -65,7 +65,7 @@ def _retained(consumer: Consumer, topic: str, number: int, offset: int, report: 
 
 
 def _configured(
-    consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: SourceMapping, *, known: bool
+    consumer: Consumer, place: TopicPartition, bounds: tuple[int, int], mapping: EventSourceMapping, *, known: bool
 ) -> int:
     low, high = bounds
     if known or mapping.start == "TRIM_HORIZON":

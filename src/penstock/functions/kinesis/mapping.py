@@ -12,13 +12,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from penstock.client.connection import calls, open_client
+from penstock.client.connection import open_client, translated_errors
 from penstock.client.kinesis import ShardFetcher, first_position, list_shards, may_pass, readable_shards
 from penstock.errors import EnvironmentProblem, LimitExceeded, NotFound, PenstockError
 from penstock.functions.delivery.dispatcher import DispatcherFactory
 from penstock.functions.kinesis.checkpoints import Checkpoints, checkpoint_of, position_of
 from penstock.functions.kinesis.event import KinesisOrigin, kinesis_record
-from penstock.functions.model import KinesisSource, SourceMapping
+from penstock.functions.model import EventSourceMapping, KinesisSource
 from penstock.functions.records import Progress, Record
 from penstock.functions.thread_group import ThreadGroup
 from penstock.retries import KINESIS_READ, Backoff
@@ -44,7 +44,7 @@ class ShardReader:
         shard: str,
         *,
         client: Any,
-        mapping: SourceMapping,
+        mapping: EventSourceMapping,
         origin: KinesisOrigin,
         checkpoints: Checkpoints,
         make_dispatcher: DispatcherFactory,
@@ -158,7 +158,7 @@ class KinesisMapping:
 
     def __init__(
         self,
-        mapping: SourceMapping,
+        mapping: EventSourceMapping,
         origin: KinesisOrigin,
         make_dispatcher: DispatcherFactory,
         *,
@@ -248,5 +248,5 @@ class KinesisMapping:
         )
 
     def _shards(self, client: Any) -> list[dict[str, Any]]:
-        with calls(client, f"the shards of {self._origin.stream.name}"):
+        with translated_errors(client, f"the shards of {self._origin.stream.name}"):
             return list_shards(client, self._origin.stream)

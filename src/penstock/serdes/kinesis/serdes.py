@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from penstock.client.connection import calls
+from penstock.client.connection import translated_errors
 from penstock.client.kinesis import StreamName, list_shards
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.retries import KINESIS_WRITE, call_with_retries
@@ -164,7 +164,7 @@ def put_all(
     A request has at most 500 records and 5 MiB. What was throttled is sent again up to ``attempts`` times, after pauses that
     double and vary by ``jitter`` (from 0 to 1); a record that has to be repeated may then come after later ones of its key.
     Raises :class:`EnvironmentProblem` with the stream, how many records and the last reason where that was not enough, and
-    what :func:`penstock.client.connection.calls` makes of other refusals: :class:`NotFound` where there is no such stream.
+    the :class:`PenstockError` of other refusals: :class:`NotFound` where there is no such stream.
     """
     policy = replace(KINESIS_WRITE, attempts=attempts)
     total = 0
@@ -203,7 +203,7 @@ class _Request:
 
 
 def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
-    with calls(client, f"{len(batch)} records to be put into stream {stream}"):
+    with translated_errors(client, f"{len(batch)} records to be put into stream {stream}"):
         try:
             answer: Any = client.put_records(StreamName=stream, Records=list(batch))  # type: ignore[arg-type]
         except ClientError as error:

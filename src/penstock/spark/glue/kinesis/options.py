@@ -13,7 +13,7 @@ from typing import Any
 from penstock.client.kinesis import StartingPosition
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
-from penstock.spark.glue.kinesis.shards import Reading, Stream
+from penstock.spark.glue.kinesis.shards import ReadOptions, Stream
 from penstock.spark.glue.options import Options, milliseconds
 
 __all__ = ["KinesisOptions", "from_text", "kinesis_options", "to_text"]
@@ -32,7 +32,7 @@ class KinesisOptions:
     """
 
     stream: Stream
-    reading: Reading
+    reading: ReadOptions
     start: StartingPosition
     start_ms: int | None
     list_seconds: float
@@ -104,10 +104,10 @@ def _start(options: Options) -> tuple[StartingPosition, int | None]:
     return "AT_TIMESTAMP", milliseconds(text, "startingPosition")
 
 
-def _reading(options: Options) -> Reading:
+def _reading(options: Options) -> ReadOptions:
     page = options.number("maxRecordPerRead", _MOST_PAGE, least=_LEAST_PAGE) or _MOST_PAGE
     pause = options.number("idleTimeBetweenReadsInMs", 1000) or 0
-    return Reading(
+    return ReadOptions(
         fetch_seconds=(options.number("maxFetchTimeInMs", 1000, least=1) or 1000) / 1000,
         fetch_records=options.number("maxFetchRecordsPerShard", 100_000, least=1) or 100_000,
         page=min(page, _MOST_PAGE),
@@ -134,4 +134,4 @@ def to_text(options: KinesisOptions) -> str:
 def from_text(text: str) -> KinesisOptions:
     """What :func:`to_text` wrote."""
     found: Mapping[str, Any] = json.loads(text)
-    return KinesisOptions(**{**found, "stream": Stream(**found["stream"]), "reading": Reading(**found["reading"])})
+    return KinesisOptions(**{**found, "stream": Stream(**found["stream"]), "reading": ReadOptions(**found["reading"])})

@@ -19,7 +19,7 @@ from penstock.client.kinesis import ShardFetcher, ShardPosition, StreamName, may
 from penstock.errors import DataProblem
 from penstock.retries import RetryPolicy, call_with_retries, doubling
 
-__all__ = ["Position", "Reading", "ShardWalk", "Stream", "position_json", "records_between"]
+__all__ = ["Position", "ReadOptions", "ShardScan", "Stream", "position_json", "records_between"]
 
 Position = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """How reads are bounded and repeated; times in seconds."""
 
     fetch_seconds: float = 1.0
@@ -71,10 +71,10 @@ def position_json(position: ShardPosition) -> dict[str, Any]:
     return {**made, "ended": True} if position.ended else made
 
 
-class _Pages:
+class _PacedFetcher:
     """A shard's records from a position on, a page a call; repeated and paced as the options say."""
 
-    def __init__(self, client: Any, stream: Stream, reading: Reading, shard: str, position: Position) -> None:
+    def __init__(self, client: Any, stream: Stream, reading: ReadOptions, shard: str, position: Position) -> None:
         begin = ShardPosition(after=position.get("after"), at_ms=position.get("at"))
         self._fetcher = ShardFetcher(client, stream.named, shard, begin)
         self._reading = reading
@@ -106,11 +106,11 @@ class _Pages:
         return records
 
 
-class ShardWalk:
+class ShardScan:
     """Walks one shard to find where batches end. Holds no records."""
 
-    def __init__(self, client: Any, stream: Stream, reading: Reading, shard: str, position: Position) -> None:
-        self._pages = _Pages(client, stream, reading, shard, position)
+    def __init__(self, client: Any, stream: Stream, reading: ReadOptions, shard: str, position: Position) -> None:
+        self._fetcher = _PacedFetcher(client, stream, reading, shard, position)
         self._reading = reading
         self.position = position
 
@@ -119,19 +119,19 @@ class ShardWalk:
         deadline = time.monotonic() + self._reading.fetch_seconds
         left = self._reading.fetch_records
         while left > 0 and not self.position.get("ended"):
-            records = self._pages.next(min(left, self._reading.page))
+            records = self._fetcher.next(min(left, self._reading.page))
             left -= len(records)
             if records:
                 self.position = {"after": records[-1]["SequenceNumber"]}
-            if self._pages.ended:
+            if self._fetcher.ended:
                 self.position = {**self.position, "ended": True}
-            elif self._pages.behind_ms == 0 or time.monotonic() >= deadline:
+            elif self._fetcher.behind_ms == 0 or time.monotonic() >= deadline:
                 break
         return self.position
 
 
 def records_between(  # noqa: PLR0917 - a range's parts
-    client: Any, stream: Stream, reading: Reading, shard: str, start: Position, end: Position
+    client: Any, stream: Stream, reading: ReadOptions, shard: str, start: Position, end: Position
 ) -> Iterator[dict[str, Any]]:
     """The shard's records behind ``start`` up to and with ``end``, as get_records gives them, in order.
 
@@ -141,9 +141,9 @@ def records_between(  # noqa: PLR0917 - a range's parts
     last = end.get("after")
     if last is None or start.get("after") == last:
         return
-    pages = _Pages(client, stream, reading, shard, start)
+    fetcher = _PacedFetcher(client, stream, reading, shard, start)
     while True:
-        for record in pages.next(reading.page):
+        for record in fetcher.next(reading.page):
             number = int(record["SequenceNumber"])
             if number <= int(last):
                 yield record
@@ -151,12 +151,12 @@ def records_between(  # noqa: PLR0917 - a range's parts
                 if number > int(last):
                     _lost(stream, shard, last, reading)
                 return
-        if pages.ended or pages.behind_ms == 0:
+        if fetcher.ended or fetcher.behind_ms == 0:
             _lost(stream, shard, last, reading)
             return
 
 
-def _lost(stream: Stream, shard: str, last: str, reading: Reading) -> None:
+def _lost(stream: Stream, shard: str, last: str, reading: ReadOptions) -> None:
     if reading.fail_on_data_loss:
         raise DataProblem(
             f"Records up to {last} of shard {shard} of stream {stream.name} are gone before they were read.",

@@ -15,13 +15,13 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from penstock.client.connection import calls
+from penstock.client.connection import translated_errors
 from penstock.client.kinesis import first_position, list_shards, readable_shards
 from penstock.errors import NotFound
 from penstock.serdes.errors import DamagedAggregate
 from penstock.serdes.kinesis.aggregate import UserRecord, user_records, whole_record
 from penstock.spark.glue.kinesis.options import KinesisOptions, from_text
-from penstock.spark.glue.kinesis.shards import Position, ShardWalk, Stream, position_json, records_between
+from penstock.spark.glue.kinesis.shards import Position, ShardScan, Stream, position_json, records_between
 
 __all__ = ["FORMAT", "KinesisSource"]
 
@@ -70,7 +70,7 @@ class KinesisReader(DataSourceStreamReader):
     def __init__(self, options: KinesisOptions) -> None:
         self._options = options
         self._client: Any = None
-        self._walks: dict[str, ShardWalk] = {}
+        self._scans: dict[str, ShardScan] = {}
         # What was planned last: what children wait for, and where a restarted query goes on.
         self._planned: Offset | None = None
         self._shards: list[dict[str, Any]] = []
@@ -100,15 +100,15 @@ class KinesisReader(DataSourceStreamReader):
         shards = self._list()
         ended = {shard for shard, position in self._planned.items() if position.get("ended")}
         for shard in readable_shards(shards, ended):
-            if shard not in self._walks:
+            if shard not in self._scans:
                 begin: Position = self._planned.get(shard) or self._child_begin()
-                self._walks[shard] = ShardWalk(self._opened(), self._options.stream, self._options.reading, shard, begin)
+                self._scans[shard] = ShardScan(self._opened(), self._options.stream, self._options.reading, shard, begin)
         # What the stream does not list any more is past its retention.
         listed = {shard["ShardId"] for shard in shards}
-        self._walks = {shard: walk for shard, walk in self._walks.items() if shard in listed}
+        self._scans = {shard: walk for shard, walk in self._scans.items() if shard in listed}
         with ThreadPoolExecutor(_THREADS) as pool:
-            positions = pool.map(ShardWalk.advance, self._walks.values())
-            return {shard: dict(position) for shard, position in zip(self._walks, positions, strict=True)}
+            positions = pool.map(ShardScan.advance, self._scans.values())
+            return {shard: dict(position) for shard, position in zip(self._scans, positions, strict=True)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[ShardRange]:
         """One range for each shard that has something. Spark also tells by this where a restarted query stands."""
@@ -147,7 +147,7 @@ class KinesisReader(DataSourceStreamReader):
         if time.monotonic() < self._listed + self._options.list_seconds:
             return self._shards
         client, stream = self._opened(), self._options.stream
-        with calls(client, f"the shards of stream {stream.name}"):
+        with translated_errors(client, f"the shards of stream {stream.name}"):
             found = list_shards(client, stream.named)
         if not found:
             raise NotFound(f"Stream {stream.name} has no shards.")
