@@ -1,4 +1,4 @@
-"""``penstock demo``: the whole platform on real data, and an account of every record."""
+"""``penstock demo``: the whole platform on real data, and a reconciliation of every record."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def command(records: int | None, keep: bool, home: Path | None) -> None:
         console.print(f"Everything was stopped. What this run left, its logs among it, is in {folder}.", markup=False)
         raise
     _report(console, steps, outcome, time.monotonic() - began)
-    outcome.account.check()
+    outcome.reconciliation.check()
     if not keep and home is None:
         shutil.rmtree(folder)
 

@@ -26,12 +26,12 @@ class ChildFailed(PenstockError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """What a job's metrics say so far: sums over its committed batches, and each batch's line."""
+    """What a job's metrics hold so far: sums over its committed batches, and each batch's line."""
 
     lines: Sequence[Mapping[str, Any]] = ()
 
     @property
-    def settled(self) -> int:
+    def records(self) -> int:
         """Records written or dead-lettered."""
         return sum(line["rows"] + line["dead"] for line in self.lines)
 
@@ -166,7 +166,7 @@ class Job:
                 return batches
             self._running()
             if time.monotonic() > deadline:
-                raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({batches.settled} records so far).")
+                raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({batches.records} records so far).")
             time.sleep(0.1)
 
     def _running(self) -> Command:

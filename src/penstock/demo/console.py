@@ -46,7 +46,7 @@ class Steps:
         )
         self.console.print(done, highlight=False, markup=False)
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """A line that belongs to the step."""
         self.console.print(f"    {text}", highlight=False, markup=False, soft_wrap=True)
 

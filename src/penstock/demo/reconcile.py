@@ -1,4 +1,4 @@
-"""The demo's closing account: produced = written + dead-lettered, each id once, every field as at the source.
+"""The demo's reconciliation: produced = written + dead-lettered, each id once, every field as at the source.
 
 The lake is read here by pyarrow alone, so that no code that wrote a record also vouches for it.
 """
@@ -13,13 +13,13 @@ import pyarrow.dataset as ds
 
 from penstock.errors import DataProblem
 
-__all__ = ["Account", "compare_rows", "expected_rows", "read_rows", "reconcile"]
+__all__ = ["Reconciliation", "compare_rows", "expected_rows", "read_rows", "reconcile"]
 
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Reconciliation:
     """What was sent, what arrived, and every difference found, in words."""
 
     produced: int
@@ -93,8 +93,8 @@ def reconcile(
     dead_sent: Mapping[tuple[str, int, int], bytes],
     dead_read: Mapping[tuple[str, int, int], bytes],
     dead_rows: int,
-) -> Account:
-    """Balance the account of one run.
+) -> Reconciliation:
+    """Reconcile what one run sent with what arrived.
 
     ``dead_sent`` and ``dead_read`` map (topic, partition, offset) to the record's bytes; ``dead_rows`` counts the
     dead-letter table's rows, duplicates included.
@@ -112,7 +112,7 @@ def reconcile(
         differences.append(f"the bytes of {len(changed)} dead letters changed: {_some(changed)}")
     if produced != actual.num_rows + dead_rows:
         differences.append(f"{produced} produced, but {actual.num_rows} written + {dead_rows} dead-lettered")
-    return Account(produced=produced, written=actual.num_rows, dead_lettered=dead_rows, differences=differences)
+    return Reconciliation(produced=produced, written=actual.num_rows, dead_lettered=dead_rows, differences=differences)
 
 
 def _compare_ids(expected: pa.ChunkedArray, actual: pa.ChunkedArray, key: str) -> list[str]:

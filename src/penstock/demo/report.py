@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.demo.children import Batches
-from penstock.demo.reconcile import Account
+from penstock.demo.reconcile import Reconciliation
 
 __all__ = ["Outcome", "report_lines"]
 
@@ -20,7 +20,7 @@ class Outcome:
     the records of a batch.
     """
 
-    account: Account
+    reconciliation: Reconciliation
     refusal: Sequence[str]
     batches: Batches
     starts: Sequence[int]
@@ -44,11 +44,11 @@ class _Rate:
 
 def report_lines(outcome: Outcome, steps: Mapping[str, float], seconds: float) -> list[str]:
     """The report, one human-readable line each. ``steps`` are seconds by title; ``seconds`` is the whole run's time."""
-    account, batches = outcome.account, outcome.batches
-    verdict = "exact" if not account.differences else "NOT exact"
+    reconciliation, batches = outcome.reconciliation, outcome.batches
+    verdict = "exact" if not reconciliation.differences else "NOT exact"
     return [
-        f"Reconciliation: {verdict}. {account.produced:,} produced = {account.written:,} written + "
-        f"{account.dead_lettered:,} dead-lettered, each id once, every field as at the source.",
+        f"Reconciliation: {verdict}. {reconciliation.produced:,} produced = {reconciliation.written:,} written + "
+        f"{reconciliation.dead_lettered:,} dead-lettered, each id once, every field as at the source.",
         f"Batches: {len(batches.lines)}, {batches.mixed} of them with two schema versions.",
         f"Dead letters: {', '.join(f'{count} {reason}' for reason, count in outcome.answers['reasons'])}.",
         *_throughput(outcome),

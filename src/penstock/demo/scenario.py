@@ -22,7 +22,7 @@ from penstock.demo.cloud import DATABASE, REGISTRY, SCHEMA, TOPIC, Cloud
 from penstock.demo.console import Steps
 from penstock.demo.damage import DAMAGES, damage
 from penstock.demo.flights import FIRST_SCHEMA, INCOMPATIBLE_SCHEMA, SECOND_SCHEMA, load_flights, load_table, new_fields
-from penstock.demo.reconcile import Account, expected_rows, read_rows, reconcile
+from penstock.demo.reconcile import Reconciliation, expected_rows, read_rows, reconcile
 from penstock.demo.report import Outcome
 from penstock.local.instance import Instance
 from penstock.local.processes.ports import free_ports
@@ -91,7 +91,7 @@ class Demo:
     _children: list[Command] = field(default_factory=list)
 
     def run(self) -> Outcome:
-        """All nine steps; a difference in the account is raised at the end, after everything was stopped."""
+        """All nine steps; a difference in the reconciliation is raised at the end, after everything was stopped."""
         try:
             with self.steps.step("Start broker, S3 endpoint and server"):
                 self._start_platform()
@@ -110,11 +110,11 @@ class Demo:
             with self.steps.step("Crawl the lake and ask it questions in SQL"):
                 answers = self._query()
             with self.steps.step("Reconcile every record and every field"):
-                account = self._reconcile()
+                reconciliation = self._reconcile()
             if self.keep:
                 self._leave_up()
             return Outcome(
-                account=account,
+                reconciliation=reconciliation,
                 refusal=refusal,
                 batches=batches,
                 starts=(0, self._restarted_at),
@@ -154,7 +154,9 @@ class Demo:
         self._platform.wait_ready()
         self.config = self.home.load()
         self.cloud = Cloud(self.config)
-        self.steps.say(f"{self._source.num_rows:,} flights; server {self.config.endpoint_url}, broker {self.config.brokers}")
+        self.steps.report(
+            f"{self._source.num_rows:,} flights; server {self.config.endpoint_url}, broker {self.config.brokers}"
+        )
 
     def _platform_runs(self) -> bool:
         state = Instance(self.home.run).read()
@@ -163,7 +165,9 @@ class Demo:
     def _create(self) -> None:
         self.cloud.create_schema(FIRST_SCHEMA)
         columns = self.cloud.create_stream_table(self.config.brokers)
-        self.steps.say(f"{REGISTRY}/{SCHEMA} version 1; table {DATABASE}.flights_stream has its {columns} columns from it")
+        self.steps.report(
+            f"{REGISTRY}/{SCHEMA} version 1; table {DATABASE}.flights_stream has its {columns} columns from it"
+        )
         broker = self._broker()
         topic = NewTopic(TOPIC, num_partitions=_TOPIC_PARTITIONS, replication_factor=1)
         try:
@@ -201,9 +205,9 @@ class Demo:
         early = self._source.slice(0, first).drop_columns(new_fields())
         self._finish(self._produce("first-half", early, version=1), "version 1")
         batches = self.job.wait_until(
-            lambda batches: batches.settled >= first, f"{first} records", timeout=_STREAM_SECONDS, show=self._show
+            lambda batches: batches.records >= first, f"{first} records", timeout=_STREAM_SECONDS, show=self._show
         )
-        self.steps.say(f"{first:,} records sent with version 1 are in the lake, in {len(batches.lines)} batches")
+        self.steps.report(f"{first:,} records sent with version 1 are in the lake, in {len(batches.lines)} batches")
         return first
 
     def _produce(self, name: str, rows: pa.Table, *, version: int, rate: float | None = None) -> Command:
@@ -226,10 +230,10 @@ class Demo:
         accepted = self.cloud.register(SECOND_SCHEMA)
         columns = self.cloud.follow_version(accepted)
         refusal = self.cloud.register_refused(INCOMPATIBLE_SCHEMA)
-        self.steps.say(f"Version {accepted} adds {', '.join(new_fields())}; the stream table shows {columns} columns")
-        self.steps.say(f"Version {refusal.number} is refused. {refusal.headline}")
+        self.steps.report(f"Version {accepted} adds {', '.join(new_fields())}; the stream table shows {columns} columns")
+        self.steps.report(f"Version {refusal.number} is refused. {refusal.headline}")
         for reason in refusal.reasons:
-            self.steps.say(f"  - {reason}")
+            self.steps.report(f"  - {reason}")
         if not all(any(name in reason for reason in refusal.reasons) for name in ("gate", "distance")):
             raise ChildFailed("The refusal does not name the fields that broke the rules.")
         return refusal.reasons
@@ -244,7 +248,7 @@ class Demo:
         self._running = [(switched, "version 2")]
         self._send_mixed(later.slice(0, window))
         kinds = ", ".join(f"{_DAMAGED_OF_EACH_KIND} {kind}" for kind in DAMAGES)
-        self.steps.say(
+        self.steps.report(
             f"{later.num_rows:,} records on their way, versions 1 and 2 in turn among {window:,} of them; damaged: {kinds}"
         )
 
@@ -285,26 +289,26 @@ class Demo:
     def _kill(self) -> None:
         left = self._killer.finish(timeout=_STREAM_SECONDS)
         self._restarted_at = len(read_batches(self.job.metrics).lines)
-        self.steps.say(f"Killed after {self._restarted_at} committed batches, with {left} files of the next one half-way")
+        self.steps.report(f"Killed after {self._restarted_at} committed batches, with {left} files of the next one half-way")
         for process, what in self._running:
             self._finish(process, what)
 
     def _catch_up(self) -> Batches:
         self.job.start()
         batches = self.job.wait_until(
-            lambda batches: batches.settled >= self._total,
+            lambda batches: batches.records >= self._total,
             f"{self._total} records",
             timeout=_STREAM_SECONDS,
             show=self._show,
         )
         self.job.stop()
-        self.steps.say(
-            f"{batches.settled:,} records in {len(batches.lines)} batches, {batches.mixed} of them with both versions"
+        self.steps.report(
+            f"{batches.records:,} records in {len(batches.lines)} batches, {batches.mixed} of them with both versions"
         )
         return batches
 
     def _show(self, batches: Batches) -> None:
-        self.steps.progress(f"{batches.settled:,} of {self._total:,} records committed in {len(batches.lines)} batches")
+        self.steps.progress(f"{batches.records:,} of {self._total:,} records committed in {len(batches.lines)} batches")
 
     def _query(self) -> dict[str, Sequence[Sequence[str | None]]]:
         for name in ("airlines", "airports"):
@@ -312,7 +316,7 @@ class Demo:
             pq.write_table(load_table(name), buffer)
             self.cloud.upload(f"{name}/{name}.parquet", buffer.getvalue())
         self.cloud.crawl("flights", [f"s3://{self.config.bucket}/{name}/" for name in ("flights", "airlines", "airports")])
-        self.steps.say(f"The crawler made {DATABASE}.flights with {self.cloud.partitions('flights')} partitions")
+        self.steps.report(f"The crawler made {DATABASE}.flights with {self.cloud.partitions('flights')} partitions")
         answers: dict[str, Sequence[Sequence[str | None]]] = {
             "counts": self.cloud.query("SELECT count(*), count(DISTINCT flight_id), count(temp) FROM flights"),
             "live": self.cloud.query("SELECT count(*) FROM nyc_live.flights"),
@@ -327,10 +331,10 @@ class Demo:
         )
         shown = penstock(["sql", question, "--database", DATABASE], self._environment)
         for line in shown.rstrip().splitlines():
-            self.steps.say(line)
+            self.steps.report(line)
         return answers
 
-    def _reconcile(self) -> Account:
+    def _reconcile(self) -> Reconciliation:
         lake = self.home.lake / self.config.bucket
         versions = pc.if_else(self._written_with_first(), 1, 2)
         expected = expected_rows(self._source, versions, new_fields())
@@ -346,7 +350,7 @@ class Demo:
 
     def _end(self) -> None:
         if self._platform is not None:
-            self.steps.say("Stopping what still runs.")
+            self.steps.report("Stopping what still runs.")
         with contextlib.ExitStack() as ends:
             if self._platform is not None:
                 ends.callback(self._platform.stop)
@@ -356,7 +360,7 @@ class Demo:
                 ends.callback(child.kill)
 
     def _leave_up(self) -> None:
-        """Start the platform once more, off the leash and with all its data."""
+        """Start the platform once more, detached, with all its data."""
         assert self._platform is not None
         self._platform.stop()
         self._platform = None

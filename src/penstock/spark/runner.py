@@ -50,7 +50,7 @@ class RunOptions:
 
     ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
     that :func:`run` starts itself. ``once`` reads what is there and ends. ``stop`` ends the stream when it is set, after the
-    batch in hand. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
+    current batch. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
     clients of the endpoint that the environment names, or AWS.
     """
 

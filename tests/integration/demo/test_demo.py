@@ -1,4 +1,4 @@
-"""The demo at a small scale: the same nine steps, and an account that has to be exact."""
+"""The demo at a small scale: the same nine steps, and a reconciliation that has to be exact."""
 
 import contextlib
 import json

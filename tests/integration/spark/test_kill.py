@@ -132,8 +132,8 @@ def test_a_kill_at_any_point_loses_and_doubles_nothing(broker: Broker, tmp_path:
     stream.reconcile(last)
     assert len(stream.committed()) >= _BATCHES
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    settled = {line["batch"]: line["rows"] + line["dead"] for line in lines if line["outcome"] == "committed"}
-    assert sum(settled.values()) == _PER_BATCH * _BATCHES
+    committed = {line["batch"]: line["rows"] + line["dead"] for line in lines if line["outcome"] == "committed"}
+    assert sum(committed.values()) == _PER_BATCH * _BATCHES
     assert not list((stream.lake / "lk").glob("*/_penstock/*/staging/*"))
 
 

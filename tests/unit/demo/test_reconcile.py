@@ -1,4 +1,4 @@
-"""The account has to notice every way in which a record can go wrong."""
+"""The reconciliation has to notice every way in which a record can go wrong."""
 
 from pathlib import Path
 

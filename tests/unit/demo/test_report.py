@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.demo.children import Batches
 from penstock.demo.cloud import Refusal
-from penstock.demo.reconcile import Account
+from penstock.demo.reconcile import Reconciliation
 from penstock.demo.report import Outcome, report_lines
 
 VERDICT = "Incompatible under BACKWARD:\n- reading data of version 2: TYPE_MISMATCH at /a\n- reading data of version 2: b"
@@ -26,7 +26,7 @@ def line(records: int, stage: float | None, latency: float | None = 5.0) -> dict
 
 def report(lines: list[dict[str, Any]], starts: tuple[int, int] = (0, 3)) -> list[str]:
     outcome = Outcome(
-        account=Account(produced=10_040, written=10_000, dead_lettered=40, differences=[]),
+        reconciliation=Reconciliation(produced=10_040, written=10_000, dead_lettered=40, differences=[]),
         refusal=[],
         batches=Batches(lines=lines),
         starts=starts,
