@@ -4,25 +4,25 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock.access.context_keys import Origin, RequestContextKeys
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.facts import Origin, RequestFacts
 from penstock.access.identities.entities import EntityKind, Group, ManagedPolicy, Principal, User
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
-from penstock.access.policies.evaluate import Decision, Question, decide
+from penstock.access.policies.evaluate import AccessRequest, Decision, decide
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.caching import SharedCache
 
-__all__ = ["Authorizer", "Grants", "denial"]
+__all__ = ["Authorizer", "CallerPolicies", "denial"]
 
 _MAX_KEPT = 2_000  # callers; one with session policies of its own may take 100 kB
 _MAX_DECIDED = 1_000  # answers a caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grants:
+class CallerPolicies:
     """The policies that are about a caller, its groups' among them; ``boundary`` and ``session`` None where nothing bounds.
 
     ``decided`` are answers on action, resource and owner, kept where all of the policies are constant; None where not.
@@ -35,7 +35,7 @@ class Grants:
     decided: dict[tuple[str, str, str], Decision] | None = None
 
 
-_ROOT = Grants()
+_ROOT = CallerPolicies()
 _EVERYTHING = "arn:aws:iam::aws:policy/AdministratorAccess"
 
 
@@ -47,18 +47,18 @@ class Authorizer:
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._kept: SharedCache[Caller, Grants] = SharedCache(_MAX_KEPT, seconds=ttl, clock=clock)
+        self._kept: SharedCache[Caller, CallerPolicies] = SharedCache(_MAX_KEPT, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
         """Read everything anew, after a change of users, roles or policies."""
         self._kept.clear()
 
-    def fresh(self, caller: Caller) -> Grants | None:
-        """The grants as they were within the last ``ttl`` seconds; None where :meth:`fetch` has to read the store."""
+    def fresh(self, caller: Caller) -> CallerPolicies | None:
+        """The policies as they were within the last ``ttl`` seconds; None where :meth:`fetch` has to read the store."""
         return _ROOT if caller.is_root else self._kept.peek(caller)
 
-    def fetch(self, caller: Caller) -> Grants:
-        """The grants; reads the store where it has to. :class:`UnrecognizedClient` where the user or role is gone."""
+    def fetch(self, caller: Caller) -> CallerPolicies:
+        """The policies; reads the store where it has to. :class:`UnrecognizedClient` where the user or role is gone."""
         return self.fresh(caller) or self._kept.load(caller, lambda: self._load(caller))
 
     def decide(
@@ -78,18 +78,18 @@ class Authorizer:
         ``policy`` is the resource's own, which has to allow it in any case where ``must_grant`` says so; ``extra`` the
         service's condition keys. Reads the store unless :meth:`fresh`.
         """
-        grants = self.fetch(caller)
+        policies = self.fetch(caller)
         # What the policies of the resource say may hang on more.
-        kept = grants.decided if policy is None and not must_grant else None
+        kept = policies.decided if policy is None and not must_grant else None
         decision = kept.get((action, resource, owner)) if kept is not None else None
         if decision is not None:
             return decision
-        facts = RequestFacts(caller, origin, resource_account=owner, tags=grants.tags, extra=extra)
+        context = RequestContextKeys(caller, origin, resource_account=owner, tags=policies.tags, extra=extra)
         decision = decide(
-            Question(caller=caller, action=action, resource=resource, facts=facts),
-            grants.identity,
-            boundary=grants.boundary,
-            session=grants.session,
+            AccessRequest(caller=caller, action=action, resource=resource, context=context),
+            policies.identity,
+            boundary=policies.boundary,
+            session=policies.session,
             resource=policy,
             own_account=owner == caller.account,
             must_grant=must_grant,
@@ -98,9 +98,9 @@ class Authorizer:
             kept[action, resource, owner] = decision
         return decision
 
-    def _load(self, caller: Caller) -> Grants:
+    def _load(self, caller: Caller) -> CallerPolicies:
         if caller.federated_by == root_arn(caller.account):
-            return Grants(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
+            return CallerPolicies(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
         principal = self._principal(caller)
         texts = [*principal.inline.values(), *self._managed(principal.attached)]
         for group in self._groups(principal):
@@ -111,13 +111,13 @@ class Authorizer:
         identity = _parsed(texts)
         constant = all(policy.constant for policy in (*identity, *(boundary or ()), *(bounds or ())))
         decided: dict[tuple[str, str, str], Decision] | None = {} if constant else None
-        return Grants(identity=identity, boundary=boundary, session=bounds, tags=principal.tags, decided=decided)
+        return CallerPolicies(identity=identity, boundary=boundary, session=bounds, tags=principal.tags, decided=decided)
 
     def _session(self, caller: Caller) -> Sequence[Policy] | None:
         session = caller.session
         if session is None or not session.narrowed:
             return None
-        # Not kept beyond the session's grants: each session may bring other texts.
+        # Not kept beyond the session's policies: each session may bring other texts.
         own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
         return [*own, *_parsed(self._managed(session.policy_arns))]
 
@@ -152,10 +152,10 @@ class Authorizer:
         return texts
 
 
-def denial(caller: Caller, action: str, resource: str, why: str = "") -> NotAuthorized:
-    """The error for a refusal, in AWS's words; ``why`` is the decision's."""
-    why = f" {why}" if why else ""
-    return NotAuthorized(f"User: {caller.principal} is not authorized to perform: {action} on resource: {resource}{why}")
+def denial(caller: Caller, action: str, resource: str, reason: str = "") -> NotAuthorized:
+    """The error for a refusal, in AWS's words; ``reason`` is the decision's."""
+    reason = f" {reason}" if reason else ""
+    return NotAuthorized(f"User: {caller.principal} is not authorized to perform: {action} on resource: {resource}{reason}")
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Policy, ...]:

@@ -15,7 +15,7 @@ __all__ = [
     "Caller",
     "Match",
     "PrincipalElement",
-    "SessionFacts",
+    "SessionContext",
     "federated_arn",
     "parse_principal",
     "role_arn",
@@ -60,7 +60,7 @@ def federated_arn(account: str, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFacts:
+class SessionContext:
     """What a temporary credential knows beside who it is. Times are in seconds since 1970.
 
     ``policies`` are the session policies, texts; ``policy_arns`` managed ones.
@@ -95,7 +95,7 @@ class Caller:
 
     It is the one of the time when the key was made or the session began: one made anew under the same name has another.
     """
-    session: SessionFacts | None = None
+    session: SessionContext | None = None
 
     def __hash__(self) -> int:
         # Asked with every request: the whole of a session would cost more than the decision. Its time has to be in, since

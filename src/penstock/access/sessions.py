@@ -16,7 +16,7 @@ from typing import Protocol
 
 from penstock.access.errors import ExpiredToken, UnrecognizedClient
 from penstock.access.identities.entities import new_id
-from penstock.access.principals import Caller, SessionFacts
+from penstock.access.principals import Caller, SessionContext
 from penstock.errors import DataProblem
 
 __all__ = ["UNRECOGNIZED", "Seal", "Sessions", "TemporaryKey"]
@@ -67,11 +67,11 @@ class Sessions:
         # Only what opens is kept: made-up tokens cannot fill it.
         self._opened = lru_cache(maxsize=1024)(self._open)
 
-    def issue(self, account: str, principal: str, facts: SessionFacts, *, user_id: str) -> TemporaryKey:
+    def issue(self, account: str, principal: str, session: SessionContext, *, user_id: str) -> TemporaryKey:
         """A new credential for ``principal``; ``user_id`` is as in :class:`Caller`."""
         access_key_id = new_id(_PREFIX, 16)
         secret = base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
-        content = {"secret": secret, "account": account, "principal": principal, "id": user_id, **asdict(facts)}
+        content = {"secret": secret, "account": account, "principal": principal, "id": user_id, **asdict(session)}
         sealed = self._seal.seal(zlib.compress(json.dumps(content).encode()), _context(access_key_id))
         token = base64.b64encode(sealed).decode()
         return self.open(access_key_id, token)
@@ -93,13 +93,13 @@ class Sessions:
         user_id = content.pop("id")
         for name in ("policies", "policy_arns"):
             content[name] = tuple(content[name])
-        facts = SessionFacts(**content)
+        session = SessionContext(**content)
         return TemporaryKey(
             access_key_id=access_key_id,
             secret_access_key=secret,
             token=token,
-            caller=Caller(account=account, principal=principal, user_id=user_id, session=facts),
-            expires=datetime.fromtimestamp(facts.expires, UTC),
+            caller=Caller(account=account, principal=principal, user_id=user_id, session=session),
+            expires=datetime.fromtimestamp(session.expires, UTC),
         )
 
 

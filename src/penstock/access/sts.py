@@ -8,21 +8,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer, denial
+from penstock.access.context_keys import Origin, RequestContextKeys
 from penstock.access.errors import NotAuthorized
-from penstock.access.facts import Origin, RequestFacts
 from penstock.access.federation.web_identity import WebIdentity
 from penstock.access.identities.entities import EntityKind, Role
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
-from penstock.access.policies.evaluate import Question, decide
-from penstock.access.principals import Caller, SessionFacts, federated_arn, session_arn
+from penstock.access.policies.evaluate import AccessRequest, decide
+from penstock.access.principals import Caller, SessionContext, federated_arn, session_arn
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 
-__all__ = ["AssumedRole", "BadDuration", "BadRole", "PackedPolicyTooLarge", "TokenService", "WantedFederation", "WantedRole"]
+__all__ = [
+    "AssumeRoleRequest",
+    "AssumedRole",
+    "BadDuration",
+    "BadRole",
+    "FederationTokenRequest",
+    "PackedPolicyTooLarge",
+    "TokenService",
+]
 
 DEFAULT_SECONDS = 3600
 CHAINED_SECONDS = 3600  # a role assumed with a role's credentials
@@ -52,7 +60,7 @@ class PackedPolicyTooLarge(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedRole:
+class AssumeRoleRequest:
     """What AssumeRole is asked for; ``seconds`` None is one hour."""
 
     role_arn: str
@@ -64,7 +72,7 @@ class WantedRole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedFederation:
+class FederationTokenRequest:
     """What GetFederationToken is asked for; ``seconds`` None is twelve hours."""
 
     name: str
@@ -101,7 +109,7 @@ class TokenService:
         self._sessions = sessions
         self._now = now
 
-    def assume_role(self, caller: Caller, wanted: WantedRole, origin: Origin) -> AssumedRole:
+    def assume_role(self, caller: Caller, request: AssumeRoleRequest, origin: Origin) -> AssumedRole:
         """Credentials of the role for a while.
 
         Raises :class:`~penstock.access.errors.NotAuthorized` where the role's trust policy or the caller's own policies do
@@ -109,75 +117,75 @@ class TokenService:
         :class:`PackedPolicyTooLarge`, :class:`BadRole`.
         """
         if caller.federated_by is not None:
-            raise denial(caller, _ASSUME, wanted.role_arn)
-        role = self._role(wanted.role_arn)
-        if role is None or not self._may_assume(caller, role, wanted, origin):
+            raise denial(caller, _ASSUME, request.role_arn)
+        role = self._role(request.role_arn)
+        if role is None or not self._may_assume(caller, role, request, origin):
             # Which of the reasons it was, strangers are not told.
-            raise denial(caller, _ASSUME, wanted.role_arn)
-        return self._begin(role, wanted, "AssumeRole", chained=caller.role_name is not None)
+            raise denial(caller, _ASSUME, request.role_arn)
+        return self._begin(role, request, "AssumeRole", chained=caller.role_name is not None)
 
-    def assume_role_with_identity(self, identity: WebIdentity, wanted: WantedRole, origin: Origin) -> AssumedRole:
+    def assume_role_with_identity(self, identity: WebIdentity, request: AssumeRoleRequest, origin: Origin) -> AssumedRole:
         """Credentials of the role for who has a token of an identity provider; the errors are :meth:`assume_role`'s.
 
         The role's trust policy has to name the provider, which is of the role's own account.
         """
-        role = self._role(wanted.role_arn)
+        role = self._role(request.role_arn)
         extra = {
             "aws:federatedprovider": identity.provider.arn,
-            "sts:rolesessionname": wanted.session_name,
+            "sts:rolesessionname": request.session_name,
             **identity.condition_keys,
         }
         if role is None or role.account != identity.provider.account or not _trusts(role, identity, origin, extra):
             raise NotAuthorized(f"Not authorized to perform {_ASSUME_WITH_IDENTITY}")
         begun_by = f" by {identity.subject[:255]} of {identity.provider.issuer}"
-        return self._begin(role, wanted, "AssumeRoleWithWebIdentity", note=begun_by)
+        return self._begin(role, request, "AssumeRoleWithWebIdentity", note=begun_by)
 
-    def federation_token(self, caller: Caller, wanted: WantedFederation) -> AssumedRole:
+    def federation_token(self, caller: Caller, request: FederationTokenRequest) -> AssumedRole:
         """Credentials of a federated user, who may do what both the caller and the session policies allow.
 
         :class:`NotAuthorized` for temporary credentials; :class:`MalformedPolicy`, :class:`PackedPolicyTooLarge`.
         """
         if caller.session is not None:
             raise NotAuthorized("Cannot call GetFederationToken with session credentials")
-        texts = () if wanted.policy is None else (wanted.policy,)
-        percent = _check_session_policies(texts, wanted.policy_arns)
-        self._check_policies_exist(caller.account, wanted.policy_arns)
+        texts = () if request.policy is None else (request.policy,)
+        percent = _check_session_policies(texts, request.policy_arns)
+        self._check_policies_exist(caller.account, request.policy_arns)
         longest = _ROOT_TOKEN_SECONDS if caller.is_root else 3 * _TOKEN_SECONDS
-        granted = min(wanted.seconds or _TOKEN_SECONDS, longest)
+        granted = min(request.seconds or _TOKEN_SECONDS, longest)
         now = int(self._now().timestamp())
-        facts = SessionFacts(
+        session = SessionContext(
             issued=now,
             expires=now + granted,
             policies=texts,
-            policy_arns=wanted.policy_arns,
+            policy_arns=request.policy_arns,
             federated_by=caller.principal,
             federated_by_id=caller.user_id,
         )
-        principal = federated_arn(caller.account, wanted.name)
-        key = self._sessions.issue(caller.account, principal, facts, user_id=f"{caller.account}:{wanted.name}")
+        principal = federated_arn(caller.account, request.name)
+        key = self._sessions.issue(caller.account, principal, session, user_id=f"{caller.account}:{request.name}")
         self._store.write_audit(
             "GetFederationToken", caller.principal, f"{principal} as {key.access_key_id} for {granted} seconds"
         )
         return AssumedRole(key=key, packed_percent=percent)
 
     def _begin(
-        self, role: Role, wanted: WantedRole, operation: str, *, chained: bool = False, note: str = ""
+        self, role: Role, request: AssumeRoleRequest, operation: str, *, chained: bool = False, note: str = ""
     ) -> AssumedRole:
-        seconds = _seconds(wanted, role, chained=chained)
-        texts = () if wanted.policy is None else (wanted.policy,)
-        percent = _check_session_policies(texts, wanted.policy_arns)
-        self._check_policies_exist(role.account, wanted.policy_arns)
+        seconds = _seconds(request, role, chained=chained)
+        texts = () if request.policy is None else (request.policy,)
+        percent = _check_session_policies(texts, request.policy_arns)
+        self._check_policies_exist(role.account, request.policy_arns)
         now = int(self._now().timestamp())
-        principal = session_arn(role.account, role.name, wanted.session_name)
-        facts = SessionFacts(
+        principal = session_arn(role.account, role.name, request.session_name)
+        session = SessionContext(
             issued=now,
             expires=now + seconds,
             role=role.arn,
-            session_name=wanted.session_name,
+            session_name=request.session_name,
             policies=texts,
-            policy_arns=wanted.policy_arns,
+            policy_arns=request.policy_arns,
         )
-        key = self._sessions.issue(role.account, principal, facts, user_id=f"{role.id}:{wanted.session_name}")
+        key = self._sessions.issue(role.account, principal, session, user_id=f"{role.id}:{request.session_name}")
         self._store.write_audit(operation, role.arn, f"{principal} as {key.access_key_id} for {seconds} seconds{note}")
         return AssumedRole(key=key, packed_percent=percent)
 
@@ -189,8 +197,8 @@ class TokenService:
         # AWS shortens a root's session without a word, too.
         granted = min(seconds or _TOKEN_SECONDS, longest)
         now = int(self._now().timestamp())
-        facts = SessionFacts(issued=now, expires=now + granted)
-        return self._sessions.issue(caller.account, caller.principal, facts, user_id=caller.user_id)
+        session = SessionContext(issued=now, expires=now + granted)
+        return self._sessions.issue(caller.account, caller.principal, session, user_id=caller.user_id)
 
     def _role(self, text: str) -> Role | None:
         try:
@@ -202,10 +210,10 @@ class TokenService:
         found = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
         return found if isinstance(found, Role) and found.arn == text else None
 
-    def _may_assume(self, caller: Caller, role: Role, wanted: WantedRole, origin: Origin) -> bool:
-        extra = {"sts:rolesessionname": wanted.session_name}
-        if wanted.external_id is not None:
-            extra["sts:externalid"] = wanted.external_id
+    def _may_assume(self, caller: Caller, role: Role, request: AssumeRoleRequest, origin: Origin) -> bool:
+        extra = {"sts:rolesessionname": request.session_name}
+        if request.external_id is not None:
+            extra["sts:externalid"] = request.external_id
         trust = parsed_policy(role.trust, Kind.TRUST)
         return self._authorizer.decide(
             caller, _ASSUME, role.arn, origin, owner=role.account, policy=trust, must_grant=True, extra=extra
@@ -219,8 +227,8 @@ class TokenService:
                     raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is no policy of {account}")
 
 
-def _seconds(wanted: WantedRole, role: Role, *, chained: bool) -> int:
-    seconds = DEFAULT_SECONDS if wanted.seconds is None else wanted.seconds
+def _seconds(request: AssumeRoleRequest, role: Role, *, chained: bool) -> int:
+    seconds = DEFAULT_SECONDS if request.seconds is None else request.seconds
     if seconds > role.max_session:
         raise BadDuration("The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
     if chained and seconds > CHAINED_SECONDS:
@@ -235,10 +243,10 @@ def _trusts(role: Role, identity: WebIdentity, origin: Origin, extra: Mapping[st
     provider = identity.provider
     # Of no account: that a policy trusts an account does not mean the identities of its providers.
     stranger = Caller(account="", principal=provider.arn, user_id=f"{provider.arn}:{identity.subject}")
-    facts = RequestFacts(stranger, origin, resource_account=role.account, extra=extra)
-    question = Question(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, facts=facts)
+    context = RequestContextKeys(stranger, origin, resource_account=role.account, extra=extra)
+    request = AccessRequest(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, context=context)
     trust = parsed_policy(role.trust, Kind.TRUST)
-    return decide(question, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
+    return decide(request, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
 
 
 def _check_session_policies(texts: Sequence[str], arns: Sequence[str]) -> int | None:

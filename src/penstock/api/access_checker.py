@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from penstock.access.authorize import Authorizer, denial
-from penstock.access.facts import Origin
+from penstock.access.context_keys import Origin
 from penstock.access.policies.documents import Policy
 from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import Caller
@@ -46,7 +46,7 @@ class AccessChecker:
             policy = None if tenant is None else self._policy_of(resource, tenant)
             decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=extra)
             if not decision.allowed:
-                raise denial(caller, action, resource, decision.why)
+                raise denial(caller, action, resource, decision.reason)
 
     def member_denial(
         self,

@@ -14,7 +14,7 @@ def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]
     if settings.audit_folder is None:
         return NullAuditSink(), _nothing
     retention = Retention(keep_seconds=settings.audit_keep_days * 86_400.0, keep_bytes=settings.audit_keep_bytes)
-    writer = AuditFolder(path=settings.audit_folder, reads=settings.audit_reads, retention=retention).open()
+    writer = AuditFolder(path=settings.audit_folder, records_reads=settings.audit_reads, retention=retention).open()
     return writer, writer.close
 
 

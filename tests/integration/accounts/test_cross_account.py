@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.access.principals import SessionFacts, session_arn
+from penstock.access.principals import SessionContext, session_arn
 from penstock.access.sessions import Sessions
 from penstock.store.sql.sealing import Sealer
 from tests.integration.accounts.accounts_world import EXTERNAL_ID, SENSOR, Identity, World, allow, policy
@@ -211,7 +211,7 @@ def test_an_expired_token_is_refused_and_says_so(world: World) -> None:
     sessions = Sessions(Sealer.of_file(Path(world.server.home) / "master.key"))
     now = int(datetime.now(UTC).timestamp())
     for expires, code in ((now + 60, None), (now - 1, "ExpiredTokenException")):
-        facts = SessionFacts(issued=now - 900, expires=expires, role=role["Arn"], session_name="old")
+        facts = SessionContext(issued=now - 900, expires=expires, role=role["Arn"], session_name="old")
         key = sessions.issue(
             world.server.account,
             session_arn(world.server.account, "schema-reader", "old"),

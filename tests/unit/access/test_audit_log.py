@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of, render_parameters
+from penstock.access.audit.event import OUTCOMES, AuditEvent, render_event, render_parameters
 from penstock.access.audit.log import AuditFolder, AuditUnavailable, AuditWriter
 from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
 from penstock.access.audit.segments import Retention, Segments, segments_in
-from penstock.access.principals import Caller, SessionFacts
+from penstock.access.principals import Caller, SessionContext
 from penstock.api.aws.protocol.models import SERVICES, load_model
 
 A = "111122223333"
@@ -46,14 +46,14 @@ def note_all(writer: AuditWriter, events: Iterable[AuditEvent]) -> None:
 
 
 def record(**changed: Any) -> Any:
-    return json.loads(record_of(event(**changed), ""))
+    return json.loads(render_event(event(**changed), ""))
 
 
 def test_whoever_asks_is_told_as_cloudtrail_tells_it() -> None:
     user = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDA1")
     assert record(caller=user)["userIdentity"]["type"] == "IAMUser"
     assert record(caller=user)["userIdentity"]["userName"] == "ana"
-    facts = SessionFacts(issued=int(NOW), expires=int(NOW) + 60, role=ROLE, session_name="s")
+    facts = SessionContext(issued=int(NOW), expires=int(NOW) + 60, role=ROLE, session_name="s")
     session = Caller(account=A, principal=f"arn:aws:sts::{A}:assumed-role/reader/s", user_id="AROA1:s", session=facts)
     identity = record(caller=session)["userIdentity"]
     assert identity["type"] == "AssumedRole"
@@ -72,7 +72,7 @@ def test_no_member_that_botocore_marks_as_sensitive_is_shown() -> None:
                 members |= _sensitive(model.shapes, operation["input"]["shape"], set())
     assert "SecretString" in members
     parameters = dict.fromkeys(members - NO_SECRETS, "s3cr3t") | {"SchemaName": "s"}
-    shown = record_of(event(parameters={"Outer": [parameters]} | parameters), "")
+    shown = render_event(event(parameters={"Outer": [parameters]} | parameters), "")
     assert b"s3cr3t" not in shown
     assert b'"SchemaName":"s"' in shown
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_told_is_left_out() -> None:
 
 
 def lines(*ids: str) -> list[Any]:
-    return [lambda previous, each=each: record_of(event(request_id=each), previous) for each in ids]
+    return [lambda previous, each=each: render_event(event(request_id=each), previous) for each in ids]
 
 
 def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path)
     segments.append(lines("5"), NOW + 300)
     assert len(list(segments_in(folder))) == 5
     assert broken_chains(folder) == []
-    segments.keep_tidy(time.time() + 2_000)
+    segments.apply_retention(time.time() + 2_000)
     # Its own stays.
     assert len(list(segments_in(folder))) == 1
     segments.close()
@@ -149,9 +149,9 @@ def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path) -> None:
         segments.append(lines(str(number)), NOW + number)
     oldest = next(segments_in(folder))
     # Another process may still write what was changed a moment ago.
-    segments.keep_tidy(time.time())
+    segments.apply_retention(time.time())
     assert oldest.exists()
-    segments.keep_tidy(time.time() + 300)
+    segments.apply_retention(time.time() + 300)
     left = list(segments_in(folder))
     assert oldest not in left
     assert sum(file.stat().st_size for file in left) <= 2_000
@@ -166,7 +166,7 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
     segments.append(lines("1"), NOW)
     gone = folder / "decisions-gone.jsonl"
     monkeypatch.setattr("penstock.access.audit.segments.segments_in", lambda *_: [gone])
-    segments.keep_tidy(time.time())
+    segments.apply_retention(time.time())
     segments.close()
 
 
@@ -191,7 +191,7 @@ def test_the_newest_that_match_are_found_and_each_line_is_exported_once(tmp_path
     for number in range(6):
         denied = {"outcome": OUTCOMES[1], "code": "AccessDeniedException"} if number % 2 else {}
         made = event(time=NOW + number, request_id=str(number), **denied)
-        segments.append([partial(record_of, made)], NOW + number)
+        segments.append([partial(render_event, made)], NOW + number)
     segments.close()
     found = matching(folder, Wanted(decision="denied"), 2)
     assert [each["requestID"] for each in found] == ["5", "3"]
@@ -247,7 +247,7 @@ def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
 
 
 def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path) -> None:
-    writer = AuditWriter(AuditFolder(path=tmp_path / "audit", reads=False, retention=Retention()))
+    writer = AuditWriter(AuditFolder(path=tmp_path / "audit", records_reads=False, retention=Retention()))
     writer.write(event(request_id="read"))
     writer.write(event(request_id="denied", outcome=OUTCOMES[1]))
     writer.write(event(request_id="login", outcome=OUTCOMES[2]))

@@ -7,7 +7,7 @@ import pytest
 from penstock.access.policies.conditions import parse_conditions
 
 
-class Facts:
+class ContextKeys:
     def __init__(self, **values: Any) -> None:
         self._values = {name.replace("_", ":"): value for name, value in values.items()}
 
@@ -21,9 +21,9 @@ class Facts:
 
 
 def holds(operator: str, wanted: Any, given: Any) -> bool:
-    facts = Facts(aws_username="ana") if given is None else Facts(aws_x=given, aws_username="ana")
+    context = ContextKeys(aws_username="ana") if given is None else ContextKeys(aws_x=given, aws_username="ana")
     (condition,) = parse_conditions("c", {operator: {"AWS:X": wanted}}, variables=True)
-    return condition.holds(facts)
+    return condition.matches(context)
 
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
@@ -101,7 +101,9 @@ def test_holds(operator: str, wanted: Any, given: Any, expected: bool) -> None:
 
 def test_all_keys_of_all_operators_have_to_hold() -> None:
     found = parse_conditions("c", {"StringEquals": {"aws:a": "1", "aws:b": "2"}, "Bool": {"aws:c": "true"}}, variables=True)
-    assert [all(each.holds(Facts(aws_a="1", aws_b="2", aws_c=flag)) for each in found) for flag in ("true", "false")] == [
+    assert [
+        all(each.matches(ContextKeys(aws_a="1", aws_b="2", aws_c=flag)) for each in found) for flag in ("true", "false")
+    ] == [
         True,
         False,
     ]

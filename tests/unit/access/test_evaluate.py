@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from penstock.access.facts import Origin, RequestFacts
+from penstock.access.context_keys import Origin, RequestContextKeys
 from penstock.access.policies.documents import Kind, Policy, parse_policy
-from penstock.access.policies.evaluate import Decision, Question, decide
-from penstock.access.principals import Caller, SessionFacts, root_arn, session_arn
+from penstock.access.policies.evaluate import AccessRequest, Decision, decide
+from penstock.access.principals import Caller, SessionContext, root_arn, session_arn
 
 A, B = "111122223333", "444455556666"
 SCHEMA = f"arn:aws:glue:us-east-1:{A}:schema/streams/sensor"
@@ -20,7 +20,7 @@ SESSION = Caller(
     account=A,
     principal=session_arn(A, "reader", "job"),
     user_id="AROAX:job",
-    session=SessionFacts(issued=0, expires=1, role=ROLE, session_name="job"),
+    session=SessionContext(issued=0, expires=1, role=ROLE, session_name="job"),
 )
 
 
@@ -38,10 +38,10 @@ def policy(effect: str, *, action: Any = GET, principal: Any = None, **more: Any
 
 def ask(caller: Caller, *identity: Policy, action: str = GET, resource: str = SCHEMA, **more: Any) -> Decision:
     own = more.pop("own_account", caller.account == A)
-    facts = RequestFacts(caller, Origin(client="10.0.0.7"), resource_account=A)
-    question = Question(caller=caller, action=action, resource=resource, facts=facts)
+    context = RequestContextKeys(caller, Origin(client="10.0.0.7"), resource_account=A)
+    request = AccessRequest(caller=caller, action=action, resource=resource, context=context)
     return decide(
-        question, identity, boundary=more.get("boundary"), session=more.get("session"), resource=more.get("policy"),
+        request, identity, boundary=more.get("boundary"), session=more.get("session"), resource=more.get("policy"),
         own_account=own, must_grant=more.get("must_grant", False),
     )  # fmt: skip
 
@@ -55,7 +55,7 @@ def named(arn: str, effect: str = "Allow", **more: Any) -> Policy:
 
 
 def test_nothing_is_allowed_by_itself() -> None:
-    assert ask(ANA) == Decision(allowed=False, why=NO_IDENTITY)
+    assert ask(ANA) == Decision(allowed=False, reason=NO_IDENTITY)
 
 
 def test_one_policy_allows() -> None:
@@ -63,10 +63,10 @@ def test_one_policy_allows() -> None:
 
 
 def test_a_deny_wins_wherever_it_stands() -> None:
-    assert ask(ANA, ALLOW, DENY).why == "with an explicit deny in an identity-based policy"
-    assert ask(SESSION, ALLOW, session=[ALLOW, DENY]).why == "with an explicit deny in a session policy"
+    assert ask(ANA, ALLOW, DENY).reason == "with an explicit deny in an identity-based policy"
+    assert ask(SESSION, ALLOW, session=[ALLOW, DENY]).reason == "with an explicit deny in a session policy"
     denied = ask(ANA, ALLOW, policy=named(A, "Deny"))
-    assert denied.why == "with an explicit deny in a resource-based policy"
+    assert denied.reason == "with an explicit deny in a resource-based policy"
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ def test_in_one_account_either_kind_of_policy_allows() -> None:
     assert ask(ANA, policy=policy("Allow", principal="*")).allowed
     assert not ask(ANA, policy=named(f"arn:aws:iam::{A}:user/ben")).allowed
     # The account as a principal leaves the decision to its own policies.
-    assert ask(ANA, policy=named(A)).why == NO_IDENTITY
+    assert ask(ANA, policy=named(A)).reason == NO_IDENTITY
     assert ask(ANA, ALLOW, policy=named(A)).allowed
 
 
 def test_across_accounts_both_have_to_allow() -> None:
-    assert ask(BEN, ALLOW).why == f"because no resource-based policy allows the {GET} action"
-    assert ask(BEN, policy=named(BEN.principal)).why == NO_IDENTITY
+    assert ask(BEN, ALLOW).reason == f"because no resource-based policy allows the {GET} action"
+    assert ask(BEN, policy=named(BEN.principal)).reason == NO_IDENTITY
     assert ask(BEN, ALLOW, policy=named(BEN.principal)).allowed
     assert ask(BEN, ALLOW, policy=named(root_arn(B))).allowed
     assert not ask(BEN, ALLOW, policy=named(A)).allowed
@@ -119,8 +119,8 @@ def test_across_accounts_both_have_to_allow() -> None:
 def test_a_session_policy_bounds_what_the_identity_may() -> None:
     other = policy("Allow", action="glue:ListSchemas")
     assert ask(SESSION, ALLOW, session=[ALLOW]).allowed
-    assert ask(SESSION, ALLOW, session=[other]).why == f"because no session policy allows the {GET} action"
-    assert ask(SESSION, other, session=[ALLOW]).why == NO_IDENTITY
+    assert ask(SESSION, ALLOW, session=[other]).reason == f"because no session policy allows the {GET} action"
+    assert ask(SESSION, other, session=[ALLOW]).reason == NO_IDENTITY
     # What a resource gives the role is bounded, too; what it gives the very session is not.
     assert not ask(SESSION, session=[other], policy=named(ROLE)).allowed
     assert ask(SESSION, session=[ALLOW], policy=named(ROLE)).allowed
@@ -157,10 +157,10 @@ def test_what_a_session_is_called_in_conditions() -> None:
 
 
 def test_a_boundary_gives_nothing_and_bounds_what_policies_give() -> None:
-    assert ask(ANA, boundary=[ALLOW]).why == NO_IDENTITY
-    assert ask(ANA, ALLOW, boundary=[]).why == f"because no permissions boundary allows the {GET} action"
+    assert ask(ANA, boundary=[ALLOW]).reason == NO_IDENTITY
+    assert ask(ANA, ALLOW, boundary=[]).reason == f"because no permissions boundary allows the {GET} action"
     assert ask(ANA, ALLOW, boundary=[ALLOW]).allowed
-    assert ask(ANA, ALLOW, boundary=[ALLOW, DENY]).why == "with an explicit deny in a permissions boundary"
+    assert ask(ANA, ALLOW, boundary=[ALLOW, DENY]).reason == "with an explicit deny in a permissions boundary"
     everything = policy("Allow", NotAction="iam:*", Resource="*")
     assert ask(ANA, policy("Allow", action="*", Resource="*"), boundary=[everything]).allowed
     assert not ask(ANA, policy("Allow", action="*", Resource="*"), boundary=[everything], action="iam:ListUsers").allowed

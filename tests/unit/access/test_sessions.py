@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
+from penstock.access.context_keys import Origin
 from penstock.access.errors import ExpiredToken, NotAuthorized, UnrecognizedClient
-from penstock.access.facts import Origin
 from penstock.access.identities.entities import Role, User
 from penstock.access.policies.errors import MalformedPolicy
-from penstock.access.principals import Caller, SessionFacts, root_arn
+from penstock.access.principals import Caller, SessionContext, root_arn
 from penstock.access.sessions import Sessions
-from penstock.access.sts import BadDuration, BadRole, PackedPolicyTooLarge, TokenService, WantedRole
+from penstock.access.sts import AssumeRoleRequest, BadDuration, BadRole, PackedPolicyTooLarge, TokenService
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.sealing import Sealer
 
 A = "111122223333"
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 ANA = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDAANA")
-FACTS = SessionFacts(issued=1, expires=2, role=f"arn:aws:iam::{A}:role/r", session_name="s", policies=("{}",))
+FACTS = SessionContext(issued=1, expires=2, role=f"arn:aws:iam::{A}:role/r", session_name="s", policies=("{}",))
 
 
 def allow(action: str, **more: Any) -> str:
@@ -50,8 +50,8 @@ def tokens(store: MemoryAccessStore) -> TokenService:
     return TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))), now=lambda: NOW)
 
 
-def wanted(role: str = "reader", **more: Any) -> WantedRole:
-    return WantedRole(role_arn=f"arn:aws:iam::{A}:role/data/{role}", session_name="job-1", **more)
+def wanted(role: str = "reader", **more: Any) -> AssumeRoleRequest:
+    return AssumeRoleRequest(role_arn=f"arn:aws:iam::{A}:role/data/{role}", session_name="job-1", **more)
 
 
 def test_a_token_holds_what_it_was_made_of() -> None:
@@ -135,12 +135,12 @@ def test_who_may_do_all_in_the_account_assumes_only_what_trusts_it(store: Memory
 @pytest.mark.parametrize("text", ["reader", "arn:aws:iam::111122223333:user/ana", "arn:aws:s3:::role/x"])
 def test_what_is_no_role_is_said_to_be_none(tokens: TokenService, text: str) -> None:
     with pytest.raises(BadRole):
-        tokens.assume_role(ANA, WantedRole(role_arn=text, session_name="job-1"), Origin())
+        tokens.assume_role(ANA, AssumeRoleRequest(role_arn=text, session_name="job-1"), Origin())
 
 
 def test_a_role_is_named_with_its_path(tokens: TokenService) -> None:
     with pytest.raises(NotAuthorized):
-        tokens.assume_role(ANA, WantedRole(role_arn=f"arn:aws:iam::{A}:role/reader", session_name="job-1"), Origin())
+        tokens.assume_role(ANA, AssumeRoleRequest(role_arn=f"arn:aws:iam::{A}:role/reader", session_name="job-1"), Origin())
 
 
 def test_session_tokens_are_for_users_and_short_for_root(tokens: TokenService) -> None:

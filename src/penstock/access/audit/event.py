@@ -15,7 +15,7 @@ import orjson
 
 from penstock.access.principals import ANONYMOUS, Caller
 
-__all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "record_of", "render_parameters", "shown_query"]
+__all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "render_event", "render_parameters", "shown_query"]
 
 OUTCOMES = ("allowed", "denied", "failed login")
 
@@ -94,19 +94,19 @@ class AuditEvent(NamedTuple):
     """Whether it is about an object in a lake, and not about what describes or guards it."""
 
     @property
-    def reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it changes nothing."""
         return is_reading(self.operation) if self.read_only is None else self.read_only
 
     @property
-    def made(self) -> bool:
+    def succeeded(self) -> bool:
         """Whether it was allowed and did not fail: nothing is left to refuse."""
         return self.outcome == OUTCOMES[0] and not self.code
 
     @property
-    def kept(self) -> bool:
+    def is_mandatory(self) -> bool:
         """Whether it must not be dropped: every change, denial and failed login."""
-        return not self.reads or self.outcome != OUTCOMES[0]
+        return not self.is_read_only or self.outcome != OUTCOMES[0]
 
 
 def is_reading(operation: str) -> bool:
@@ -114,7 +114,7 @@ def is_reading(operation: str) -> bool:
     return operation.startswith(_READING)
 
 
-def record_of(event: AuditEvent, previous: str) -> bytes:
+def render_event(event: AuditEvent, previous: str) -> bytes:
     """The record as one line of JSON; ``previous`` is the SHA-256 of the line before it."""
     # What a client's requests have in common is rendered once: there is a record of each read by id, too.
     common = _common(
@@ -126,7 +126,7 @@ def record_of(event: AuditEvent, previous: str) -> bytes:
         event.account,
         event.client,
         event.user_agent,
-        event.reads,
+        event.is_read_only,
         event.data,
     )
     failed = b""

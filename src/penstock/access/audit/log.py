@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent, record_of
+from penstock.access.audit.event import OUTCOMES, AuditEvent, render_event
 from penstock.access.audit.segments import Retention, Segments
 from penstock.errors import LimitExceeded
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("penstock.audit")
 _FLUSH_SECONDS = 0.2
 _BATCH = 1_000
 _MOST_WAITING = 5_000  # events
-_SPARE = 1_000  # places that allowed reads do not take
+_SPARE = 1_000  # slots that allowed reads do not take
 _RETRY_SECONDS = 1.0
 
 
@@ -36,7 +36,7 @@ class AuditSink(Protocol):
     """Takes decisions. Safe to be called from any thread; never waits for a disk."""
 
     @property
-    def reads(self) -> bool:
+    def records_reads(self) -> bool:
         """Whether allowed reads are recorded: where not, nobody has to note one."""
 
     def check(self) -> None:
@@ -49,7 +49,7 @@ class AuditSink(Protocol):
 class NullAuditSink:
     """An :class:`AuditSink` that forgets everything."""
 
-    reads = False
+    records_reads = False
 
     def check(self) -> None:
         """Nothing is recorded, so that nothing is in the way."""
@@ -63,7 +63,7 @@ class AuditFolder:
     """Where the log is kept, what of, and for how long."""
 
     path: Path
-    reads: bool = True
+    records_reads: bool = True
     """Whether allowed reads are recorded, too."""
     retention: Retention
 
@@ -81,7 +81,7 @@ class AuditWriter:
     """
 
     def __init__(self, folder: AuditFolder, *, clock: Callable[[], float] = time.time) -> None:
-        self.reads = folder.reads
+        self.records_reads = folder.records_reads
         self._clock = clock
         self._decisions = Segments(folder.path, "decisions", folder.retention)
         self._logins = Segments(folder.path, "logins", folder.retention.share(4))
@@ -100,11 +100,11 @@ class AuditWriter:
 
     def write(self, event: AuditEvent) -> None:
         waiting = len(self._waiting)
-        if event.kept:
+        if event.is_mandatory:
             # A change that was made is recorded in any case; check() refuses the next one.
-            if waiting >= _MOST_WAITING and not event.made:
+            if waiting >= _MOST_WAITING and not event.succeeded:
                 raise _unavailable()
-        elif not self.reads:
+        elif not self.records_reads:
             return
         elif waiting >= _MOST_WAITING - _SPARE:
             self._dropped += 1
@@ -125,8 +125,8 @@ class AuditWriter:
 
     def _flush(self) -> None:
         try:
-            self._decisions.keep_tidy(self._clock())
-            self._logins.keep_tidy(self._clock())
+            self._decisions.apply_retention(self._clock())
+            self._logins.apply_retention(self._clock())
             self._write()
             while self._waiting:
                 for _ in range(min(_BATCH, len(self._waiting))):
@@ -170,11 +170,11 @@ class AuditWriter:
 
 def _line(event: AuditEvent, previous: str) -> bytes:
     try:
-        return record_of(event, previous)
+        return render_event(event, previous)
     except Exception:  # noqa: BLE001 -- nothing that a request holds may end the log
         # A request that nobody foresaw: the decision itself is recorded in any case.
         _log.exception("the parameters of request %s could not be recorded", event.request_id)
-        return record_of(event._replace(parameters=None, resources=(), user_agent="", message=""), previous)
+        return render_event(event._replace(parameters=None, resources=(), user_agent="", message=""), previous)
 
 
 def _unavailable() -> AuditUnavailable:

@@ -81,7 +81,7 @@ class Segments:
         self._size += len(content)
         self._digest = digest
 
-    def keep_tidy(self, now: float) -> None:
+    def apply_retention(self, now: float) -> None:
         """Remove files beyond the retention, at most once a minute."""
         if now - self._tidied < _TIDY_SECONDS or not self._folder.is_dir():
             return

@@ -5,10 +5,10 @@ more; here such a Deny is refused when it is put. An Allow on a missing key allo
 "AWS global condition context keys", and the condition keys of each service in the service authorization reference.
 """
 
-from penstock.access.facts import SERVED_KEYS
+from penstock.access.context_keys import SERVED_KEYS
 from penstock.access.policies.conditions import Condition, Values
 
-__all__ = ["rests_on_nothing"]
+__all__ = ["never_matches"]
 
 _SERVED = SERVED_KEYS | {
     "iam:passedtoservice",
@@ -33,7 +33,7 @@ _SERVICES = frozenset({"athena", "aws", "cloudtrail", "glue", "iam", "organizati
 _TAGS_OF_CALLER = "aws:principaltag/"
 
 
-class _Nothing:
+class _NoContextKeys:
     """A request without any key."""
 
     def get(self, _key: str) -> Values | None:
@@ -43,9 +43,9 @@ class _Nothing:
         return None
 
 
-def rests_on_nothing(condition: Condition) -> bool:
+def never_matches(condition: Condition) -> bool:
     """Whether the condition reads a key that AWS would know and this server does not, and holds for no request therefore."""
     key = condition.key
     if key in _SERVED or key in _ABSENT or key.startswith(_TAGS_OF_CALLER) or key.partition(":")[0] not in _SERVICES:
         return False
-    return not condition.holds(_Nothing())
+    return not condition.matches(_NoContextKeys())

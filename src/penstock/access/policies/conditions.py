@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.globs import arn_glob, text_glob
 
-__all__ = ["Condition", "Facts", "Values", "parse_conditions"]
+__all__ = ["Condition", "ContextKeys", "Values", "parse_conditions"]
 
 _OPERATOR = re.compile(r"(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?")
 _ALL = "ForAllValues"
@@ -29,10 +29,10 @@ _MAX_VALUES = 1_000
 
 Values = tuple[str, ...]
 # Whether one value of the request fits the policy's value that it was made of.
-Test = Callable[[str, "Facts"], bool]
+Test = Callable[[str, "ContextKeys"], bool]
 
 
-class Facts(Protocol):
+class ContextKeys(Protocol):
     """The keys of one request, in lower case."""
 
     def get(self, key: str) -> Values | None:
@@ -55,16 +55,16 @@ class Condition:
     null: bool | None = None
     """For the operator Null: whether the key has to be absent."""
 
-    def holds(self, facts: Facts) -> bool:
+    def matches(self, context: ContextKeys) -> bool:
         """Whether the condition holds for a request."""
-        values = facts.get(self.key)
+        values = context.get(self.key)
         if self.null is not None:
             return (values is None) == self.null
         if values is None:
             # No value at all: all of them fit, and none does.
             default = self.negated if self.quantifier is None else self.quantifier == _ALL
             return self.if_exists or default
-        fits = (any(test(value, facts) for test in self.tests) != self.negated for value in values)
+        fits = (any(test(value, context) for test in self.tests) != self.negated for value in values)
         return all(fits) if self.quantifier == _ALL else any(fits)
 
 
@@ -126,7 +126,7 @@ Maker = Callable[[str, str, bool], Test]
 
 def _like(_place: str, wanted: str, variables: bool) -> Test:
     glob = text_glob(wanted, variables=variables)
-    return lambda value, facts: glob.matches(value, facts.text)
+    return lambda value, context: glob.matches(value, context.text)
 
 
 def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = False) -> Test:
@@ -135,7 +135,7 @@ def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = Fal
         parts = re.split(r"(\$\{[^{}]*\})", wanted)
         escaped = "".join(part if part.startswith("${") else _literal(part) for part in parts)
         glob = text_glob(escaped, variables=True, ignore_case=ignore_case)
-        return lambda value, facts: glob.matches(value, facts.text)
+        return lambda value, context: glob.matches(value, context.text)
     if ignore_case:
         folded = wanted.casefold()
         return lambda value, _: value.casefold() == folded
@@ -154,7 +154,7 @@ def _arn(place: str, wanted: str, variables: bool) -> Test:
     if not wanted.startswith("arn:") and wanted != "*" and not (variables and wanted.startswith("${")):
         raise MalformedPolicy(place, f"'{wanted[:100]}' is no ARN")
     glob = arn_glob(wanted, variables=variables)
-    return lambda value, facts: glob.matches(value, facts.text)
+    return lambda value, context: glob.matches(value, context.text)
 
 
 def _boolean(place: str, wanted: str, variables: bool) -> Test:
@@ -177,7 +177,7 @@ def _address(place: str, wanted: str, _variables: bool) -> Test:
     except ValueError:
         raise MalformedPolicy(place, f"'{wanted[:100]}' is no IP address or range") from None
 
-    def test(value: str, _facts: Facts) -> bool:
+    def test(value: str, _facts: ContextKeys) -> bool:
         address = _parsed_address(value)
         return address is not None and address.version == network.version and address in network
 
@@ -208,7 +208,7 @@ def _numeric(compare: Callable[[Any, Any], bool]) -> Maker:
         if bound is None:
             raise MalformedPolicy(place, f"'{wanted[:100]}' is no number")
 
-        def test(value: str, _facts: Facts) -> bool:
+        def test(value: str, _facts: ContextKeys) -> bool:
             number = _number(value)
             return number is not None and compare(number, bound)
 
@@ -233,7 +233,7 @@ def _date(compare: Callable[[Any, Any], bool]) -> Maker:
                 place, f"'{wanted[:100]}' is no date: one reads 2026-11-21T10:00:00Z, or seconds since 1970"
             )
 
-        def test(value: str, _facts: Facts) -> bool:
+        def test(value: str, _facts: ContextKeys) -> bool:
             moment = _moment(value)
             return moment is not None and compare(moment, bound)
 

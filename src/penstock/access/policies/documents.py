@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.access.policies.arns import check_resource
-from penstock.access.policies.condition_keys import rests_on_nothing
+from penstock.access.policies.condition_keys import never_matches
 from penstock.access.policies.conditions import Condition, parse_conditions
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.globs import Glob, arn_glob, text_glob
@@ -139,7 +139,7 @@ class _Reader:
 
     def _conditions(self, place: str, members: Mapping[str, Any], *, deny: bool) -> Sequence[Condition]:
         found = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
-        lost = next((each.key for each in found if deny and not self._stored and rests_on_nothing(each)), None)
+        lost = next((each.key for each in found if deny and not self._stored and never_matches(each)), None)
         if lost is not None:
             raise MalformedPolicy(
                 place, f"reads {_shown(lost)}, which no request has here: the Deny would hold for nothing. Name resources"

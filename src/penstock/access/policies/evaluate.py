@@ -9,38 +9,41 @@ to a user by its ARN a boundary bounds only by denying it; what it gives to a se
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.access.policies.conditions import Facts
+from penstock.access.policies.conditions import ContextKeys
 from penstock.access.policies.documents import Policy, Statement
 from penstock.access.principals import Caller, Match
 
-__all__ = ["Decision", "Question", "decide"]
+__all__ = ["AccessRequest", "Decision", "decide"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """May ``caller`` do ``action`` (``glue:GetSchema``) with ``resource`` (an ARN, or ``*`` where the action has none)?"""
+class AccessRequest:
+    """What is evaluated: whether ``caller`` may do ``action`` (``glue:GetSchema``) on ``resource``, an ARN.
+
+    ``resource`` is ``*`` for an action without resource types; ``context`` has the condition keys.
+    """
 
     caller: Caller
     action: str
     resource: str
-    facts: Facts
+    context: ContextKeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The answer, and for a refusal AWS's words for why (``because no identity-based policy allows the ... action``)."""
+    """Whether the request is allowed; ``reason`` is AWS's text for a refusal (``because no identity-based policy ...``)."""
 
     allowed: bool
-    why: str = ""
+    reason: str = ""
     explicit: bool = False
-    """Whether a statement denies it, and not only none allows it."""
+    """Whether a statement denies it explicitly; False where none allows it."""
 
 
 _ALLOWED = Decision(allowed=True)
 
 
 def decide(
-    question: Question,
+    request: AccessRequest,
     identity: Sequence[Policy],
     *,
     boundary: Sequence[Policy] | None = None,
@@ -50,13 +53,13 @@ def decide(
     must_grant: bool = False,
     must_name: bool = False,
 ) -> Decision:
-    """The decision on ``question``.
+    """The decision on ``request``.
 
-    ``identity`` are the policies of the user or role, ``boundary`` what bounds them, and ``session`` are those of its
-    session; the latter two bound nothing where they are None. ``resource`` is the policy of the resource, or the trust
-    policy of a role. ``own_account`` says whether the resource is of the caller's account; ``must_grant`` that the
-    resource's policy has to allow it even then, as a role's trust policy has. A caller who is root needs no policy in its
-    own account. ``must_name`` says that the resource's policy has to allow the caller by name: everybody is not enough.
+    ``identity`` are the policies of the user or role, ``boundary`` its permissions boundary, ``session`` its session
+    policies; where one of the latter two is None, it does not apply. ``resource`` is the resource-based policy, or the trust
+    policy of a role. ``own_account`` says whether the resource belongs to the caller's account; with ``must_grant`` the
+    resource's policy has to allow the request even then, as a trust policy does. Root needs no policy in its own account.
+    With ``must_name`` the resource's policy has to allow the caller by name, not everybody.
     """
     kinds = (
         ("an identity-based policy", identity),
@@ -65,14 +68,14 @@ def decide(
         ("a resource-based policy", [resource] if resource else ()),
     )
     for kind, policies in kinds:
-        if _denies(policies, question):
-            return Decision(allowed=False, why=f"with an explicit deny in {kind}", explicit=True)
-    granted = _grant(resource, question) if resource is not None else Match.NONE
+        if _denies(policies, request):
+            return Decision(allowed=False, reason=f"with an explicit deny in {kind}", explicit=True)
+    granted = _grant(resource, request) if resource is not None else Match.NONE
     missing = _missing(
         granted,
-        by_identity=question.caller.is_root or _allows(identity, question),
-        by_boundary=boundary is None or _allows(boundary, question) or (own_account and _given_to_user(granted, question)),
-        by_session=session is None or _allows(session, question),
+        by_identity=request.caller.is_root or _allows(identity, request),
+        by_boundary=boundary is None or _allows(boundary, request) or (own_account and _given_to_user(granted, request)),
+        by_session=session is None or _allows(session, request),
         own_account=own_account,
         must_grant=must_grant or not own_account,
     )
@@ -80,7 +83,7 @@ def decide(
         missing = "resource-based policy"
     if missing is None:
         return _ALLOWED
-    return Decision(allowed=False, why=f"because no {missing} allows the {question.action} action")
+    return Decision(allowed=False, reason=f"because no {missing} allows the {request.action} action")
 
 
 def _missing(
@@ -98,38 +101,38 @@ def _missing(
     return None if by_session else "session policy"
 
 
-def _given_to_user(granted: Match, question: Question) -> bool:
+def _given_to_user(granted: Match, request: AccessRequest) -> bool:
     """Whether the resource's policy means a user by its own ARN: a role's sessions stay bounded."""
-    return granted is Match.PRINCIPAL and question.caller.user_name is not None
+    return granted is Match.PRINCIPAL and request.caller.user_name is not None
 
 
-def _denies(policies: Sequence[Policy], question: Question) -> bool:
+def _denies(policies: Sequence[Policy], request: AccessRequest) -> bool:
     return any(
-        not statement.allows and _applies(statement, question) for policy in policies for statement in policy.statements
+        not statement.allows and _applies(statement, request) for policy in policies for statement in policy.statements
     )
 
 
-def _allows(policies: Sequence[Policy], question: Question) -> bool:
-    return any(statement.allows and _applies(statement, question) for policy in policies for statement in policy.statements)
+def _allows(policies: Sequence[Policy], request: AccessRequest) -> bool:
+    return any(statement.allows and _applies(statement, request) for policy in policies for statement in policy.statements)
 
 
-def _grant(policy: Policy, question: Question) -> Match:
+def _grant(policy: Policy, request: AccessRequest) -> Match:
     """How closely the statements that allow it mean the caller."""
     found = Match.NONE
     for statement in policy.statements:
-        if statement.allows and statement.principals is not None and _applies(statement, question):
-            found = max(found, statement.principals.match(question.caller))
+        if statement.allows and statement.principals is not None and _applies(statement, request):
+            found = max(found, statement.principals.match(request.caller))
     return found
 
 
-def _applies(statement: Statement, question: Question) -> bool:
-    facts = question.facts
-    if any(glob.matches(question.action, facts.text) for glob in statement.actions) == statement.not_actions:
+def _applies(statement: Statement, request: AccessRequest) -> bool:
+    context = request.context
+    if any(glob.matches(request.action, context.text) for glob in statement.actions) == statement.not_actions:
         return False
     if statement.resources is not None:
-        covered = any(glob.matches(question.resource, facts.text) for glob in statement.resources)
+        covered = any(glob.matches(request.resource, context.text) for glob in statement.resources)
         if covered == statement.not_resources:
             return False
-    if statement.principals is not None and statement.principals.match(question.caller) is Match.NONE:
+    if statement.principals is not None and statement.principals.match(request.caller) is Match.NONE:
         return False
-    return all(condition.holds(facts) for condition in statement.conditions)
+    return all(condition.matches(context) for condition in statement.conditions)

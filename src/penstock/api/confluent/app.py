@@ -12,7 +12,7 @@ import orjson
 from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent, render_parameters, shown_query
 from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.authenticate import Caller, KeyCache
-from penstock.access.facts import Origin
+from penstock.access.context_keys import Origin
 from penstock.api.access_checker import AccessChecker
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
 from penstock.api.confluent import policies, schemas, subjects
@@ -214,7 +214,7 @@ class ConfluentApp:
         match = exchange.match
         if caller is None and not denied:
             return
-        if error is None and not self._audit.reads and _reads(scope, match):
+        if error is None and not self._audit.records_reads and _reads(scope, match):
             return
         parameters: Mapping[str, Any] | bytes
         query = shown_query(scope["query_string"].decode("latin-1"))

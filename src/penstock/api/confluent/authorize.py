@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from penstock.access.context_keys import Origin
 from penstock.access.errors import NotAuthorized
-from penstock.access.facts import Origin
 from penstock.access.principals import Caller
 from penstock.api.access_checker import AccessChecker
 from penstock.api.confluent.configs import config_members

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.access.audit.event import is_reading
 from penstock.access.audit.log import AuditSink, AuditUnavailable, NullAuditSink
-from penstock.access.facts import Origin
+from penstock.access.context_keys import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
 from penstock.api.errors import Throttled

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.access.authenticate import KeyCache, caller_of
 from penstock.access.authorize import Authorizer, denial
+from penstock.access.context_keys import Origin
 from penstock.access.errors import ExpiredToken, UnrecognizedClient
-from penstock.access.facts import Origin
 from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sessions import Sessions, TemporaryKey
@@ -103,6 +103,6 @@ class S3Authenticator:
             except UnrecognizedClient as error:
                 raise S3Error("InvalidAccessKeyId", error.message, remedy=error.remedy) from None
             if not decision.allowed:
-                raise S3Error("AccessDenied", denial(caller, action, resource, decision.why).message)
+                raise S3Error("AccessDenied", denial(caller, action, resource, decision.reason).message)
 
         return LakeAccess(authorize)

@@ -11,7 +11,7 @@ import pytest
 from penstock.access.authorize import Authorizer
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.identities.entities import EntityKind, User
-from penstock.access.principals import Caller, SessionFacts, root_arn
+from penstock.access.principals import Caller, SessionContext, root_arn
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
@@ -231,8 +231,8 @@ def _athena(caller: Caller) -> RequestContext:
 
 
 def test_iam_takes_no_session_token_of_users_nor_of_root(world: World) -> None:
-    session = SessionFacts(issued=0, expires=2**40)
-    role = SessionFacts(issued=0, expires=2**40, role=f"arn:aws:iam::{A}:role/r", session_name="s")
+    session = SessionContext(issued=0, expires=2**40)
+    role = SessionContext(issued=0, expires=2**40, role=f"arn:aws:iam::{A}:role/r", session_name="s")
     root = Caller(account=A, principal=root_arn(A), user_id=A)
     for caller in (root, ANA):
         for service in ("iam", "sts", "organizations"):

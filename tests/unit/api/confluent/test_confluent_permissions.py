@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
+from penstock.access.context_keys import Origin
 from penstock.access.errors import NotAuthorized
-from penstock.access.facts import Origin
 from penstock.access.identities.entities import User
 from penstock.access.principals import Caller
 from penstock.api.access_checker import AccessChecker

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from penstock.access.audit.event import OUTCOMES, AuditEvent, render_parameters
 from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.authorize import denial
+from penstock.access.context_keys import Origin
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.facts import Origin
 from penstock.access.keys import AccessStore
 from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import Caller
@@ -264,7 +264,7 @@ def _check_crawl(decisions: _Decisions, operation: str, request: Request) -> Non
     action, resources = f"glue:{operation}", resources_of("glue", operation, request, decisions.resource_context)
     denied = decisions.member_denial((action,), resources)
     if denied is not None:
-        raise denial(decisions.caller, action, resources[-1], denied.why)
+        raise denial(decisions.caller, action, resources[-1], denied.reason)
 
 
 def _check_deleted_members(request: Request, context: RequestContext, decisions: _Decisions) -> None:
@@ -277,7 +277,7 @@ def _check_deleted_members(request: Request, context: RequestContext, decisions:
         denied = decisions.member_denial((action, deleted.single), (resource,), allowed=action if deleted.allowed else None)
         if denied is not None:
             container = resources_of(context.service, context.operation, request, decisions.resource_context)
-            raise denial(decisions.caller, action, container[min(1, len(container) - 1)], denied.why)
+            raise denial(decisions.caller, action, container[min(1, len(container) - 1)], denied.reason)
 
 
 def _check_crawled_tables(request: Request, context: RequestContext, decisions: _Decisions) -> None:
@@ -293,7 +293,7 @@ def _check_crawled_tables(request: Request, context: RequestContext, decisions: 
         for resource in (its_arn, *tables):
             denied = decisions.member_denial(_CRAWLER_ACTIONS, (resource,))
             if denied is not None:
-                raise denial(decisions.caller, f"glue:{context.operation}", its_arn, denied.why)
+                raise denial(decisions.caller, f"glue:{context.operation}", its_arn, denied.reason)
 
 
 def _check_result_objects(request: Request, context: RequestContext, decisions: _Decisions) -> None:
@@ -301,4 +301,4 @@ def _check_result_objects(request: Request, context: RequestContext, decisions: 
     for result in result_objects(context.service, context.operation, request):
         denied = decisions._replace(tenant=None).member_denial((PUT_OBJECT,), (result,))
         if denied is not None:
-            raise denial(decisions.caller, PUT_OBJECT, result, denied.why)
+            raise denial(decisions.caller, PUT_OBJECT, result, denied.reason)

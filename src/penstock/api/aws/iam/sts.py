@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from penstock.access.facts import Origin
+from penstock.access.context_keys import Origin
 from penstock.access.federation.web_identity import WebIdentities
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import TemporaryKey
-from penstock.access.sts import AssumedRole, TokenService, WantedFederation, WantedRole
+from penstock.access.sts import AssumedRole, AssumeRoleRequest, FederationTokenRequest, TokenService
 from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.registry.shapes import Request, present
@@ -33,7 +33,7 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
         }
 
     def federation_token(request: Request, context: RequestContext) -> Request:
-        wanted = WantedFederation(
+        wanted = FederationTokenRequest(
             name=request["Name"],
             seconds=request.get("DurationSeconds"),
             policy=request.get("Policy"),
@@ -65,8 +65,8 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
     )
 
 
-def _wanted(request: Request) -> WantedRole:
-    return WantedRole(
+def _wanted(request: Request) -> AssumeRoleRequest:
+    return AssumeRoleRequest(
         role_arn=request["RoleArn"],
         session_name=request["RoleSessionName"],
         seconds=request.get("DurationSeconds"),

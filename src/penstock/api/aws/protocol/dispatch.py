@@ -180,7 +180,7 @@ class AwsApp:
         if caller is None and not denied and not throttled:
             # Nothing was decided: the request is none, or one of so many that their records would be in the way of others.
             return
-        if error is None and not self._audit.reads and is_reading(exchange.operation):
+        if error is None and not self._audit.records_reads and is_reading(exchange.operation):
             return
         request = None if context is None or context.trace is None else context.trace.request
         parameters: Mapping[str, Any] | bytes | None = request

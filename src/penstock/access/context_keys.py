@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from penstock.access.principals import Caller
 
-__all__ = ["SERVED_KEYS", "Origin", "RequestFacts"]
+__all__ = ["SERVED_KEYS", "Origin", "RequestContextKeys"]
 
 Values = tuple[str, ...]
 _TAG = "aws:principaltag/"
@@ -23,7 +23,7 @@ class Origin:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-class RequestFacts:
+class RequestContextKeys:
     """A request's keys, worked out when they are asked for. ``extra`` are keys of the service, in small letters."""
 
     __slots__ = ("_account", "_caller", "_extra", "_origin", "_tags")

@@ -1,4 +1,4 @@
-"""What the authorizer keeps of callers: bounded, whatever number of sessions one caller begins."""
+"""The authorizer's cache of policies: bounded, however many sessions one caller begins."""
 
 import json
 from collections.abc import Callable
@@ -10,9 +10,9 @@ import pytest
 
 from penstock.access import authorize
 from penstock.access.authorize import Authorizer
-from penstock.access.facts import Origin
+from penstock.access.context_keys import Origin
 from penstock.access.identities.entities import EntityKind, Group, Role, User
-from penstock.access.principals import Caller, SessionFacts, session_arn
+from penstock.access.principals import Caller, SessionContext, session_arn
 from penstock.store.memory.access import MemoryAccessStore
 
 A = "111122223333"
@@ -21,7 +21,7 @@ TRUST = json.dumps({"Statement": {"Effect": "Allow", "Principal": "*", "Action":
 
 def session(issued: int) -> Caller:
     """A session of one role, under one name, as a program begins them one after the other."""
-    facts = SessionFacts(issued=issued, expires=issued + 900, role=f"arn:aws:iam::{A}:role/reader", session_name="job")
+    facts = SessionContext(issued=issued, expires=issued + 900, role=f"arn:aws:iam::{A}:role/reader", session_name="job")
     return Caller(account=A, principal=session_arn(A, "reader", "job"), user_id="AROAX:job", session=facts)
 
 
