@@ -47,6 +47,7 @@ S = {"type": "record", "name": "S", "fields": [{"name": "x", "type": "int"}, {"n
         (logical("bytes", "decimal", precision=10), "decimal(10,0)"),
         (logical("fixed", "decimal", name="F", size=8, precision=18, scale=4), "decimal(18,4)"),
         # Malformed logical types count as the plain type.
+        (logical("fixed", "decimal", name="F", size=2, precision=9), "binary"),
         (logical("bytes", "decimal", precision=0), "binary"),
         (logical("bytes", "decimal", precision=39), "binary"),
         (logical("bytes", "decimal", precision=2, scale=3), "binary"),

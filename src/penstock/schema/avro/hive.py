@@ -5,8 +5,7 @@ union of several types becomes a struct ``member0, member1, ...`` except for int
 (double). Athena reads no uniontype. Logical types that are malformed count as their plain type, as Avro asks.
 """
 
-from typing import Any
-
+from penstock.schema.avro.logical import decimal_digits, logical_type
 from penstock.schema.avro.model import (
     ArrayType,
     AvroSchema,
@@ -37,7 +36,7 @@ _PLAIN = {
     "bytes": "binary",
     "string": "string",
 }
-_LOGICAL = {
+_LOGICAL: dict[tuple[str, str | None], str] = {
     ("int", "date"): "date",
     ("long", "timestamp-millis"): "timestamp",
     ("long", "timestamp-micros"): "timestamp",
@@ -80,7 +79,7 @@ class _HiveTypes:
             case PrimitiveType():
                 text = _primitive(target)
             case FixedType():
-                text = _decimal(target.props) or "binary"
+                text = _decimal(target) or "binary"
             case EnumType():
                 text = "string"
             case ArrayType():
@@ -138,17 +137,10 @@ def _is_null(kind: PrimitiveType | ArrayType | MapType | UnionType | NamedType) 
 
 def _primitive(kind: PrimitiveType) -> str:
     if kind.name == "bytes":
-        return _decimal(kind.props) or "binary"
-    logical = kind.props.get("logicalType")
-    return _LOGICAL.get((kind.name, logical), _PLAIN[kind.name]) if isinstance(logical, str) else _PLAIN[kind.name]
+        return _decimal(kind) or "binary"
+    return _LOGICAL.get((kind.name, logical_type(kind)), _PLAIN[kind.name])
 
 
-def _decimal(props: Any) -> str | None:
-    precision, scale = props.get("precision"), props.get("scale", 0)
-    if props.get("logicalType") != "decimal" or not _whole(precision) or not _whole(scale):
-        return None
-    return f"decimal({precision},{scale})" if 0 < precision <= _MAX_PRECISION and scale <= precision else None
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _decimal(kind: PrimitiveType | FixedType) -> str | None:
+    precision, scale = decimal_digits(kind) or (0, 0)
+    return f"decimal({precision},{scale})" if 0 < precision <= _MAX_PRECISION else None
