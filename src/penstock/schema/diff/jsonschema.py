@@ -7,6 +7,7 @@ from typing import Any
 from penstock.schema.diff.model import Change, Changes
 from penstock.schema.format import ParsedSchema
 from penstock.schema.jsonschema.document import escape
+from penstock.schema.jsonschema.drafts import HOLDERS_BY_NAME
 
 __all__ = ["json_changes"]
 
@@ -26,7 +27,6 @@ _ANNOTATIONS = frozenset(
     }
 )
 _SETS = frozenset({"required", "enum"})  # their canonical lists are sorted, and each member counts by itself
-_NAMED = frozenset({"properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies"})
 _VALUES = frozenset({"default", "const", "examples"})  # what they hold are no keywords
 _MISSING = object()  # for a side that has nothing: None is JSON's null
 
@@ -70,7 +70,7 @@ class _Walk:
             elif key not in old:
                 self.found.append(_change(where, part, new=new[key]))
             else:
-                pairs.append((old[key], new[key], where, part, not names and key in _NAMED))
+                pairs.append((old[key], new[key], where, part, not names and key in HOLDERS_BY_NAME))
         return pairs
 
     def _listed(self, old: list[Any], new: list[Any], path: str, part: str) -> list[Any]:

@@ -10,7 +10,8 @@ from typing import Any
 
 from penstock.schema.json_text import write_json
 from penstock.schema.jsonschema.document import Document, Place
-from penstock.schema.jsonschema.drafts import DRAFT_07, draft_of, subschemas
+from penstock.schema.jsonschema.drafts import DRAFT_07, draft_of
+from penstock.schema.jsonschema.fold import Inner, fold_schemas
 from penstock.schema.jsonschema.model import normal, value_key
 
 __all__ = ["canonical_texts"]
@@ -21,7 +22,7 @@ def canonical_texts(document: Document) -> tuple[str, str]:
 
     The two are one text unless the definition builds on others, whose canonical texts then belong to its identity.
     """
-    done = _canonical(document)
+    done = fold_schemas(document, _schema)
 
     def of(schema: Any) -> Any:
         return done[id(schema)] if isinstance(schema, dict) else schema
@@ -31,20 +32,8 @@ def canonical_texts(document: Document) -> tuple[str, str]:
     return text, write_json({"schema": of(document.root), "references": names}) if names else text
 
 
-def _canonical(document: Document) -> dict[int, Any]:
-    """The canonical form of every schema by its ``id``: children first, which were entered behind what holds them."""
-    done: dict[int, Any] = {}
-    for place in reversed(list(document.places.values())):
-        done[id(place.schema)] = _schema(place, done)
-    return done
-
-
-def _schema(place: Place, done: dict[int, Any]) -> dict[str, Any]:
-    inner: dict[str, dict[str, Any]] = {}
-    for tokens, item in subschemas(place.schema, place.draft):
-        if isinstance(item, dict) and id(item) in done:
-            inner.setdefault(tokens[0], {})["/".join(tokens[1:])] = done[id(item)]
-    said = {keyword: _member(keyword, value, inner.get(keyword, {})) for keyword, value in place.schema.items()}
+def _schema(place: Place, inner: Inner[dict[str, Any]]) -> dict[str, Any]:
+    said = {keyword: _member(keyword, value, inner) for keyword, value in place.schema.items()}
     if "$schema" in said:
         draft = draft_of(place.schema, default=DRAFT_07)
         said["$schema"] = draft.uri + "#" if draft.ref_stands_alone else draft.uri
@@ -53,19 +42,23 @@ def _schema(place: Place, done: dict[int, Any]) -> dict[str, Any]:
     return said
 
 
-def _member(keyword: str, value: Any, inner: dict[str, Any]) -> Any:
-    if "" in inner:
-        return inner[""]
+def _member(keyword: str, value: Any, inner: Inner[dict[str, Any]]) -> Any:
+    own = inner.get((keyword,))
+    if own is not None:
+        return own
     if isinstance(value, dict):
-        members = {name: inner.get(name, item) for name, item in value.items()}
+        made = {name: schema for name in value if (schema := inner.get((keyword, name))) is not None}
+        members = {**value, **made}
         if keyword in {"dependencies", "dependentRequired"}:
             return {name: _sorted(item) if isinstance(item, list) else item for name, item in members.items()}
-        return members if inner else normal(members)
-    if isinstance(value, list) and inner:
-        return [inner.get(str(index), item) for index, item in enumerate(value)]
-    if isinstance(value, list) and keyword in {"required", "enum", "type"}:
-        ordered = _sorted(value)
-        return ordered[0] if keyword == "type" and len(ordered) == 1 else ordered
+        return members if made else normal(members)
+    if isinstance(value, list):
+        schemas = [inner.get((keyword, str(index))) for index in range(len(value))]
+        if any(schema is not None for schema in schemas):
+            return [item if schema is None else schema for item, schema in zip(value, schemas, strict=True)]
+        if keyword in {"required", "enum", "type"}:
+            ordered = _sorted(value)
+            return ordered[0] if keyword == "type" and len(ordered) == 1 else ordered
     return normal(value)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.schema.errors import InvalidSchema
 
-__all__ = ["DRAFT_07", "Draft", "draft_of", "since", "subschemas"]
+__all__ = ["DRAFT_07", "HOLDERS_BY_NAME", "Draft", "draft_of", "since", "subschemas"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,9 @@ _ONE = {
 _MANY = {"allOf": 4, "anyOf": 4, "oneOf": 4, "prefixItems": 2020}
 _SINCE = {**_ONE, **_MANY, "const": 6, "dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019}
 _NAMED = {"properties": 4, "patternProperties": 4, "definitions": 4, "$defs": 4, "dependencies": 4, "dependentSchemas": 2019}
+HOLDERS_BY_NAME = frozenset(_NAMED)
+"""The keywords that hold schemas under names of a definition's own."""
+
 _HOLDERS = {**_ONE, **_MANY, **_NAMED}
 _DEFINITIONS = ("definitions", "$defs")
 

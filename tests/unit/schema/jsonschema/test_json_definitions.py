@@ -126,6 +126,8 @@ def test_one_fingerprint_for_all_spellings(one: str, other: str) -> None:
         ('{"anyOf": [{"type": "null"}, {}]}', '{"anyOf": [{}, {"type": "null"}]}'),
         ('{"properties": {"enum": {"examples": [1, 2]}}}', '{"properties": {"enum": {"examples": [2, 1]}}}'),
         ('{"x-owner": ["b", "a"]}', '{"x-owner": ["a", "b"]}'),
+        ('{"properties": {"": true, "a": {}}}', '{"properties": {"": true, "a": {"type": "null"}}}'),
+        ('{"properties": {"": {}, "a": {}}}', '{"properties": {"": {}, "a": {"type": "null"}}}'),
         ('{"$schema": "http://json-schema.org/draft-04/schema#"}', "{}"),
         ("true", "{}"),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.schema.json_text import write_json
 from penstock.schema.jsonschema.document import Document, Place
 from penstock.schema.jsonschema.drafts import subschemas
+from penstock.schema.jsonschema.fold import Inner, fold_schemas
 from penstock.schema.jsonschema.model import Node, normal
 
 __all__ = ["Identity"]
@@ -75,45 +76,43 @@ class Identity:
 def _marks(document: Document) -> Mapping[int, str]:
     """The marks of a document's schemas by their ``id``, made once: one definition is held against many."""
     if not document.marks:
-        marks: dict[int, str] = {}
-        # Children first: they were entered behind their parents.
-        for place in reversed(list(document.places.values())):
-            if id(place.schema) not in marks:
-                marks[id(place.schema)] = _mark(document, place, marks)
-        document.marks = marks
+        document.marks = fold_schemas(document, lambda place, inner: _mark(document, place, inner))
     return document.marks
 
 
-def _mark(document: Document, place: Place, marks: Mapping[int, str]) -> str:
-    schema = place.schema
-    inner = {tokens: item for tokens, item in subschemas(schema, place.draft) if isinstance(item, dict)}
+def _mark(document: Document, place: Place, inner: Inner[str]) -> str:
     said: dict[str, Any] = {"$draft": place.draft.year}
-    for keyword, value in schema.items():
+    for keyword, value in place.schema.items():
         if keyword not in _ANNOTATIONS:
-            said[keyword] = _said(keyword, value, inner, marks)
-    targets = document.targets.get(id(schema), ())
+            said[keyword] = _said(keyword, value, inner)
+    targets = document.targets.get(id(place.schema), ())
     if targets:
         said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
     return blake2b(write_json(said).encode(), digest_size=16).hexdigest()
 
 
-def _said(keyword: str, value: Any, inner: Mapping[tuple[str, ...], Any], marks: Mapping[int, str]) -> Any:
+def _said(keyword: str, value: Any, inner: Inner[str]) -> Any:
     if (keyword,) in inner:
-        return {"$": marks.get(id(value), id(value))}
+        return _marked(inner[keyword,], value)
     if isinstance(value, dict):
         return {
-            name: {"$": marks.get(id(item), id(item))} if (keyword, name) in inner else normal(item)
+            name: _marked(inner[keyword, name], item) if (keyword, name) in inner else normal(item)
             for name, item in value.items()
         }
     if keyword == "type" and isinstance(value, list) and len(value) == 1:
         return value[0]
     if isinstance(value, list):
         items = [
-            {"$": marks.get(id(item), id(item))} if (keyword, str(index)) in inner else normal(item)
+            _marked(inner[keyword, str(index)], item) if (keyword, str(index)) in inner else normal(item)
             for index, item in enumerate(value)
         ]
         return sorted(items, key=write_json) if keyword in _UNORDERED else items
     return normal(value)
+
+
+def _marked(mark: str | None, schema: Any) -> dict[str, Any]:
+    """What stands for a schema inside another; one without a mark is like itself alone."""
+    return {"$": id(schema) if mark is None else mark}
 
 
 def _label(document: Document, target: Any) -> str:
