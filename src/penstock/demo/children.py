@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.interpreter import python_module
 from penstock.local.processes.child import Child, Service
+from penstock.retries import wait_until
 
 __all__ = ["Batches", "ChildFailed", "Command", "Job", "KillInBatch", "penstock", "read_batches"]
 
@@ -158,16 +158,20 @@ class Job:
         self, enough: Callable[[Batches], bool], what: str, *, timeout: float, show: Callable[[Batches], None]
     ) -> Batches:
         """Wait until the metrics satisfy ``enough``; an error names ``what`` was waited for, and shows the job's log."""
-        deadline = time.monotonic() + timeout
-        while True:
+
+        def reached() -> Batches | None:
             batches = read_batches(self.metrics)
             show(batches)
             if enough(batches):
                 return batches
             self._running()
-            if time.monotonic() > deadline:
-                raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({batches.records} records so far).")
-            time.sleep(0.1)
+            return None
+
+        batches = wait_until(reached, seconds=timeout, every=0.1)
+        if batches is None:
+            count = read_batches(self.metrics).records
+            raise ChildFailed(f"The job did not reach {what} within {timeout:.0f} s ({count} records so far).")
+        return batches
 
     def _running(self) -> Command:
         if self._command is None:

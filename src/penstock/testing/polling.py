@@ -1,19 +1,17 @@
 """Waiting for a condition with a deadline."""
 
-import time
 from collections.abc import Callable
 
 import psutil
+
+from penstock.retries import wait_until
 
 __all__ = ["alive", "descendants", "eventually"]
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
     """Return once ``condition`` holds; fail with ``what`` when it does not in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.05)
+    assert wait_until(condition, seconds=seconds), f"not within {seconds:.0f} s: {what}"
 
 
 def alive(pid: int) -> bool:

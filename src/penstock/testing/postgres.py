@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import EnvironmentProblem
 from penstock.local.processes.ports import free_ports
+from penstock.retries import wait_until
 from penstock.store.sql.database import Database
 
 __all__ = ["PostgresServer", "running_postgres"]
@@ -99,17 +99,19 @@ def _start(owner: pwd.struct_passwd | None, data: Path, log: Any) -> tuple["subp
 
 
 def _await(process: "subprocess.Popen[bytes]", server: PostgresServer, log: Path) -> None:
-    deadline = time.monotonic() + _START_SECONDS
     database = Database(server.url("postgres"))
+
+    def answers() -> bool:
+        try:
+            with database.read():
+                return True
+        except Exception:  # noqa: BLE001 -- not there yet, in any of the driver's ways
+            return False
+
     try:
-        while True:
-            try:
-                with database.read():
-                    return
-            except Exception:  # noqa: BLE001 -- not there yet, in any of the driver's ways
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise EnvironmentProblem(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}") from None
-            time.sleep(0.05)
+        wait_until(lambda: answers() or process.poll() is not None, seconds=_START_SECONDS)
+        if not answers():
+            raise EnvironmentProblem(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}")
     finally:
         database.close()
 

@@ -7,7 +7,6 @@ import secrets
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from penstock.errors import EnvironmentProblem
 from penstock.interpreter import python_module
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.retries import wait_until
 from penstock.testing.clients import boto3_client
 
 __all__ = ["RunningServer", "running_server", "start_server"]
@@ -104,16 +104,16 @@ def start_server(
             stderr=subprocess.STDOUT,
             env=inherited | keys | dict(environment or {}),
         )
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        listens = _LISTENS.search(log.read_text(errors="replace"))
-        if listens:
-            break
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            process.wait()
-            raise EnvironmentProblem(f"The server did not start:\n{log.read_text(errors='replace')}")
-        time.sleep(0.02)
+
+    def listening() -> re.Match[str] | None:
+        return _LISTENS.search(log.read_text(errors="replace"))
+
+    wait_until(lambda: listening() or process.poll() is not None, seconds=_START_SECONDS, every=0.02)
+    listens = listening()
+    if listens is None:
+        process.kill()
+        process.wait()
+        raise EnvironmentProblem(f"The server did not start:\n{log.read_text(errors='replace')}")
     return RunningServer(
         endpoint_url=listens.group(1),
         access_key_id=key_id,
