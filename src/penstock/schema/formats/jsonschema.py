@@ -31,13 +31,13 @@ class JsonSchemaFormat:
         text: str,
         references: Sequence[ReferencedText] = (),
         *,
-        legacy: bool = False,  # noqa: ARG002 -- there is nothing that was taken once and is no longer
+        legacy: bool = False,
     ) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 
         :class:`~penstock.errors.EnvironmentProblem` where the extra ``json`` is not installed.
         """
-        document = read_document(text, references)
+        document = read_document(text, references, legacy=legacy)
         canonical, identity = canonical_texts(document)
         return ParsedSchema(
             data_format=self.name,

@@ -41,11 +41,13 @@ class Place:
 class Document:
     """``root`` is a mapping or a boolean. ``places`` and ``targets`` are by the ``id`` of the schema, a mapping.
 
+    ``legacy``: pointers may have a slash of a name as ``%2F``, which was taken once and which no validator finds.
     ``nodes`` and ``marks`` are what others made of its schemas, by the same.
     """
 
     root: Any
     draft: Draft
+    legacy: bool = False
     base: str = BASE
     places: dict[int, Place] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
@@ -121,6 +123,8 @@ class Document:
             target = self.anchors.get(f"{uri}#{fragment}", self.anchors.get(f"{self._base_of(resource, uri)}#{fragment}"))
         else:
             target = _follow(resource, fragment)
+            if target is None and self.legacy:
+                target = _follow(resource, fragment, legacy=True)
         if not isinstance(target, (dict, bool)):
             raise InvalidSchema(
                 f"{keyword} '{reference[:200]}' leads to nothing that is a schema.",
@@ -145,11 +149,14 @@ class Document:
         return self.resources[uri]
 
 
-def read_document(text: str, references: Sequence[ReferencedText] = ()) -> Document:
-    """The definition ``text``, valid by its draft; :class:`InvalidSchema` says what is wrong where."""
+def read_document(text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> Document:
+    """The definition ``text``, valid by its draft; :class:`InvalidSchema` says what is wrong where.
+
+    ``legacy`` takes what registries once took and no longer do.
+    """
     root = _read(text)
     draft = draft_of(root, default=DRAFT_07)
-    document = Document(root=root, draft=draft)
+    document = Document(root=root, draft=draft, legacy=legacy)
     document.resources[BASE] = root
     document.add(root, BASE, draft, "")
     document.base = document.places[id(root)].base if isinstance(root, dict) else BASE
@@ -320,9 +327,10 @@ def escape(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
 
 
-def _follow(schema: Any, pointer: str) -> Any:
-    for step in pointer.split("/")[1:]:
-        token = unquote(step).replace("~1", "/").replace("~0", "~")
+def _follow(schema: Any, pointer: str, *, legacy: bool = False) -> Any:
+    """What the JSON pointer in a URI's fragment leads to, or None (RFC 6901 section 6: decoded first, split then)."""
+    for step in map(unquote, pointer.split("/")[1:]) if legacy else unquote(pointer).split("/")[1:]:
+        token = step.replace("~1", "/").replace("~0", "~")
         if isinstance(schema, dict) and token in schema:
             schema = schema[token]
         elif isinstance(schema, list) and re.fullmatch("[0-9]{1,9}", token) and int(token) < len(schema):
