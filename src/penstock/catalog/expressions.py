@@ -14,7 +14,7 @@ The grammar is that of GetPartitions in the Glue API reference::
 
 A literal takes the type of the key it meets. ``"text"`` is a literal, unless it stands on the left and names a key. Null
 (``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor false. Why
-sqlglot does not parse this is in ADR 25.
+sqlglot does not parse this is in ADR 28.
 """
 
 import operator
