@@ -4,9 +4,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from penstock.testing.clients import boto3_client
+
+
+class Keys(TypedDict):
+    """An access key, as clients and servers take it: ``client(service, **keys)``."""
+
+    access_key_id: str
+    secret_access_key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

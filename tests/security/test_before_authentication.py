@@ -115,7 +115,7 @@ def _wrong_hash(server: RunningServer) -> dict[str, str]:
         "a signed hash",
     ],
 )
-def test_a_request_that_nobody_signed_is_answered_before_its_body_is_sent(server, case):
+def test_a_request_that_nobody_signed_is_answered_before_its_body_is_sent(server: RunningServer, case: str) -> None:
     path, headers, expected = _refused_heads(server)[case]
     with _connect(server) as connection:
         connection.sendall(_head(server, path, BODY, headers))
@@ -126,14 +126,14 @@ def test_a_request_that_nobody_signed_is_answered_before_its_body_is_sent(server
 
 
 @pytest.mark.parametrize("path", ["/", "/subjects/s/versions"])
-def test_who_asks_whether_to_send_the_body_is_told_no(server, path):
+def test_who_asks_whether_to_send_the_body_is_told_no(server: RunningServer, path: str) -> None:
     headers = {"X-Amz-Target": "AWSGlue.ListRegistries", "Expect": "100-continue"}
     with _connect(server) as connection:
         connection.sendall(_head(server, path, BODY, headers))
         assert connection.recv(64).startswith(b"HTTP/1.1 40")
 
 
-def test_who_signed_is_told_to_go_on(server):
+def test_who_signed_is_told_to_go_on(server: RunningServer) -> None:
     with _connect(server) as connection:
         connection.sendall(_head(server, "/", 2, _signed(server, b"{}") | {"Expect": "100-continue"}))
         assert connection.recv(64) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -141,7 +141,7 @@ def test_who_signed_is_told_to_go_on(server):
         assert _answer(connection)[0] == 200
 
 
-def test_a_refused_call_with_a_small_body_keeps_its_connection(server):
+def test_a_refused_call_with_a_small_body_keeps_its_connection(server: RunningServer) -> None:
     with _connect(server) as connection:
         for _ in range(2):
             connection.sendall(_head(server, "/", 2, {"X-Amz-Target": "AWSGlue.ListRegistries"}) + b"{}")
@@ -187,7 +187,7 @@ async def _flood(server: RunningServer, path: str, *, requests: int) -> int:
     return peak
 
 
-def test_one_key_does_not_take_all_room_for_bodies(server):
+def test_one_key_does_not_take_all_room_for_bodies(server: RunningServer) -> None:
     user = server.client("iam")
     user.create_user(UserName="uploader")
     user.attach_user_policy(UserName="uploader", PolicyArn="arn:aws:iam::aws:policy/AdministratorAccess")

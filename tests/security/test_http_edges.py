@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from penstock.local.platform import Platform
 from penstock.testing.server import running_server
 
 
@@ -69,7 +70,7 @@ def test_a_foreign_host_reaches_no_api(target: Any) -> None:
     assert status_of(exchange(target.url, b"GET http://rebound.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) == 421
 
 
-def test_the_s3_endpoint_answers_for_no_foreign_host(platform) -> None:
+def test_the_s3_endpoint_answers_for_no_foreign_host(platform: Platform) -> None:
     url = platform.config.s3_endpoint_url
     assert get(url, "/lake", "Host: localhost") == 403
     assert get(url, "/lake", "Host: rebound.example") == 421

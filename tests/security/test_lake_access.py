@@ -348,7 +348,7 @@ def test_an_account_reaches_its_own_lake_alone(platform: Platform, s3: Any) -> N
     wrong.close()
 
 
-def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform):
+def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform: Platform) -> None:
     """From an address of its own, so that the platform's other tests are not refused for it."""
     here = ("127.0.0.9", 0)
     parts = urlsplit(platform.config.s3_endpoint_url)
@@ -373,7 +373,7 @@ def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform):
     assert owns() == 200
 
 
-def test_objects_that_a_batch_may_not_delete_are_recorded(platform, s3):
+def test_objects_that_a_batch_may_not_delete_are_recorded(platform: Platform, s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="batch/kept.txt", Body=b"kept")
     iam = client_of(platform, "iam")
     name = f"batch-{uuid.uuid4().hex[:8]}"

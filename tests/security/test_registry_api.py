@@ -3,10 +3,13 @@
 import base64
 import http.client
 import json
+from typing import Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 import pytest
+
+from tests.security.targets import Target
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"int","default":0}]}'
@@ -16,16 +19,16 @@ OTHER = '{"type":"record","name":"R","fields":[{"name":"z","type":"int","default
 class Registry:
     """Requests as root in a context of its own, to the servers in turn."""
 
-    def __init__(self, target):
+    def __init__(self, target: Target) -> None:
         self.target, self.calls = target, 0
         self.context = f".attack-{uuid4().hex[:12]}"
         login = f"{target.access_key_id}:{target.secret_access_key}"
         self.login = "Basic " + base64.b64encode(login.encode()).decode()
 
-    def subject(self, name):
+    def subject(self, name: str) -> str:
         return quote(f":{self.context}:{name}", safe="")
 
-    def call(self, method, path, body=None, **headers):
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         self.calls += 1
         url = self.target.urls[self.calls % len(self.target.urls)]
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
@@ -37,19 +40,19 @@ class Registry:
         connection.close()
         return answer.status, json.loads(text) if text else None
 
-    def versions(self, name):
+    def versions(self, name: str) -> list[int]:
         status, answer = self.call("GET", f"/subjects/{self.subject(name)}/versions?deleted=true")
         return answer if status == 200 else []
 
 
 @pytest.fixture
-def registry(target):
+def registry(target: Target) -> Registry:
     return Registry(target)
 
 
 @pytest.mark.parametrize("mode", ["READONLY", "READONLY_OVERRIDE"])
 @pytest.mark.parametrize("scope", ["subject", "context"])
-def test_read_only_holds_by_every_way_in(registry, mode, scope):
+def test_read_only_holds_by_every_way_in(registry: Registry, mode: str, scope: str) -> None:
     locked = registry.subject("locked")
     path = locked if scope == "subject" else registry.subject("")
     assert registry.call("POST", f"/subjects/{locked}/versions", {"schema": V1})[0] == 200
@@ -80,7 +83,7 @@ def test_read_only_holds_by_every_way_in(registry, mode, scope):
     assert registry.versions("locked") == [1]
 
 
-def test_an_id_in_use_is_not_overwritten(registry):
+def test_an_id_in_use_is_not_overwritten(registry: Registry) -> None:
     taken, other = registry.subject("taken"), registry.subject("other")
     registry.call("PUT", f"/mode/{registry.subject('')}", {"mode": "IMPORT"})
     made = {"schema": V1, "id": 77, "version": 1}
@@ -96,7 +99,7 @@ def test_an_id_in_use_is_not_overwritten(registry):
 
 
 @pytest.mark.parametrize("schema_type", ["avro", "Avro", "AVRO\u0000", "ΑVRO", "JSON ", "__proto__", "x" * 5_000])
-def test_a_schema_type_of_other_letters_is_no_type(registry, schema_type):
+def test_a_schema_type_of_other_letters_is_no_type(registry: Registry, schema_type: str) -> None:
     subject = registry.subject("typed")
     body = {"schema": V1, "schemaType": schema_type}
     for path in (f"/subjects/{subject}/versions", f"/compatibility/subjects/{subject}/versions", f"/subjects/{subject}"):
@@ -110,7 +113,7 @@ def test_a_schema_type_of_other_letters_is_no_type(registry, schema_type):
     "accept",
     [",".join(["text/html"] * 500), "application/json;" + "q=" * 500, "application/json;q=9e999", "\xff/\xff", ";;;,,,;q=,"],
 )
-def test_hostile_accept_headers_are_refused(registry, accept):
+def test_hostile_accept_headers_are_refused(registry: Registry, accept: str) -> None:
     status, answer = registry.call("GET", "/subjects", accept=accept)
     assert (status, answer["error_code"]) == (406, 406)
 
@@ -118,7 +121,7 @@ def test_hostile_accept_headers_are_refused(registry, accept):
 @pytest.mark.parametrize(
     "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )
-def test_a_form_of_another_site_registers_nothing(registry, media_type):
+def test_a_form_of_another_site_registers_nothing(registry: Registry, media_type: str) -> None:
     """A browser sends these across sites without asking first, with what it remembers of Basic credentials."""
     path = f"/subjects/{registry.subject('forged')}/versions"
     assert registry.call("POST", path, {"schema": V1}, content_type=media_type)[0] == 415
@@ -126,7 +129,7 @@ def test_a_form_of_another_site_registers_nothing(registry, media_type):
 
 
 @pytest.mark.parametrize("member", ["ruleSet", "schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags"])
-def test_what_would_be_lost_is_not_registered(registry, member):
+def test_what_would_be_lost_is_not_registered(registry: Registry, member: str) -> None:
     path = f"/subjects/{registry.subject('ruled')}/versions"
     status, answer = registry.call("POST", path, {"schema": V1, member: [{"name": "encrypt"}]})
     assert (status, answer["error_code"]) == (422, 42210)

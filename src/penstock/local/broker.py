@@ -172,7 +172,7 @@ class Broker(StandaloneService):
         assert self.tls is not None
         try:
             from confluent_kafka import KafkaException  # noqa: PLC0415 - an extra
-            from confluent_kafka.admin import (  # type: ignore[attr-defined] # noqa: PLC0415
+            from confluent_kafka.admin import (  # noqa: PLC0415
                 AdminClient,
                 AlterConfigOpType,
                 ConfigEntry,

@@ -21,7 +21,7 @@ def guard_cluster(settings: Mapping[str, Any]) -> None:
     """
     try:
         from confluent_kafka import KafkaException  # noqa: PLC0415 - an extra
-        from confluent_kafka.admin import (  # type: ignore[attr-defined] # noqa: PLC0415
+        from confluent_kafka.admin import (  # noqa: PLC0415
             AclBinding,
             AclOperation,
             AclPermissionType,

@@ -7,8 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials

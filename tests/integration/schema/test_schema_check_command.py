@@ -10,8 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.client.broker import BrokerSettings
 from penstock.client.registry import RegistryClient

@@ -13,8 +13,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.dataset as ds
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.local.broker import Broker

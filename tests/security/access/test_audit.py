@@ -16,10 +16,11 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 
-from penstock.local.platform import parts_of
+from penstock.local.platform import Platform, parts_of
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
 from penstock.testing.server import RunningServer, running_server
+from tests.security.targets import Keys
 
 SECRET = "the secret of this test"
 
@@ -50,19 +51,19 @@ def _one(server: RunningServer, **wanted: Any) -> dict[str, Any]:
     return found[-1]
 
 
-def _user(server: RunningServer, *statements: dict[str, Any]) -> dict[str, str]:
+def _user(server: RunningServer, *statements: dict[str, Any]) -> Keys:
     iam, name = server.client("iam"), f"user-{uuid.uuid4().hex[:8]}"
     iam.create_user(UserName=name)
     document = json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
     iam.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
     key = iam.create_access_key(UserName=name)["AccessKey"]
-    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+    return Keys(access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
 
 
 ALLOW = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 
 
-def test_a_change_is_recorded_as_cloudtrail_records_it(server):
+def test_a_change_is_recorded_as_cloudtrail_records_it(server: RunningServer) -> None:
     answer = server.client("glue").create_registry(RegistryName="changed")
     record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
     assert record["eventVersion"] == "1.11"
@@ -80,14 +81,14 @@ def test_a_change_is_recorded_as_cloudtrail_records_it(server):
     assert "errorCode" not in record
 
 
-def test_a_long_parameter_of_a_large_request_is_cut_once(server):
+def test_a_long_parameter_of_a_large_request_is_cut_once(server: RunningServer) -> None:
     text = json.dumps({"type": "record", "name": "R", "doc": "x" * 20_000, "fields": []})
     answer = server.client("glue").create_schema(SchemaName="long", DataFormat="AVRO", SchemaDefinition=text)
     record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
     assert record["requestParameters"]["schemaDefinition"] == f"{text[:1_000]}... ({len(text)} characters)"
 
 
-def test_a_denial_is_recorded_with_its_reason(server):
+def test_a_denial_is_recorded_with_its_reason(server: RunningServer) -> None:
     keys = _user(server, {"Effect": "Allow", "Action": "glue:GetRegistry", "Resource": "*"})
     with pytest.raises(ClientError) as refused:
         server.client("glue", **keys).delete_registry(RegistryId={"RegistryName": "kept"})
@@ -100,7 +101,7 @@ def test_a_denial_is_recorded_with_its_reason(server):
 
 
 @pytest.mark.parametrize("service", ["glue", "athena", "secretsmanager", "iam", "sts", "organizations", "cloudtrail"])
-def test_each_services_decisions_are_recorded(server, service):
+def test_each_services_decisions_are_recorded(server: RunningServer, service: str) -> None:
     calls = {
         "glue": "get_databases",
         "athena": "list_work_groups",
@@ -122,13 +123,17 @@ def test_each_services_decisions_are_recorded(server, service):
     assert failed["requestParameters"] is None
 
 
-def test_confluents_decisions_are_recorded(server):
+def test_confluents_decisions_are_recorded(server: RunningServer) -> None:
     auth = (server.access_key_id, server.secret_access_key)
     made = requests.post(f"{server.endpoint_url}/subjects/audited/versions", json={"schema": '"int"'}, auth=auth, timeout=30)
     record = _one(server, requestID=made.headers["x-request-id"])
     assert (record["eventSource"], record["eventName"], record["readOnly"]) == ("confluent.penstock", "register", False)
     keys = _user(server, {"Effect": "Allow", "Action": "glue:ListSchemas", "Resource": "*"})
-    refused = requests.get(f"{server.endpoint_url}/subjects/audited/versions/1", auth=tuple(keys.values()), timeout=30)
+    refused = requests.get(
+        f"{server.endpoint_url}/subjects/audited/versions/1",
+        auth=(keys["access_key_id"], keys["secret_access_key"]),
+        timeout=30,
+    )
     denied = _one(server, requestID=refused.headers["x-request-id"])
     assert denied["additionalEventData"]["decision"] == "denied"
     assert f"arn:aws:glue:{server.region}:{server.account}:schema/default-registry/audited" in [
@@ -140,7 +145,7 @@ def test_confluents_decisions_are_recorded(server):
     assert failed["userIdentity"]["accessKeyId"] == server.access_key_id
 
 
-def test_no_secret_is_in_the_log(server):
+def test_no_secret_is_in_the_log(server: RunningServer) -> None:
     made = server.client("secretsmanager").create_secret(Name="audited", SecretString=SECRET)
     record = _one(server, requestID=made["ResponseMetadata"]["RequestId"])
     assert record["requestParameters"]["secretString"] == "***OMITTED***"
@@ -158,7 +163,7 @@ def test_no_secret_is_in_the_log(server):
         assert secret not in written
 
 
-def test_the_log_is_its_owners_alone(server):
+def test_the_log_is_its_owners_alone(server: RunningServer) -> None:
     server.client("glue").get_databases()
     eventually(lambda: bool(_records(server)), "a record", 15)
     folder = server.home / "audit"
@@ -166,7 +171,7 @@ def test_the_log_is_its_owners_alone(server):
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
 
 
-def test_it_is_listed_verified_and_exported_once(server, tmp_path):
+def test_it_is_listed_verified_and_exported_once(server: RunningServer, tmp_path: Path) -> None:
     made = server.client("glue").create_registry(RegistryName="exported")
     _one(server, requestID=made["ResponseMetadata"]["RequestId"])
     listed = _penstock(server, "audit", "list", "--event", "CreateRegistry", "--resource", "registry/exported")
@@ -184,7 +189,7 @@ def test_it_is_listed_verified_and_exported_once(server, tmp_path):
     assert len({json.loads(line)["eventID"] for line in second}) == len(second) > len(first)
 
 
-def test_a_record_that_was_changed_shows(server, tmp_path):
+def test_a_record_that_was_changed_shows(server: RunningServer, tmp_path: Path) -> None:
     for number in range(3):
         server.client("glue").create_registry(RegistryName=f"chained-{number}")
     _one(server, requestParameters={"registryName": "chained-2"})
@@ -217,7 +222,7 @@ def test_nothing_changes_that_could_not_be_recorded(tmp_path: Path) -> None:
         glue.create_registry(RegistryName="recorded")
 
 
-def test_it_is_exported_to_a_topic(platform):
+def test_it_is_exported_to_a_topic(platform: Platform) -> None:
     from confluent_kafka import Consumer
 
     config = platform.config
@@ -261,7 +266,7 @@ def test_it_is_exported_to_a_topic(platform):
 
     def found() -> bool:
         messages = consumer.consume(1_000, timeout=1.0)
-        seen.extend(json.loads(each.value())["requestID"] for each in messages if each.error() is None)
+        seen.extend(json.loads(each.value() or b"")["requestID"] for each in messages if each.error() is None)
         return made in seen
 
     consumer.subscribe([topic])
@@ -271,7 +276,7 @@ def test_it_is_exported_to_a_topic(platform):
         consumer.close()
 
 
-def test_objects_in_the_lake_are_recorded_as_data_events(platform):
+def test_objects_in_the_lake_are_recorded_as_data_events(platform: Platform) -> None:
     config = platform.config
 
     def client(secret: str) -> Any:
@@ -298,7 +303,7 @@ def test_objects_in_the_lake_are_recorded_as_data_events(platform):
     assert decisions()[get_id].endswith("failed login")
 
 
-def test_asking_whether_a_part_is_alive_is_no_failed_login(platform):
+def test_asking_whether_a_part_is_alive_is_no_failed_login(platform: Platform) -> None:
     def logins() -> list[str]:
         lines = [line for file in platform.home.audit.glob("logins-*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
         return [json.loads(line)["userAgent"] for line in lines]
@@ -324,7 +329,7 @@ def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) 
     )
 
 
-def test_what_a_statement_may_not_read_is_recorded(server):
+def test_what_a_statement_may_not_read_is_recorded(server: RunningServer) -> None:
     glue = server.client("glue")
     glue.create_database(DatabaseInput={"Name": "audited"})
     keys = _user(server, {"Effect": "Allow", "Action": ["athena:*", "s3:*"], "Resource": "*"})
@@ -338,7 +343,7 @@ def test_what_a_statement_may_not_read_is_recorded(server):
     assert "no identity-based policy" in record["errorMessage"]
 
 
-def test_what_a_batch_may_not_read_is_recorded(server):
+def test_what_a_batch_may_not_read_is_recorded(server: RunningServer) -> None:
     secrets = server.client("secretsmanager")
     shown = secrets.create_secret(Name=f"shown-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
     hidden = secrets.create_secret(Name=f"hidden-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
@@ -357,7 +362,7 @@ def test_what_a_batch_may_not_read_is_recorded(server):
     assert [each["resources"][0]["ARN"] for each in allowed] == [shown]
 
 
-def test_values_are_left_out_by_their_names_wherever_they_stand(server):
+def test_values_are_left_out_by_their_names_wherever_they_stand(server: RunningServer) -> None:
     parameters = {"password": SECRET, "fs.s3a.secret.key": SECRET, "kept": "shown"}
     with pytest.raises(ClientError) as refused:
         server.client("glue").create_table(DatabaseName="none", TableInput={"Name": "t", "Parameters": parameters})
@@ -376,7 +381,7 @@ def test_values_are_left_out_by_their_names_wherever_they_stand(server):
     assert record["requestParameters"]["executionParameters"] == omitted
 
 
-def test_a_password_in_a_url_is_not_recorded(server):
+def test_a_password_in_a_url_is_not_recorded(server: RunningServer) -> None:
     auth = (server.access_key_id, server.secret_access_key)
     url = f"{server.endpoint_url}/subjects?subjectPrefix=in-a-url&password={SECRET}&X-Amz-Security-Token={SECRET}"
     assert requests.get(url, auth=auth, timeout=30).status_code == 200

@@ -6,15 +6,17 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.security.targets import Target
 
-def test_a_wrong_secret_is_refused(target):
+
+def test_a_wrong_secret_is_refused(target: Target) -> None:
     with pytest.raises(ClientError) as refused:
         target.client("glue", secret_access_key="guessed").list_registries()
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] in {400, 403}
 
 
 @pytest.mark.parametrize("path", ["/subjects", "/config", "/schemas/ids/1", "/contexts"])
-def test_the_registry_api_of_confluent_wants_credentials(target, path):
+def test_the_registry_api_of_confluent_wants_credentials(target: Target, path: str) -> None:
     connection = http.client.HTTPConnection(urlsplit(target.url).netloc, timeout=30)
     connection.request("GET", path)
     answer = connection.getresponse()

@@ -7,6 +7,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +16,11 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from penstock.local.platform import Platform
 from penstock.server.wiring import offline_coverage
 from penstock.testing.clients import boto3_client
 from tests.security.access import denied_identities
-from tests.security.targets import written_privately
+from tests.security.targets import Keys, written_privately
 
 HIDDEN = "hushed"
 SHOWN = "plain"
@@ -347,7 +349,7 @@ NEITHER = {
 }
 
 
-def test_every_operation_that_is_served_is_attacked():
+def test_every_operation_that_is_served_is_attacked() -> None:
     served = {
         (service, name) for service, known in offline_coverage().items() for name, is_served in known.items() if is_served
     }
@@ -357,7 +359,7 @@ def test_every_operation_that_is_served_is_attacked():
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(DENIED))
-def test_what_is_denied_cannot_be_named(world, service, operation):
+def test_what_is_denied_cannot_be_named(world: World, service: str, operation: str) -> None:
     with pytest.raises(ClientError) as refused:
         world.call(service, operation, DENIED[service, operation](world))
     forms = service in {"iam", "sts"}
@@ -373,7 +375,7 @@ def test_what_is_denied_cannot_be_named(world, service, operation):
         assert "explicit deny" in refused.value.response["Error"]["Message"]
 
 
-def test_values_in_batches_are_those_of_single_secrets(world):
+def test_values_in_batches_are_those_of_single_secrets(world: World) -> None:
     shown = world.secret.replace(HIDDEN, SHOWN)
     # Who names a secret is told that it is denied; a search shows nothing of it.
     for arguments, told in (
@@ -386,7 +388,7 @@ def test_values_in_batches_are_those_of_single_secrets(world):
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
-def test_what_is_denied_is_in_no_list(world, service, operation):
+def test_what_is_denied_is_in_no_list(world: World, service: str, operation: str) -> None:
     hidden = world.hidden_account if service == "organizations" else HIDDEN
     arguments = LISTED[service, operation](world)
     as_root = _all_pages(world.target.client(service), operation, arguments)
@@ -409,7 +411,7 @@ def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
 
 
 @pytest.mark.parametrize("operation", ["DeleteDatabase", "DeleteRegistry"])
-def test_a_container_is_not_deleted_with_what_is_denied_in_it(world, operation):
+def test_a_container_is_not_deleted_with_what_is_denied_in_it(world: World, operation: str) -> None:
     arguments = (
         {"Name": world.database} if operation == "DeleteDatabase" else {"RegistryId": {"RegistryName": world.registry}}
     )
@@ -422,13 +424,13 @@ def test_a_container_is_not_deleted_with_what_is_denied_in_it(world, operation):
     assert glue.get_schema(SchemaId={"RegistryName": world.registry, "SchemaName": HIDDEN})["SchemaName"] == HIDDEN
 
 
-def test_a_crawler_does_not_change_what_its_starter_is_denied(world):
+def test_a_crawler_does_not_change_what_its_starter_is_denied(world: World) -> None:
     with pytest.raises(ClientError) as refused:
         world.call("glue", "StartCrawler", {"Name": world.secret.replace(HIDDEN, SHOWN)})
     assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
 
 
-def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform):
+def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform: Platform) -> None:
     config, name = platform.config, f"finds_{uuid.uuid4().hex[:8]}"
     for table in (HIDDEN, SHOWN):
         folder = platform.home.lake / "lake" / name / table
@@ -466,7 +468,7 @@ def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform
 @pytest.mark.parametrize(
     "sql", ["SHOW TABLES IN {}", "SELECT table_name FROM information_schema.tables WHERE table_schema = '{}'"]
 )
-def test_sql_shows_nothing_of_what_is_denied(world, sql):
+def test_sql_shows_nothing_of_what_is_denied(world: World, sql: str) -> None:
     athena = world.client("athena")
     started = athena.start_query_execution(QueryString=sql.format(world.database))["QueryExecutionId"]
     while True:
@@ -481,7 +483,7 @@ def test_sql_shows_nothing_of_what_is_denied(world, sql):
         assert HIDDEN not in status["StateChangeReason"]
 
 
-def test_subjects_and_contexts_that_are_denied_are_in_no_list(world):
+def test_subjects_and_contexts_that_are_denied_are_in_no_list(world: World) -> None:
     http = _Confluent(world)
     assert f":.{world.registry}:{SHOWN}" in http.get("/subjects?subjectPrefix=:*:")
     assert HIDDEN not in json.dumps(http.get("/subjects?subjectPrefix=:*:"))
@@ -504,13 +506,13 @@ class _Confluent:
         ).json()
 
 
-def test_a_deactivated_key_stays_so_after_a_restart(tmp_path):
+def test_a_deactivated_key_stays_so_after_a_restart(tmp_path: Path) -> None:
     from penstock.testing.server import start_server
 
     for change in ("deactivate", "delete"):
         home = tmp_path / change
         server = start_server(home)
-        key = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+        key = Keys(access_key_id=server.access_key_id, secret_access_key=server.secret_access_key)
         iam = server.client("iam")
         if change == "delete":
             iam.delete_access_key(AccessKeyId=server.access_key_id)

@@ -2,23 +2,26 @@
 
 import json
 import secrets
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.security.targets import Keys, Target
 
-def deny(condition):
+
+def deny(condition: dict[str, Any]) -> str:
     statement = {"Effect": "Deny", "Action": "glue:ListRegistries", "Resource": "*", "Condition": condition}
     allow = {"Effect": "Allow", "Action": "*", "Resource": "*"}
     return json.dumps({"Version": "2012-10-17", "Statement": [allow, statement]})
 
 
-def new_user(iam, condition):
+def new_user(iam: Any, condition: dict[str, Any]) -> Keys:
     user = f"conditions-{secrets.token_hex(4)}"
     iam.create_user(UserName=user)
     iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=deny(condition))
     key = iam.create_access_key(UserName=user)["AccessKey"]
-    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+    return Keys(access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
 
 
 @pytest.mark.parametrize(
@@ -37,7 +40,7 @@ def new_user(iam, condition):
     ],
     ids=json.dumps,
 )
-def test_a_deny_holds_by_its_condition(target, condition):
+def test_a_deny_holds_by_its_condition(target: Target, condition: dict[str, dict[str, str]]) -> None:
     glue = target.client("glue", **new_user(target.client("iam"), condition))
     with pytest.raises(ClientError, match="explicit deny"):
         glue.list_registries()
@@ -57,7 +60,7 @@ def test_a_deny_holds_by_its_condition(target, condition):
     ],
     ids=json.dumps,
 )
-def test_a_deny_that_would_hold_for_nothing_is_refused(target, condition):
+def test_a_deny_that_would_hold_for_nothing_is_refused(target: Target, condition: dict[str, dict[str, str]]) -> None:
     iam, user = target.client("iam"), f"conditions-{secrets.token_hex(4)}"
     iam.create_user(UserName=user)
     with pytest.raises(ClientError, match="which no request has here") as caught:
@@ -65,7 +68,7 @@ def test_a_deny_that_would_hold_for_nothing_is_refused(target, condition):
     assert caught.value.response["Error"]["Code"] == "MalformedPolicyDocument"
 
 
-def test_a_key_of_networks_that_are_not_here_is_taken(target):
+def test_a_key_of_networks_that_are_not_here_is_taken(target: Target) -> None:
     """No request comes through a VPC: a Deny for one denies nobody, rightly."""
     glue = target.client("glue", **new_user(target.client("iam"), {"StringEquals": {"aws:SourceVpce": "vpce-1"}}))
     glue.list_registries()

@@ -6,40 +6,44 @@ import hmac
 import json
 import secrets
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from penstock.testing.server import RunningServer
 from penstock.testing.web_tokens import TokenIssuer
+from tests.security.targets import Keys, Target
 
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 
 
-def policy(*statements):
+def policy(*statements: dict[str, Any]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
 
 
-def allow(actions, resources="*", **more):
+def allow(actions: str | list[str], resources: str = "*", **more: Any) -> dict[str, Any]:
     return {"Effect": "Allow", "Action": actions, "Resource": resources, **more}
 
 
-def name(kind):
+def name(kind: str) -> str:
     return f"{kind}-{secrets.token_hex(4)}"
 
 
-def new_user(target, *statements, **more):
+def new_user(target: Target, *statements: dict[str, Any], **more: Any) -> tuple[str, Keys]:
     """A user's name, and the credentials that clients take."""
     iam, user = target.client("iam"), name("user")
     iam.create_user(UserName=user, **more)
     if statements:
         iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=policy(*statements))
     key = iam.create_access_key(UserName=user)["AccessKey"]
-    return user, {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+    return user, Keys(access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
 
 
-def denied(call, **arguments):
+def denied(call: Callable[..., Any], **arguments: Any) -> str:
     with pytest.raises(ClientError) as caught:
         call(**arguments)
     error = caught.value.response["Error"]
@@ -48,7 +52,7 @@ def denied(call, **arguments):
 
 
 @pytest.fixture
-def bounded(target):
+def bounded(target: Target) -> tuple[str, str, Keys]:
     """An administrator whose boundary takes IAM only for users that have the same boundary: a delegated administrator."""
     iam = target.client("iam")
     boundary = f"arn:aws:iam::{target.account}:policy/{name('boundary')}"
@@ -65,7 +69,7 @@ def bounded(target):
     return boundary, user, credentials
 
 
-def test_a_bounded_administrator_cannot_shake_the_boundary_off(target, bounded):
+def test_a_bounded_administrator_cannot_shake_the_boundary_off(target: Target, bounded: tuple[str, str, Keys]) -> None:
     boundary, user, credentials = bounded
     iam = target.client("iam", **credentials)
     denied(iam.delete_user_permissions_boundary, UserName=user)
@@ -83,7 +87,7 @@ def test_a_bounded_administrator_cannot_shake_the_boundary_off(target, bounded):
     denied(target.client("glue", **credentials).create_registry, RegistryName=name("registry"))
 
 
-def test_whom_a_bounded_administrator_makes_is_bounded_too(target, bounded):
+def test_whom_a_bounded_administrator_makes_is_bounded_too(target: Target, bounded: tuple[str, str, Keys]) -> None:
     boundary, _, credentials = bounded
     iam, made = target.client("iam", **credentials), name("made")
     iam.create_user(UserName=made, PermissionsBoundary=boundary)
@@ -96,7 +100,7 @@ def test_whom_a_bounded_administrator_makes_is_bounded_too(target, bounded):
     denied(iam.attach_user_policy, UserName=unbounded, PolicyArn=ADMINISTRATOR)
 
 
-def test_not_action_and_not_resource_do_not_reach_past_a_boundary(target):
+def test_not_action_and_not_resource_do_not_reach_past_a_boundary(target: Target) -> None:
     iam = target.client("iam")
     boundary = iam.create_policy(
         PolicyName=name("boundary"),
@@ -109,7 +113,7 @@ def test_not_action_and_not_resource_do_not_reach_past_a_boundary(target):
     denied(target.client("iam", **credentials).list_users)
 
 
-def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target):
+def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target: Target) -> None:
     iam, hidden = target.client("iam"), name("hidden")
     iam.create_group(GroupName=hidden)
     iam.create_instance_profile(InstanceProfileName=hidden)
@@ -121,7 +125,7 @@ def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target):
     assert hidden in {each["GroupName"] for each in iam.list_groups()["Groups"]}
 
 
-def test_nobody_joins_a_group_by_itself(target):
+def test_nobody_joins_a_group_by_itself(target: Target) -> None:
     iam, group = target.client("iam"), name("admins")
     iam.create_group(GroupName=group)
     iam.attach_group_policy(GroupName=group, PolicyArn=ADMINISTRATOR)
@@ -137,7 +141,7 @@ AUDIENCE = "sts.amazonaws.com"
 
 
 @pytest.fixture(scope="module")
-def trusting(servers, issuer):
+def trusting(servers: list[RunningServer], issuer: TokenIssuer) -> tuple[str, str]:
     """A role of an account whose provider is the issuer, and a call to assume it by a token on either server."""
     root = servers[0]
     iam = root.client("iam")
@@ -153,23 +157,23 @@ def trusting(servers, issuer):
     return role, provider
 
 
-def assume(server, role, token):
+def assume(server: RunningServer, role: str, token: str) -> Any:
     config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
     sts = server.client("sts", config=config)
     return sts.assume_role_with_web_identity(RoleArn=role, RoleSessionName="job", WebIdentityToken=token)
 
 
-def refused_token(server, role, token):
+def refused_token(server: RunningServer, role: str, token: str) -> str:
     with pytest.raises(ClientError) as caught:
         assume(server, role, token)
     assert "Credentials" not in caught.value.response
     return caught.value.response["Error"]["Code"]
 
 
-def unsigned_token(issuer, header, secret=None):
+def unsigned_token(issuer: TokenIssuer, header: dict[str, Any], secret: bytes | None = None) -> str:
     """A token with another algorithm: none at all, or a MAC with ``secret`` as its key."""
 
-    def encoded(value):
+    def encoded(value: bytes) -> str:
         return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
     text = ".".join(encoded(json.dumps(part).encode()) for part in (header, issuer.claims(SUBJECT)))
@@ -177,12 +181,16 @@ def unsigned_token(issuer, header, secret=None):
     return f"{text}.{encoded(mac)}"
 
 
-def test_the_issuers_own_token_is_taken_by_every_server(servers, issuer, trusting):
+def test_the_issuers_own_token_is_taken_by_every_server(
+    servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
+) -> None:
     for server in servers:
         assert assume(server, trusting[0], issuer.token(SUBJECT))["Provider"] == trusting[1]
 
 
-def test_tokens_that_are_not_for_us_are_refused(servers, issuer, trusting):
+def test_tokens_that_are_not_for_us_are_refused(
+    servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
+) -> None:
     now, role = int(time.time()), trusting[0]
     wrong = {
         "another audience": issuer.token(SUBJECT, aud="kubernetes"),
@@ -204,7 +212,9 @@ def test_tokens_that_are_not_for_us_are_refused(servers, issuer, trusting):
         assert refused_token(servers[0], role, issuer.token(subject)) == "AccessDenied"
 
 
-def test_a_signature_is_the_issuers_and_of_a_public_key(servers, issuer, trusting):
+def test_a_signature_is_the_issuers_and_of_a_public_key(
+    servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
+) -> None:
     role, good = trusting[0], issuer.token(SUBJECT)
     head, claims, signature = good.split(".")
     key_set = json.dumps(issuer.key_set()["keys"][0]).encode()
@@ -233,7 +243,9 @@ def test_a_signature_is_the_issuers_and_of_a_public_key(servers, issuer, trustin
         assert refused_token(servers[0], role, evil.token(SUBJECT, header=header)) == "InvalidIdentityToken"
 
 
-def test_a_token_opens_no_role_that_does_not_name_its_provider(servers, issuer, trusting):
+def test_a_token_opens_no_role_that_does_not_name_its_provider(
+    servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
+) -> None:
     root = servers[0]
     iam, action = root.client("iam"), "sts:AssumeRoleWithWebIdentity"
     elsewhere = f"arn:aws:iam::111122223333:oidc-provider/{issuer.url.removeprefix('https://')}"
@@ -248,15 +260,17 @@ def test_a_token_opens_no_role_that_does_not_name_its_provider(servers, issuer, 
     assert refused_token(root, role, issuer.token(SUBJECT)) == "InvalidIdentityToken"
 
 
-def test_a_deny_in_the_trust_policy_holds_for_tokens(servers, issuer, trusting):
+def test_a_deny_in_the_trust_policy_holds_for_tokens(
+    servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
+) -> None:
     iam = servers[0].client("iam")
-    named = {"Principal": {"Federated": trusting[1]}, "Action": "sts:AssumeRoleWithWebIdentity"}
+    named: dict[str, Any] = {"Principal": {"Federated": trusting[1]}, "Action": "sts:AssumeRoleWithWebIdentity"}
     trust = [{"Effect": "Allow", **named}, {"Effect": "Deny", "Principal": "*", "Action": "sts:*"}]
     role = iam.create_role(RoleName=name("role"), AssumeRolePolicyDocument=policy(*trust))["Role"]["Arn"]
     assert refused_token(servers[0], role, issuer.token(SUBJECT)) == "AccessDenied"
 
 
-def test_no_other_operation_goes_without_a_signature(target):
+def test_no_other_operation_goes_without_a_signature(target: Target) -> None:
     config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
     for service, operation, more in (
         ("sts", "get_caller_identity", {}),
@@ -271,7 +285,7 @@ def test_no_other_operation_goes_without_a_signature(target):
         assert caught.value.response["Error"]["Code"].startswith("MissingAuthenticationToken")
 
 
-def test_a_federated_user_administers_nothing_and_goes_no_further(target):
+def test_a_federated_user_administers_nothing_and_goes_no_further(target: Target) -> None:
     user, credentials = new_user(target, allow("*"))
     given = target.client("sts", **credentials).get_federation_token(Name="guest", Policy=policy(allow("*")))["Credentials"]
     guest = {
@@ -296,7 +310,7 @@ def test_a_federated_user_administers_nothing_and_goes_no_further(target):
     denied(sts.get_federation_token, Name="another")
 
 
-def test_only_who_may_invoke_a_function_makes_it_rotate(target):
+def test_only_who_may_invoke_a_function_makes_it_rotate(target: Target) -> None:
     secret, function = name("rotated"), f"arn:aws:lambda:{target.region}:{target.account}:function:rotator"
     target.client("secretsmanager").create_secret(Name=secret, SecretString="one")
     user, credentials = new_user(target, allow("secretsmanager:*"))

@@ -3,36 +3,40 @@
 import json
 import secrets
 import time
+from collections.abc import Callable
+from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from penstock.local.platform import Platform
 from penstock.testing.clients import boto3_client
+from tests.security.targets import Keys, Target
 
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 TAGS = [{"Key": "department", "Value": "finance"}]
 TRUST = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
 
 
-def policy(*statements):
+def policy(*statements: dict[str, Any]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
 
 
-def name(kind):
+def name(kind: str) -> str:
     return f"{kind}-{secrets.token_hex(4)}"
 
 
-def new_user(iam, *statements):
+def new_user(iam: Any, *statements: dict[str, Any]) -> Keys:
     """The credentials of a user who may do what ``statements`` say, as boto3_client takes them."""
     user = name("user")
     iam.create_user(UserName=user)
     iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=policy(*statements))
     key = iam.create_access_key(UserName=user)["AccessKey"]
-    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+    return Keys(access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
 
 
-def denied(action, call, **arguments):
+def denied(action: str, call: Callable[..., Any], **arguments: Any) -> None:
     with pytest.raises(ClientError, match=action) as caught:
         call(**arguments)
     assert caught.value.response["Error"]["Code"] in {"AccessDenied", "AccessDeniedException"}, caught.value
@@ -70,14 +74,16 @@ TAGGED_ON_CREATION = [
 @pytest.mark.parametrize(
     ("action", "call", "arguments"), TAGGED_ON_CREATION, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_who_may_set_no_tags_sets_none_on_creation(target, action, call, arguments):
+def test_who_may_set_no_tags_sets_none_on_creation(
+    target: Target, action: str, call: str, arguments: Callable[[], dict[str, Any]]
+) -> None:
     key = new_user(target.client("iam"), EVERYTHING, {"Effect": "Deny", "Action": action, "Resource": "*"})
     client = target.client(action.partition(":")[0], **key)
     denied(action, getattr(client, call), **arguments())
     getattr(client, call)(**{member: value for member, value in arguments().items() if member != "Tags"})
 
 
-def test_a_right_to_create_is_none_to_tag(target):
+def test_a_right_to_create_is_none_to_tag(target: Target) -> None:
     """Tags decide what conditions on aws:PrincipalTag allow: who makes users chooses none for them."""
     key = new_user(target.client("iam"), {"Effect": "Allow", "Action": "iam:CreateUser", "Resource": "*"})
     iam = target.client("iam", **key)
@@ -86,7 +92,7 @@ def test_a_right_to_create_is_none_to_tag(target):
 
 
 @pytest.mark.parametrize("action", ["s3:GetObjectTagging", "s3:PutObjectTagging"])
-def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform, action):
+def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform: Platform, action: str) -> None:
     config = platform.config
     root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
     iam = boto3_client("iam", config.endpoint_url, config.region, **root)
@@ -104,7 +110,7 @@ def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform
         client.close()
 
 
-def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target):
+def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target: Target) -> None:
     closed = name("closed")
     deny = {"Effect": "Deny", "Action": "s3:PutObject", "Resource": f"arn:aws:s3:::lake/{closed}/*"}
     athena = target.client("athena", **new_user(target.client("iam"), EVERYTHING, deny))
@@ -120,7 +126,7 @@ def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target):
     )
 
 
-def test_no_location_names_the_folder_of_uploads_in_progress(platform):
+def test_no_location_names_the_folder_of_uploads_in_progress(platform: Platform) -> None:
     """An account's lake of its own has its uploads beside the buckets: no result goes there, and no crawl reads them."""
     config = platform.config
     root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
@@ -137,7 +143,8 @@ def test_no_location_names_the_folder_of_uploads_in_progress(platform):
     work = platform.home.account_lakes / account / ".penstock-s3"
     before = sorted(work.rglob("*"))
     assert before
-    athena, glue = (session.client(each, endpoint_url=config.endpoint_url) for each in ("athena", "glue"))
+    make_client: Any = session.client
+    athena, glue = (make_client(each, endpoint_url=config.endpoint_url) for each in ("athena", "glue"))
     with pytest.raises(ClientError, match="InvalidRequestException"):
         athena.start_query_execution(
             QueryString="SELECT 1", ResultConfiguration={"OutputLocation": "s3://.penstock-s3/uploads/"}

@@ -130,7 +130,7 @@ class _Connection:
         self._connection.close()
 
 
-def _translated(error: apsw.Error) -> sqlite3.Error:
+def _translated(error: Any) -> sqlite3.Error:
     kind = sqlite3.IntegrityError if isinstance(error, apsw.ConstraintError) else sqlite3.OperationalError
     found = kind(str(error))
     found.sqlite_errorcode = error.extendedresult

@@ -13,6 +13,7 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from penstock.interpreter import python_module
 from penstock.local.broker import client_settings
+from penstock.local.platform import Platform
 from penstock.testing.clients import boto3_client
 from penstock.testing.powerloss import after_power_loss
 from penstock.testing.server import RunningServer, start_server
@@ -131,7 +133,7 @@ def writes(machine: Powered) -> Iterator[tuple[str, Callable[[], Any]]]:
     for kind in ("long", "float", "double", "string", "bytes"):
         yield (
             f"version {kind}",
-            lambda kind=kind: glue.register_schema_version(SchemaId=schema, SchemaDefinition=f'"{kind}"'),
+            partial(glue.register_schema_version, SchemaId=schema, SchemaDefinition=f'"{kind}"'),
         )
     yield (
         "metadata",
@@ -208,9 +210,10 @@ def _of_the_account(machine: Powered) -> None:
     glue.create_registry(RegistryName="theirs")
 
 
-def test_each_acknowledged_write_is_on_the_disk_and_survives_a_power_loss(powered):
+def test_each_acknowledged_write_is_on_the_disk_and_survives_a_power_loss(powered: Callable[..., Powered]) -> None:
     machine = powered()
-    before, answer = machine.shown(), None
+    before = machine.shown()
+    answer: Any = None
     for what, write in writes(machine):
         answer = write()
         if what == "a statement":
@@ -235,7 +238,7 @@ def test_each_acknowledged_write_is_on_the_disk_and_survives_a_power_loss(powere
     assert machine.confluent("/subjects/b-value/versions", another)["id"] == given + 1
 
 
-def test_the_check_finds_what_is_not_synced(powered):
+def test_the_check_finds_what_is_not_synced(powered: Callable[..., Powered]) -> None:
     """With the level that trades the last commits for speed the same check sees them missing."""
     machine = powered(PENSTOCK_TEST_SYNCHRONOUS="NORMAL")
     machine.client("glue").create_registry(RegistryName="r")
@@ -244,7 +247,7 @@ def test_the_check_finds_what_is_not_synced(powered):
     assert machine.on_disk()["penstock.registries"] == []
 
 
-def test_what_the_page_says_of_the_embedded_broker_is_so(platform):
+def test_what_the_page_says_of_the_embedded_broker_is_so(platform: Platform) -> None:
     """docs/operations/durability.md: one replica, no flush of its own, and a topic that asks for one has it."""
     settings = client_settings(platform.config.brokers, platform.config.kafka_username, platform.config.kafka_password)
     admin = AdminClient(settings)

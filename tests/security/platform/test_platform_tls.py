@@ -108,7 +108,8 @@ def consume(settings: dict[str, Any], topic: str) -> bytes | None:
 def refused(settings: dict[str, Any]) -> bool:
     """Whether the client is told that its first connection failed in the handshake or was closed by the broker."""
     told: list[KafkaError] = []
-    admin = AdminClient({**settings, "log_level": 0, "error_cb": told.append})
+    quiet: dict[str, Any] = {**settings, "log_level": 0, "error_cb": told.append}
+    admin = AdminClient(quiet)
 
     def heard() -> bool:
         admin.poll(0.1)
@@ -130,7 +131,7 @@ def serial_at(port: int, authority: str) -> int:
     return x509.load_der_x509_certificate(certificate).serial_number
 
 
-def test_boto3_trusts_the_homes_authority(platform):
+def test_boto3_trusts_the_homes_authority(platform: Platform) -> None:
     assert platform.config.endpoint_url.startswith("https://")
     assert client(platform, "glue").list_registries()["Registries"] == []
     client(platform, "s3").put_object(Bucket="lake", Key="over-tls", Body=b"data")
@@ -139,20 +140,20 @@ def test_boto3_trusts_the_homes_authority(platform):
     assert json.loads(secret["SecretString"])["username"] == platform.config.kafka_username
 
 
-def test_kafkas_clients_log_in_over_tls(platform):
+def test_kafkas_clients_log_in_over_tls(platform: Platform) -> None:
     assert produce(login(platform), "over-tls", b"one") is None
     assert consume(login(platform), "over-tls") == b"one"
 
 
-def test_the_broker_has_no_listener_without_tls(platform):
+def test_the_broker_has_no_listener_without_tls(platform: Platform) -> None:
     assert refused({**login(platform), "security.protocol": "SASL_PLAINTEXT"})
 
 
-def test_a_kafka_client_that_does_not_trust_the_authority_is_not_served(platform, tmp_path):
+def test_a_kafka_client_that_does_not_trust_the_authority_is_not_served(platform: Platform, tmp_path: Path) -> None:
     assert refused({**login(platform), "ssl.ca.location": str(TestAuthority(tmp_path, "other").path)})
 
 
-def test_a_client_certificate_is_an_identity_of_the_broker(platform):
+def test_a_client_certificate_is_an_identity_of_the_broker(platform: Platform) -> None:
     alice, bob = as_client(platform, "alice"), as_client(platform, "bob")
     assert produce(alice, "mutual", b"from alice") is None
     assert consume(bob, "mutual") == b"from alice"
@@ -183,7 +184,7 @@ def test_a_client_certificate_is_an_identity_of_the_broker(platform):
     assert produce(bob, "mutual", b"from bob") is None
 
 
-def test_an_identity_of_the_broker_does_not_administer_it(platform):
+def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform) -> None:
     """Who changes passwords or access control lists is the platform's user at once, and frees itself of every list."""
     mallory = AdminClient({**as_client(platform, "mallory"), "log_level": 0})
     password = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
@@ -197,7 +198,8 @@ def test_an_identity_of_the_broker_does_not_administer_it(platform):
         AclOperation.ALL,
         AclPermissionType.ALLOW,
     )
-    all_acls = AclBindingFilter(
+    every_acl: Any = AclBindingFilter
+    all_acls = every_acl(
         ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
     )
     setting = ConfigEntry("log.retention.ms", "1", incremental_operation=AlterConfigOpType.SET)
@@ -220,7 +222,7 @@ def test_an_identity_of_the_broker_does_not_administer_it(platform):
     assert produce({**as_client(platform, "mallory"), "enable.idempotence": True}, "mallorys", b"mine") is None
 
 
-def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(platform, tmp_path):
+def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(platform: Platform, tmp_path: Path) -> None:
     settings = as_client(platform, "carol")
     nobody = {
         name: value for name, value in settings.items() if name not in {"ssl.certificate.location", "ssl.key.location"}
@@ -234,7 +236,7 @@ def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(pl
     assert refused(settings | own)
 
 
-def test_what_is_in_the_tls_folder_is_its_owners_alone(platform):
+def test_what_is_in_the_tls_folder_is_its_owners_alone(platform: Platform) -> None:
     local_authority(platform.home).issue_client("dora")
     found = list(platform.home.tls.rglob("*"))
     assert {"authority.key", "server.key", "broker.pem", "dora.key"} <= {path.name for path in found}
@@ -261,7 +263,7 @@ checkpoint: s3://lake/checkpoint
 
 
 @pytest.mark.spark
-def test_penstocks_own_commands_work_with_what_env_says(platform, tmp_path):
+def test_penstocks_own_commands_work_with_what_env_says(platform: Platform, tmp_path: Path) -> None:
     """From records in a file, over registry, broker, Spark and the catalog, to SQL: nothing but 'penstock env' is told."""
     told = subprocess.run(
         [sys.executable, "-m", "penstock", "env", "--home", str(platform.home.root), "--format", "json"],
@@ -299,7 +301,7 @@ def test_penstocks_own_commands_work_with_what_env_says(platform, tmp_path):
     assert json.loads(penstock("status", "--home", str(platform.home.root), "--json"))["healthy"]
 
 
-def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(platform):
+def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(platform: Platform) -> None:
     config, before = platform.config, {part.name: part.pid for part in platform.state.parts}
     ports = (config.server_port, config.s3_port, config.kafka_port)
     old = {serial_at(port, config.tls_authority) for port in ports}
@@ -317,7 +319,7 @@ def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(p
     assert client(platform, "glue").list_registries()["Registries"] is not None
 
 
-def test_a_name_that_is_no_principal_is_refused(platform):
+def test_a_name_that_is_no_principal_is_refused(platform: Platform) -> None:
     for name in ("", "../alice", "alice,O=x", "CN=alice", "a" * 65):
         done = subprocess.run(
             [sys.executable, "-m", "penstock", "certificate", "--home", str(platform.home.root), "--", name],

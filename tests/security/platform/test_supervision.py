@@ -20,8 +20,9 @@ from penstock.local.processes.supervisor import LivenessPolicy, RestartPolicy, S
 from penstock.local.server import ServerProcess
 from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
+from tests.security.targets import Keys
 
-_KEYS = {"access_key_id": "AKIASECURITYTESTS", "secret_access_key": "a-secret-of-the-tests"}
+_KEYS = Keys(access_key_id="AKIASECURITYTESTS", secret_access_key="a-secret-of-the-tests")
 _LIVENESS = LivenessPolicy(interval=0.2, deadline=0.5, patience=4)
 
 
@@ -53,7 +54,7 @@ def replaced(supervisor: Supervisor) -> bool:
     return state.restarts >= 1 and state.ready
 
 
-def test_a_server_that_does_not_answer_is_replaced(tmp_path):
+def test_a_server_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     [port] = free_ports(1)
     server = ServerProcess(
         home=tmp_path,
@@ -74,7 +75,7 @@ def test_a_server_that_does_not_answer_is_replaced(tmp_path):
 
 
 @pytest.mark.jvm
-def test_a_broker_that_does_not_answer_is_replaced(tmp_path):
+def test_a_broker_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     port, controller = free_ports(2)
     broker = Broker(folder=tmp_path / "kafka", port=port, controller_port=controller, password="a-password")
     with supervised(broker.service(), tmp_path) as supervisor:
@@ -83,7 +84,7 @@ def test_a_broker_that_does_not_answer_is_replaced(tmp_path):
         assert broker.healthy()
 
 
-def test_a_worker_that_does_not_answer_is_replaced(tmp_path):
+def test_a_worker_that_does_not_answer_is_replaced(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
         textwrap.dedent("""

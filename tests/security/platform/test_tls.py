@@ -50,26 +50,26 @@ def serial_served(server: RunningServer, authority: TestAuthority) -> int:
     return x509.load_der_x509_certificate(certificate).serial_number
 
 
-def test_boto3_speaks_to_the_server_over_tls(server, authority):
+def test_boto3_speaks_to_the_server_over_tls(server: RunningServer, authority: TestAuthority) -> None:
     assert server.endpoint_url.startswith("https://")
     glue = server.client("glue", verify=str(authority.path))
     glue.create_registry(RegistryName="over-tls")
     assert glue.get_registry(RegistryId={"RegistryName": "over-tls"})["RegistryName"] == "over-tls"
 
 
-def test_a_client_that_does_not_know_the_authority_sends_nothing(server):
+def test_a_client_that_does_not_know_the_authority_sends_nothing(server: RunningServer) -> None:
     with pytest.raises(SSLError):
         server.client("glue").list_registries()
 
 
-def test_plain_http_is_not_answered_where_tls_is_served(server):
+def test_plain_http_is_not_answered_where_tls_is_served(server: RunningServer) -> None:
     with socket.create_connection(("127.0.0.1", port_of(server)), timeout=30) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = connection.recv(1000)
     assert b"HTTP" not in answer
 
 
-def test_a_renewed_certificate_is_served_without_a_restart(server, authority):
+def test_a_renewed_certificate_is_served_without_a_restart(server: RunningServer, authority: TestAuthority) -> None:
     certificate, key = authority.issue("second")
     new = x509.load_pem_x509_certificate(certificate.read_bytes()).serial_number
     assert serial_served(server, authority) != new
@@ -89,7 +89,7 @@ def serve(tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_plain_http_on_a_network_is_refused(tmp_path):
+def test_plain_http_on_a_network_is_refused(tmp_path: Path) -> None:
     done = serve(tmp_path, "--host", "0.0.0.0")
     assert done.returncode == 2
     assert "0.0.0.0 is not a loopback address" in done.stderr
@@ -98,7 +98,7 @@ def test_plain_http_on_a_network_is_refused(tmp_path):
     assert not (tmp_path / "store").exists()
 
 
-def test_a_certificate_that_does_not_work_is_one_clear_line(tmp_path, authority):
+def test_a_certificate_that_does_not_work_is_one_clear_line(tmp_path: Path, authority: TestAuthority) -> None:
     certificate, key = authority.issue("late", days=-1)
     done = serve(tmp_path, "--tls-certificate", str(certificate), "--tls-key", str(key))
     assert done.returncode == 3

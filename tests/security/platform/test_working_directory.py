@@ -71,14 +71,14 @@ def listens(port: int) -> bool:
     return False
 
 
-def test_the_trap_works(trap, tmp_path):
+def test_the_trap_works(trap: Trap, tmp_path: Path) -> None:
     process = trap.popen([sys.executable, "-c", "import wave"], tmp_path / "log")
     assert process.wait(60) == 0
     assert trap.sprung == ["wave"]
 
 
 @pytest.mark.parametrize("start", [_CONSOLE, _MODULE], ids=["console script", "python -P -m"])
-def test_serve_with_its_workers_and_compilers(trap, tmp_path, start):
+def test_serve_with_its_workers_and_compilers(trap: Trap, tmp_path: Path, start: list[str]) -> None:
     [port] = free_ports(1)
     command = [*start, "serve", "--home", str(tmp_path / "home"), "--port", str(port), "--workers", "2"]
     process = trap.popen(command, tmp_path / "log")
@@ -93,7 +93,7 @@ def test_serve_with_its_workers_and_compilers(trap, tmp_path, start):
 
 
 @pytest.mark.jvm
-def test_up_in_the_background(trap, tmp_path):
+def test_up_in_the_background(trap: Trap, tmp_path: Path) -> None:
     ports = dict(zip(("--server-port", "--s3-port", "--kafka-port", "--controller-port"), free_ports(4), strict=True))
     home = ["--home", str(tmp_path / "home")]
     options = [f"{name}={port}" for name, port in ports.items()]
@@ -106,7 +106,7 @@ def test_up_in_the_background(trap, tmp_path):
 
 
 @pytest.mark.spark
-def test_a_glue_script_and_sparks_python_workers(trap, tmp_path):
+def test_a_glue_script_and_sparks_python_workers(trap: Trap, tmp_path: Path) -> None:
     job = tmp_path / "jobs" / "job.py"
     job.parent.mkdir()
     (job.parent / "beside.py").write_text("def twice(number):\n    return 2 * number\n")

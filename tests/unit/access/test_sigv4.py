@@ -1,6 +1,7 @@
 """Signatures made by botocore, verified by us; and every way they can be wrong."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -40,8 +41,8 @@ def signed(
     signer: type[SigV4Auth], *, at: datetime = NOW, service: str = "glue", region: str = "us-east-1", **request: object
 ) -> SignedRequest:
     """What a server sees of a request that botocore signed at ``at``."""
-    options: dict[str, object] = {"method": "POST", "url": "http://localhost:8750/", "data": b"{}", "headers": {}}
-    made = AWSRequest(**(options | request))  # type: ignore[arg-type]
+    options: dict[str, Any] = {"method": "POST", "url": "http://localhost:8750/", "data": b"{}", "headers": {}}
+    made: Any = AWSRequest(**(options | request))
     with patch("botocore.auth.get_current_datetime", return_value=at.replace(tzinfo=None)):
         signer(Credentials(KEY_ID, SECRET), service, region).add_auth(made)
     parts = urlsplit(made.url)

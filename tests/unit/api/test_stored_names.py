@@ -1,6 +1,7 @@
 """What decisions know of an account: whose schema a version is, kept for five seconds and for versions that are there."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.registry.model import SchemaKey
@@ -23,7 +24,8 @@ def test_whose_schema_a_version_is() -> None:
     service = RegistryService(MemoryRegistryStore(), region="us-east-1", account=ACCOUNT)
     service.registries.create("r")
     version = service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))[1]
-    names = StoredNames(ACCOUNT, Account(ACCOUNT, service), MemoryAccessStore(), clock=lambda: now)
+    account: Any = Account(ACCOUNT, service)
+    names = StoredNames(ACCOUNT, account, MemoryAccessStore(), clock=lambda: now)
     assert version is not None
     assert names.schema_of_version("b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63") is None
     assert names.schema_of_version(version.id) == SchemaKey("r", "s")

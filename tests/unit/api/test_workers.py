@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -23,11 +23,11 @@ class Held:
     """Work that notes what it is given together and goes on when it is told to."""
 
     def __init__(self) -> None:
-        self.calls = []
+        self.calls: list[list[int]] = []
         self.entered = threading.Semaphore(0)
         self.go = threading.Event()
 
-    def __call__(self, items: list[int]) -> list[Any]:
+    def __call__(self, items: Sequence[int]) -> list[Any]:
         self.calls.append(list(items))
         self.entered.release()
         assert self.go.wait(30)
@@ -41,7 +41,7 @@ async def entered(held: "Desk | Held") -> None:
 def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
-        gathering = Gathering(workers, held)
+        gathering: Gathering[int, Any] = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(1))]
         await entered(held)
         asked += [asyncio.ensure_future(gathering.run(item)) for item in range(2, 9)]
@@ -59,11 +59,11 @@ def test_those_answered_together_that_ask_again_go_together(workers: Workers, mo
     monkeypatch.setattr(module, "_GATHERING", 0.5)
     calls = []
 
-    def work(items: list[int]) -> list[int]:
+    def work(items: Sequence[int]) -> Sequence[int]:
         calls.append(len(items))
         return items
 
-    async def client(gathering: Gathering, number: int) -> Any:
+    async def client(gathering: Gathering[int, int], number: int) -> Any:
         await gathering.run(number)
         # A network lies between: some come back sooner than others.
         for _ in range(3 * number):
@@ -71,7 +71,7 @@ def test_those_answered_together_that_ask_again_go_together(workers: Workers, mo
         return await gathering.run(number)
 
     async def scenario() -> Any:
-        gathering = Gathering(workers, work)
+        gathering: Gathering[int, int] = Gathering(workers, work)
         return await asyncio.gather(*(client(gathering, number) for number in range(8)))
 
     assert asyncio.run(scenario()) == list(range(8))
@@ -82,7 +82,7 @@ def test_each_gets_its_own_error(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
         held.go.set()
-        gathering = Gathering(workers, held)
+        gathering: Gathering[int, Any] = Gathering(workers, held)
         return await asyncio.gather(*(gathering.run(item) for item in (1, -1, 2)), return_exceptions=True)
 
     one, refused, two = asyncio.run(scenario())
@@ -93,7 +93,7 @@ def test_each_gets_its_own_error(workers: Workers) -> None:
 @pytest.mark.parametrize("work", [lambda _: 1 / 0, lambda _: []], ids=["raises", "short"])
 def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable[..., Any]) -> None:
     async def scenario() -> Any:
-        gathering = Gathering(workers, work)
+        gathering: Gathering[int, int] = Gathering(workers, work)
         first = await asyncio.gather(*(gathering.run(item) for item in range(3)), return_exceptions=True)
         return first, await asyncio.gather(gathering.run(1), return_exceptions=True)
 
@@ -104,7 +104,7 @@ def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable
 def test_one_that_gave_up_does_not_disturb_the_others(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
-        gathering = Gathering(workers, held)
+        gathering: Gathering[int, Any] = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(item)) for item in (1, 2, 3)]
         await entered(held)
         asked[1].cancel()
@@ -123,7 +123,7 @@ def test_too_many_that_wait_are_told_to_slow_down(workers: Workers, monkeypatch:
 
     async def scenario() -> Any:
         held = Held()
-        gathering = Gathering(workers, held)
+        gathering: Gathering[int, Any] = Gathering(workers, held)
         asked = [asyncio.ensure_future(gathering.run(1))]
         await entered(held)
         asked += [asyncio.ensure_future(gathering.run(item)) for item in (2, 3)]
@@ -140,7 +140,7 @@ def test_closing_leaves_nobody_waiting() -> None:
     async def scenario() -> Any:
         workers = Workers(1, name="test")
         held = Held()
-        gathering = Gathering(workers, held)
+        gathering: Gathering[int, Any] = Gathering(workers, held)
         running = asyncio.ensure_future(gathering.run(1))
         await entered(held)
         queued = asyncio.ensure_future(gathering.run(2))
@@ -161,7 +161,7 @@ class Desk:
     """Calls that note that they began and end when they are told to."""
 
     def __init__(self) -> None:
-        self.began = []
+        self.began: list[Any] = []
         self.entered = threading.Semaphore(0)
         self.go = threading.Event()
 

@@ -1,7 +1,7 @@
 """Glue's rules on databases, tables and partitions, over the store in memory."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -217,11 +217,12 @@ def test_a_dangling_schema_reference_is_an_error_that_names_it() -> None:
     wanted = TableInput(name="t", storage=StorageDescriptor(schema_reference=SCHEMA))
     catalog.create_table("air", wanted)
     there = False
-    for read in (
+    reads: list[Callable[[], object]] = [
         lambda: catalog.table("air", "t"),
         lambda: catalog.create_table("air", replace(wanted, name="u")),
         lambda: catalog.update_table("air", wanted),
-    ):
+    ]
+    for read in reads:
         with pytest.raises(SchemaMissing, match=r"schema r/flights version 1, which cannot be read: Schema is not found"):
             read()
     assert [(each.name, each.storage.columns) for each in catalog.tables("air")] == [("t", ())]

@@ -128,7 +128,7 @@ def test_both_servers_are_started_with_what_was_kept(start: Callable[..., Any], 
     config = start("--oidc-keys", f"https://cluster.example.com={keys}", "--no-audit-log", "--requests-per-second=7")
     parts = {part.service.name: part.service for part in parts_of(Home(tmp_path / "home"), config)}
     for name, command in (("server", serve.command), ("s3", serve_s3.command)):
-        arguments = parts[name].command()
+        arguments = list(parts[name].command())
         read = command.make_context(name, arguments[arguments.index("--home") :]).params
         assert read["audit_log"] is False
         if name == "server":

@@ -1,7 +1,7 @@
 """A registry copied into another: stopped anywhere and started again, and what cannot be the same is told."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -37,6 +37,10 @@ class Reaching:
         raise (NotFound if status == 404 else InvalidInput)(answer["message"])
 
 
+def importing(source: Any, target: Any, **options: Any) -> ConfluentImport:
+    return ConfluentImport(source, target, **options)
+
+
 @pytest.fixture
 def source() -> Iterator[ConfluentApi]:
     api = ConfluentApi()
@@ -68,7 +72,7 @@ def contents(api: ConfluentApi) -> list[dict[str, Any]]:
 
 
 def test_copies_everything(source: ConfluentApi, target: ConfluentApi) -> None:
-    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+    report = importing(Reaching(source), Reaching(target)).run()
     assert (report.versions, report.copied, report.deleted, report.levels, report.differences) == (8, 8, 2, 1, [])
     assert contents(target) == contents(source)
     assert target.get("/subjects")[1] == source.get("/subjects")[1]
@@ -79,8 +83,8 @@ def test_copies_everything(source: ConfluentApi, target: ConfluentApi) -> None:
 @pytest.mark.parametrize("calls", range(14))
 def test_goes_on_where_it_was_stopped(source: ConfluentApi, target: ConfluentApi, calls: int) -> None:
     with pytest.raises(Killed):
-        ConfluentImport(Reaching(source), Reaching(target, calls)).run()
-    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+        importing(Reaching(source), Reaching(target, calls)).run()
+    report = importing(Reaching(source), Reaching(target)).run()
     assert report.differences == []
     assert contents(target) == contents(source)
     assert target.get("/mode/s?defaultToGlobal=true") == (200, {"mode": "READWRITE"})
@@ -89,21 +93,21 @@ def test_goes_on_where_it_was_stopped(source: ConfluentApi, target: ConfluentApi
 
 def test_gives_a_mode_back(source: ConfluentApi, target: ConfluentApi) -> None:
     target.put("/mode/:.:", mode="READONLY")
-    ConfluentImport(Reaching(source), Reaching(target), prefix="a-user").run()
+    importing(Reaching(source), Reaching(target), prefix="a-user").run()
     assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
 
 
 def test_a_level_that_the_target_refuses_is_told(source: ConfluentApi, target: ConfluentApi) -> None:
-    ConfluentImport(Reaching(source), Reaching(target)).run()
+    importing(Reaching(source), Reaching(target)).run()
     source.put("/config/used", compatibility="FORWARD")
     target.put("/mode/:.:", mode="READONLY")
-    report = ConfluentImport(Reaching(source), Reaching(target)).run()
+    report = importing(Reaching(source), Reaching(target)).run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 0)]
     assert "compatibility FORWARD) is refused" in str(report.differences[0])
 
 
 def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, target: ConfluentApi) -> None:
-    changes = [
+    changes: list[Callable[[], object]] = [
         lambda: source.register("used", V3),
         lambda: source.delete("/subjects/a-user"),
         lambda: source.delete("/subjects/gone?permanent=true"),
@@ -114,7 +118,7 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, ta
         while changes:
             changes.pop(0)()
 
-    report = ConfluentImport(Reaching(source), Reaching(target), progress=progress, context="x").run()
+    report = importing(Reaching(source), Reaching(target), progress=progress, context="x").run()
     assert {(each.subject, each.version, each.what) for each in report.differences} == {
         ("used", 3, "came into the source meanwhile"),
         ("a-user", 1, "was deleted or brought back in the source meanwhile"),
@@ -122,12 +126,12 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, ta
         ("new", 1, "came into the source meanwhile"),
     }
     # Another run brings what came.
-    report = ConfluentImport(Reaching(source), Reaching(target), context="x").run()
+    report = importing(Reaching(source), Reaching(target), context="x").run()
     assert (report.differences, report.copied) == ([], 2)
 
 
 def test_moves_subjects_into_a_context(source: ConfluentApi, target: ConfluentApi) -> None:
-    report = ConfluentImport(Reaching(source), Reaching(target), context="new").run()
+    report = importing(Reaching(source), Reaching(target), context="new").run()
     assert report.differences == []
     assert target.get("/subjects")[1] == [":.new:a-user", ":.new:owned", ":.new:used", ":.team:used", ":.team:uses"]
     assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
@@ -135,7 +139,7 @@ def test_moves_subjects_into_a_context(source: ConfluentApi, target: ConfluentAp
 
 def test_tells_what_is_in_the_way(source: ConfluentApi, target: ConfluentApi) -> None:
     target.register("used", BROKEN)
-    report = ConfluentImport(Reaching(source), Reaching(target), prefix="used").run()
+    report = importing(Reaching(source), Reaching(target), prefix="used").run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
     assert "used version 1" in str(report.differences[0])
     assert target.get("/subjects/used/versions/1")[1]["schema"] == BROKEN
@@ -169,7 +173,7 @@ def test_tells_what_is_one_schema_here(target: ConfluentApi) -> None:
         "/subjects/s/versions/1": version(V1, 5),
         "/subjects/s/versions/2": version(json.dumps(json.loads(V1), indent=1), 6),
     }
-    report = ConfluentImport(Scripted(answers), Reaching(target)).run()
+    report = importing(Scripted(answers), Reaching(target)).run()
     (difference,) = report.differences
     assert difference.version == 2
     assert "The schema has id 5, not 6" in difference.what
@@ -178,7 +182,7 @@ def test_tells_what_is_one_schema_here(target: ConfluentApi) -> None:
 def test_tells_what_would_be_lost(target: ConfluentApi) -> None:
     rules = {"domainRules": [{"name": "x"}]}
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, ruleSet=rules)}
-    (difference,) = ConfluentImport(Scripted(answers), Reaching(target)).run().differences
+    (difference,) = importing(Scripted(answers), Reaching(target)).run().differences
     assert "ruleSet" in difference.what
 
 
@@ -186,7 +190,7 @@ def test_references_in_a_circle_end(target: ConfluentApi) -> None:
     around = [{"name": "R", "subject": "s", "version": 1}]
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, references=around)}
     with pytest.raises(DataProblem, match="do not end"):
-        ConfluentImport(Scripted(answers), Reaching(target)).run()
+        importing(Scripted(answers), Reaching(target)).run()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,7 @@ def test_references_in_a_circle_end(target: ConfluentApi) -> None:
 def test_a_source_that_is_none(target: ConfluentApi, answer: Any) -> None:
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
     with pytest.raises(EnvironmentProblem):
-        ConfluentImport(Scripted(answers), Reaching(target)).run()
+        importing(Scripted(answers), Reaching(target)).run()
 
 
 @pytest.mark.parametrize(
@@ -212,4 +216,4 @@ def test_a_source_that_is_none(target: ConfluentApi, answer: Any) -> None:
 )
 def test_a_source_that_lists_something_else(target: ConfluentApi, answers: dict[str, Any]) -> None:
     with pytest.raises(EnvironmentProblem):
-        ConfluentImport(Scripted(answers), Reaching(target)).run()
+        importing(Scripted(answers), Reaching(target)).run()

@@ -61,7 +61,8 @@ def test_children_wait_for_their_parents() -> None:
 
 
 def test_where_a_stream_is_begun() -> None:
-    live, closed = {"SequenceNumberRange": {}}, {"SequenceNumberRange": {"EndingSequenceNumber": "9"}}
+    live: dict[str, Any] = {"SequenceNumberRange": {}}
+    closed = {"SequenceNumberRange": {"EndingSequenceNumber": "9"}}
     assert first_position(live, "LATEST", 5) == ShardPosition(at_ms=5)
     assert first_position(closed, "LATEST", 5) == ShardPosition(ended=True)
     assert first_position(closed, "AT_TIMESTAMP", 5) == ShardPosition(at_ms=5)

@@ -331,11 +331,12 @@ def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.M
         world.crawls.stop("c")
     world.crawls.start("c")
     assert entered.wait(30)
-    for refused in (
+    calls: list[Callable[[], object]] = [
         lambda: world.crawls.start("c"),
         lambda: world.crawls.delete("c"),
         lambda: world.crawls.update("c", lambda crawler: crawler),
-    ):
+    ]
+    for refused in calls:
         with pytest.raises(CrawlerRunning):
             refused()
     world.crawls.stop("c")

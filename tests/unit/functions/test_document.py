@@ -112,9 +112,8 @@ def test_the_id_of_a_mapping_stays_where_brokers_move() -> None:
     assert parse(KAFKA.replace("[sensor]", "[other]"), TABLE="t").mappings[0].uuid != first
 
 
-SHAPES: Mapping[str, Any] = (
-    botocore.session.get_session().get_service_model("lambda").shape_for("CreateEventSourceMappingRequest").members
-)
+REQUEST: Any = botocore.session.get_session().get_service_model("lambda").shape_for("CreateEventSourceMappingRequest")
+SHAPES: Mapping[str, Any] = REQUEST.members
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ class Broker:
         self.offsets |= {each.partition: each.offset for each in offsets}
 
 
-def begin(broker: Broker, number: int, start: str, said: list[Any] | None = None) -> int:
-    mapping = SimpleNamespace(start=start, start_at=1_000)
+def begin(broker: Any, number: int, start: str, said: list[Any] | None = None) -> int:
+    mapping: Any = SimpleNamespace(start=start, start_at=1_000)
     (point,) = starting_offsets(
         broker, TOPIC, [TopicPartition(TOPIC, number)], mapping, ([] if said is None else said).append
     )
@@ -56,7 +56,7 @@ def test_a_partition_that_was_added_is_read_from_its_beginning(start: str) -> No
 
 
 def test_a_known_partition_goes_on_and_says_what_it_lost() -> None:
-    said = []
+    said: list[str] = []
     assert begin(Broker({0: 8}), 0, "LATEST", said) == 8
     assert begin(Broker({0: 1}), 0, "LATEST", said) == 3
     assert said == [

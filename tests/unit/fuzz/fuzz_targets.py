@@ -9,7 +9,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from penstock.api.body import parse_json
-from penstock.errors import PenstockError
+from penstock.errors import NotFound, PenstockError
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CONFLUENT_RULES, GLUE_RULES
@@ -17,6 +17,7 @@ from penstock.schema.version import SchemaText, SchemaVersion
 from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError, UnreadableSchema
+from penstock.serdes.ports import SchemaSource
 
 __all__ = ["TARGETS"]
 
@@ -74,7 +75,7 @@ def _avro(data: bytes) -> None:
             raise AssertionError(text) from error
 
 
-class _Source:
+class _Source(SchemaSource):
     def __init__(self, definition: str, data_format: str) -> None:
         self._definition, self._format = definition, data_format
 
@@ -88,6 +89,9 @@ class _Source:
             definition=self._definition,
             data_format=self._format,
         )
+
+    def latest(self, registry: str, schema: str) -> SchemaVersion:
+        raise NotFound(f"{registry}/{schema}")
 
     def text(self, schema_id: int | UUID) -> SchemaText:
         return SchemaText(definition=self._definition, data_format=self._format)

@@ -5,7 +5,7 @@ next one relies on it.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hypothesis import settings
@@ -38,7 +38,7 @@ class ForgetfulFiles(MemoryFiles):
             self.unsynced.remove(source)
             self.unsynced.add(target)
 
-    def sync(self, paths: list[str], *, below: str) -> None:
+    def sync(self, paths: Iterable[str], *, below: str) -> None:
         self._before("sync")
         for path in paths:
             assert path.startswith(f"{below}/")
@@ -64,7 +64,7 @@ class PowerLosses(Crashes):
 
     def __init__(self) -> None:
         super().__init__()
-        self.files = ForgetfulFiles(self.before)
+        self.files: ForgetfulFiles = ForgetfulFiles(self.before)
         self.files.files.update(self.foreign)
         self.files.disk.update(self.foreign)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,22 +14,27 @@ from penstock.lake.objects.uploads import Upload, Uploads
 from penstock.testing.powerloss import ForgetfulDisk, after_power_loss
 
 
+class ForgetfulLake(LakeStore):
+    """A lake on a disk that forgets; ``left()`` is the one that a power loss leaves."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "lake")
+        self._folder = folder
+        self._count = count()
+
+    def left(self) -> LakeStore:
+        folder = self._folder / f"left-{next(self._count)}"
+        after_power_loss(self._folder / "notes", folder)
+        return LakeStore(folder)
+
+
 @pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LakeStore:
-    """A lake on a disk that forgets; ``lake.left()`` is the one that a power loss leaves."""
-    store = LakeStore(tmp_path / "lake")
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ForgetfulLake:
+    store = ForgetfulLake(tmp_path)
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, getattr(os, name))
     monkeypatch.setattr(durable, "F_FULLFSYNC", None)
     ForgetfulDisk(tmp_path / "lake", tmp_path / "notes").install()
-    count = iter(range(100))
-
-    def left() -> LakeStore:
-        folder = tmp_path / f"left-{next(count)}"
-        after_power_loss(tmp_path / "notes", folder)
-        return LakeStore(folder)
-
-    store.left = left  # type: ignore[attr-defined]
     return store
 
 
@@ -42,7 +48,7 @@ def keys(store: LakeStore) -> list[str]:
     return [each.key for each in store.page("bk1").objects]
 
 
-def test_a_bucket_and_objects_are_there_with_their_folders(lake: LakeStore) -> None:
+def test_a_bucket_and_objects_are_there_with_their_folders(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"first")
     put(lake, "a/b/c", b"second")
@@ -53,7 +59,7 @@ def test_a_bucket_and_objects_are_there_with_their_folders(lake: LakeStore) -> N
     assert (left.root / "bk1" / "marked").is_dir()
 
 
-def test_what_was_deleted_stays_so(lake: LakeStore) -> None:
+def test_what_was_deleted_stays_so(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"x")
     put(lake, "a/d", b"x")
@@ -65,7 +71,7 @@ def test_what_was_deleted_stays_so(lake: LakeStore) -> None:
     assert lake.left().buckets() == []
 
 
-def test_an_upload_and_its_parts_are_kept(lake: LakeStore) -> None:
+def test_an_upload_and_its_parts_are_kept(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     uploads = Uploads(lake)
     wanted = Upload(id="", bucket="bk1", key="k", initiated=0.0, attributes=Attributes())

@@ -14,6 +14,7 @@ from penstock.lake.objects import store as module
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, LakeStore
+from penstock.lake.objects.writing import place
 
 LONG_AGO = 1_000_000_000
 
@@ -60,10 +61,8 @@ def test_an_open_object_keeps_its_etag_and_headers_when_it_is_replaced(
 
 
 def test_a_put_answers_of_its_own_object(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = module.place
-
     def overtaken(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
-        real(draft, bucket, target, exclusive=exclusive)
+        place(draft, bucket, target, exclusive=exclusive)
         target.unlink()
 
     monkeypatch.setattr(module, "place", overtaken)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.errors import EnvironmentProblem
 from penstock.local import download
 from penstock.local.artefacts import Artefact, Report, cached, fetch
+from penstock.retries import DOWNLOAD
 
 CONTENT = {
     name: hashlib.sha256(name.encode()).digest() * size for name, size in (("one", 3000), ("two", 10), ("three", 700))
@@ -67,7 +69,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_port}/maven"
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(download, "DOWNLOAD", replace(download.DOWNLOAD, pauses=(0.01,)))
+    monkeypatch.setattr(download, "DOWNLOAD", replace(DOWNLOAD, pauses=(0.01,)))
     monkeypatch.setattr(download, "_CHUNK", 1000)
     for each in artefacts():
         state.files[f"/maven/{each.path}"] = CONTENT[each.coordinate.split(":")[1]]
@@ -95,7 +97,7 @@ def test_fetches_all_in_class_path_order_and_then_asks_no_more(repository: Repos
 
 def test_reports_bytes_that_add_up(repository: Repository, tmp_path: Path) -> None:
     repository.cut_first_at = 100
-    counted = {"bytes": 0, "begun": None, "finished": 0}
+    counted: dict[str, Any] = {"bytes": 0, "begun": None, "finished": 0}
 
     def finished(_artefact: Artefact) -> None:
         counted["finished"] += 1

@@ -1,5 +1,6 @@
 """The thread that renews the platform's certificates lives as long as the platform, whatever a look finds."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ class _Tls:
 
     def __init__(self) -> None:
         self.looks = 0
-        self.stop = lambda: None
+        self.stop: Callable[[], None] = lambda: None
 
     def refresh(self) -> bool:
         self.looks += 1

@@ -107,7 +107,9 @@ def test_the_top_is_a_record() -> None:
 
 
 def test_types_that_double_at_each_level_are_refused_before_they_are_built() -> None:
-    fields = [{"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}]
+    fields: list[dict[str, Any]] = [
+        {"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}
+    ]
     for level in range(1, 40):
         pair = [{"name": side, "type": f"N{level - 1}"} for side in "lr"]
         fields.append({"name": f"n{level}", "type": {"type": "record", "name": f"N{level}", "fields": pair}})
@@ -116,7 +118,9 @@ def test_types_that_double_at_each_level_are_refused_before_they_are_built() -> 
 
 
 def test_long_chains_of_names_are_refused() -> None:
-    fields = [{"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}]
+    fields: list[dict[str, Any]] = [
+        {"name": "n0", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}
+    ]
     for level in range(1, 1_500):
         inner = {"type": "record", "name": f"N{level}", "fields": [{"name": "n", "type": f"N{level - 1}"}]}
         fields.append({"name": f"n{level}", "type": inner})

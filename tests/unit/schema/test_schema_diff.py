@@ -104,7 +104,7 @@ def test_a_type_that_two_fields_share_changes_once() -> None:
 
 def test_unions_and_what_is_in_them() -> None:
     inner = {"type": "record", "name": "Gate", "fields": [{"name": "no", "type": "int"}]}
-    wider = {**inner, "fields": [*inner["fields"], {"name": "hall", "type": "string"}]}  # type: ignore[misc]
+    wider = {**inner, "fields": [*inner["fields"], {"name": "hall", "type": "string"}]}
     found = difference(
         flight({"name": "gate", "type": ["null", inner]}), flight({"name": "gate", "type": ["null", "string", wider]})
     )
@@ -226,7 +226,8 @@ def test_a_field_that_leaves_a_oneof_is_removed_from_it() -> None:
 
 def test_a_rule_may_speak_of_a_field_by_its_old_name() -> None:
     texts = [f'syntax = "proto3"; message F {{ {field}; }}' for field in ("int32 gate = 1", "string door = 1")]
-    found = difference(*texts, "PROTOBUF")
+    old, new = texts
+    found = difference(old, new, "PROTOBUF")
     kind = "FIELD_SCALAR_KIND_CHANGED"
     assert charges(found) == {("/F/door", "field"): [("BACKWARD", kind), ("FORWARD", kind)]}
     assert [item.incompatibility.path for item in found.breaks] == ["/F/door", "/F/gate"]

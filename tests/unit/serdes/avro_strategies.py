@@ -47,7 +47,8 @@ class _Maker:
         if depth < 3:
             kinds += ["record", "array", "map", "list"] + (["union"] if union else [])
         kind = self._draw(st.sampled_from(kinds))
-        return getattr(self, f"_{kind}")(depth)
+        made: tuple[Any, st.SearchStrategy[Any]] = getattr(self, f"_{kind}")(depth)
+        return made
 
     def _name(self, prefix: str) -> str:
         return f"{prefix}{next(self._numbers)}"

@@ -104,7 +104,8 @@ def test_a_task_that_is_cancelled_leaves_the_answer_to_the_others(left: list[Any
             task.cancel()
         await asyncio.sleep(0)
         registry.let.set()
-        return await ended(registry, tasks)
+        answers: list[Any] = await ended(registry, tasks)
+        return answers
 
     answers = asyncio.run(work())
     assert [type(answer) for answer in answers[:50]] == [asyncio.CancelledError] * 50
@@ -136,7 +137,8 @@ def test_a_failure_is_told_to_each_and_asked_once(left: list[Any]) -> None:
     async def work() -> list[Any]:
         read = AsyncGlueDeserializer(source=registry)
         tasks = [asyncio.create_task(read(b"\x03\x00" + bytes(16), context)) for context in (VALUE, OTHER)]
-        return await ended(registry, tasks)
+        answers: list[Any] = await ended(registry, tasks)
+        return answers
 
     flights, delays = asyncio.run(work())
     assert isinstance(flights, UnknownWriterSchema)

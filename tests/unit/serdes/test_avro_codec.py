@@ -211,7 +211,12 @@ def test_schema_nested_beyond_reason_is_refused() -> None:
 def test_a_schema_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[object] = []
     real = fastavro.parse_schema
-    monkeypatch.setattr(fastavro, "parse_schema", lambda *args: parsed.append(args) or real(*args))
+
+    def parse(*args: Any) -> Any:
+        parsed.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(fastavro, "parse_schema", parse)
     schemas = AvroSchemas()
     assert schemas.parse('"int"') is schemas.parse('"int"')
     assert len(parsed) == 1

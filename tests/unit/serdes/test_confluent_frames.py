@@ -88,7 +88,7 @@ def _ids(found: Any) -> tuple[int, UUID | None]:
     return found.schema_id, UUID(found.guid) if found.guid else None
 
 
-def context(field: str = MessageField.VALUE) -> SerializationContext:
+def context(field: Any = MessageField.VALUE) -> SerializationContext:
     return SerializationContext("flights", field, headers=[])
 
 

@@ -237,18 +237,17 @@ def test_two_that_extend_at_once_end_in_one_schema(registry: FullRegistry) -> No
     assert registry.calls == []
 
 
-def test_what_another_has_united_already_is_taken(registry: FullRegistry) -> None:
+def test_what_another_has_united_already_is_taken(registry: FullRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, three = deriving(registry), deriving(registry), deriving(registry)
     one({"id": "1"}, "r", "s")
-    listed = registry.versions
 
     def late(*place: str) -> list[SchemaVersion]:
-        registry.versions = listed  # type: ignore[method-assign]
+        monkeypatch.undo()
         three({"z": 1, "b": 1, "a": 1}, "r", "s")
-        return listed(*place)
+        return registry.versions(*place)
 
     registry.meanwhile = [lambda: two({"id": "1", "a": 2}, "r", "s")]
-    registry.versions = late  # type: ignore[method-assign]
+    monkeypatch.setattr(registry, "versions", late)
     definition = one({"id": "1", "b": 1}, "r", "s")
     assert registry.fields()[2:] == [["id", "b"], ["id", "b", "a", "z"]]
     assert definition == registry.latest("r", "s").definition
@@ -328,7 +327,7 @@ def test_many_producers_in_threads_end_in_one_schema(registry: FullRegistry) -> 
     assert sorted(registry.fields()[-1]) == sorted(["id", *(f"p{n}_{step}" for n in range(6) for step in range(3))])
 
 
-def test_another_format_and_a_registry_that_is_gone(registry: FullRegistry) -> None:
+def test_another_format_and_a_registry_that_is_gone(registry: FullRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     registry.add("{}", schema="j", data_format="JSON")
     with pytest.raises(UnreadableSchema, match="r/j is JSON; AVRO schemas are derived"):
         deriving(registry)({"a": 1}, "r", "j")
@@ -338,7 +337,7 @@ def test_another_format_and_a_registry_that_is_gone(registry: FullRegistry) -> N
 
     derive = deriving(registry)
     derive({"a": 1}, "r", "s")
-    registry.latest = gone  # type: ignore[method-assign]
+    monkeypatch.setattr(registry, "latest", gone)
     assert derive({"a": 2}, "r", "s")
     with pytest.raises(EnvironmentProblem):
         derive({"a": 2, "b": 1}, "r", "s")

@@ -11,6 +11,7 @@ import boto3
 import botocore.endpoint
 import fastavro
 import pytest
+from botocore.compat import HTTPHeaders
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from penstock.client.registry import RegistryClient
@@ -182,9 +183,10 @@ def test_a_registry_that_is_down(registry: FakeRegistry, message: bytes, nobody:
 def test_a_registry_that_throttles(nobody: str, pauses: list[float]) -> None:
     session = boto3.session.Session()
     # In place of the network: what AWS answers a caller who asks too often.
-    answer = botocore.awsrequest.AWSResponse(nobody, 400, {}, None)
+    answer: Any = botocore.awsrequest.AWSResponse(nobody, 400, HTTPHeaders(), None)
     answer._content = b'{"__type":"ThrottlingException","message":"Rate exceeded"}'
-    session.events.register("before-send.glue", lambda **_: answer)
+    register: Any = session.events.register
+    register("before-send.glue", lambda **_: answer)
     source = RegistryClient(region="us-east-1", endpoint_url=nobody, session=session)
     with pytest.raises(LimitExceeded, match=rf"Rate exceeded \(asked for .*orders at {nobody}, \d+\.\d s\)"):
         GlueSerializer(source=source)(VALUE, CONTEXT)

@@ -115,7 +115,7 @@ def test_zlib_bombs() -> None:
     twice = frame.header(ID, frame.Compression.ZLIB) + zlib.compress(b"\x00") + bomb(1 << 22)
     nested = frame.encode(ID, bomb(1 << 25), frame.Compression.ZLIB)
     assert len(large) < 2 << 20
-    cases = [('"bytes"', data, None) for data in (large, cut, twice, nested)]
+    cases: list[tuple[str, bytes, bytes | None]] = [('"bytes"', data, None) for data in (large, cut, twice, nested)]
     assert outcomes(cases) == ["payload-too-large", "payload-too-large", "corrupt-compression", "trailing-bytes"]
 
 
@@ -178,7 +178,9 @@ READERS = [
     MessageReader(Source(json.dumps(kind)), confluent=Source(json.dumps(kind)))
     for kind in (NODE, NULLS, ITEMS, ["null", "string", {"type": "map", "values": ["int", "bytes"]}])
 ]
-HEADS = st.sampled_from([frame.header(ID), frame.header(ID, frame.Compression.ZLIB), *map(confluent.prefix, (7, ID)), b""])
+HEADS = st.sampled_from(
+    [frame.header(ID), frame.header(ID, frame.Compression.ZLIB), confluent.prefix(7), confluent.prefix(ID), b""]
+)
 
 
 @settings(max_examples=500, deadline=None)

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import json
+import resource
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from uvicorn.server import ServerState
 
 from penstock.server.http import protocol as http
 from penstock.server.http import serving as serving_module
-from penstock.server.http.hosts import host_rule
+from penstock.server.http.hosts import HostRule, host_rule
 from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting, tracked
 from penstock.server.http.serving import Listening, listen, serve_app
 
@@ -27,12 +29,18 @@ GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 class Server:
     """An application behind the protocol, on a free port of the loop under test."""
 
-    def __init__(self, state: ServerState, port: int) -> None:
-        self.state, self.port, self.bodies = state, port, []
+    def __init__(self, state: ServerState, port: int, waiting: Waiting) -> None:
+        self.state, self.port, self.waiting = state, port, waiting
+        self.bodies: list[int] = []
         self.gone = self.received = 0
-        self.writers, self.hold, self.hosts, self.config = [], None, None, None
+        self.writers: list[asyncio.StreamWriter] = []
+        self.hold: asyncio.Event | None = None
+        self.hosts: HostRule | None = None
+        self.config = uvicorn.Config(
+            self.app, http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
+        )
 
-    async def app(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+    async def app(self, scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         body = b""
         while True:
             message = await receive()
@@ -76,7 +84,7 @@ class Server:
 class Counted(BoundedProtocol):
     """Tells the server of the test what came in."""
 
-    server_of_test = None
+    server_of_test: Server
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -89,7 +97,7 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
     async def run() -> None:
         waiting = Waiting(limit)
         monkeypatch.setattr(http, "waiting", waiting)
-        server = Server(ServerState(), 0)
+        server = Server(ServerState(), 0, waiting)
         config = uvicorn.Config(
             tracked(server.app),
             http=BoundedProtocol,
@@ -99,7 +107,6 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
             proxy_headers=False,
         )
         config.load()
-        server.config = config
         loop = asyncio.get_running_loop()
         listener = await loop.create_server(
             lambda: Counted(config=config, server_state=server.state, app_state={}, hosts=server.hosts, **named),
@@ -107,8 +114,7 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
             0,
         )
         server.port = listener.sockets[0].getsockname()[1]
-        server.waiting = waiting
-        monkeypatch.setattr(Counted, "server_of_test", server)
+        monkeypatch.setattr(Counted, "server_of_test", server, raising=False)
         try:
             await work(server)
             server.hosts = None
@@ -227,7 +233,7 @@ def test_trailers_are_no_headers(monkeypatch: pytest.MonkeyPatch) -> None:
         seen = []
         inner = server.app
 
-        async def app(scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        async def app(scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
             await inner(scope, receive, send)
             seen.append([name for name, _ in scope["headers"]])
 
@@ -351,11 +357,11 @@ def test_a_connection_without_any_request_is_given_up(monkeypatch: pytest.Monkey
 
 def test_a_request_that_is_worked_on_has_no_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(server: Server) -> None:
-        server.hold = asyncio.Event()
+        hold = server.hold = asyncio.Event()
         reader, _ = await server.connect(GOOD)
         await until(lambda: server.bodies)
         server.waiting.sweep(asyncio.get_running_loop().time() + 1_000)
-        server.hold.set()
+        hold.set()
         assert b"200" in await reader.readline()
 
     serving(work, monkeypatch)
@@ -414,18 +420,19 @@ def test_the_bounds_use_nothing_of_what_serves_behind_them(inner: Any, monkeypat
 
 
 def test_the_limit_leaves_files_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http.resource, "getrlimit", lambda which: (1_024, 4_096))
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (1_024, 4_096))
     assert http._connection_limit() == 768
-    monkeypatch.setattr(http.resource, "getrlimit", lambda which: (http.resource.RLIM_INFINITY, 0))
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, 0))
     assert http._connection_limit() == 8_192
     assert MAX_HEAD_BYTES == 65_536
 
 
 def test_a_worker_beside_others_steps_back_from_each_connection_before_it_serves_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    monkeypatch.setattr(http.time, "sleep", lambda seconds: seen.append(0 < seconds < 0.001))
+    seen: list[object] = []
+    monkeypatch.setattr(time, "sleep", lambda seconds: seen.append(0 < seconds < 0.001))
     monkeypatch.setattr(BoundedProtocol, "connection_made", lambda *_: seen.append("served"))
-    SharingProtocol.connection_made(SharingProtocol.__new__(SharingProtocol), None)
+    nobody: Any = None
+    SharingProtocol.connection_made(SharingProtocol.__new__(SharingProtocol), nobody)
     assert seen == [True, "served"]
 
 

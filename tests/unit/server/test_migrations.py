@@ -116,7 +116,7 @@ def test_versions_of_an_older_store_get_serials_in_the_order_they_were_made(tmp_
             )
     migrate(database)
     with database.read() as connection:
-        found = dict(connection.execute(text("SELECT id, serial FROM schema_versions")).all())
+        found = {row.id: row.serial for row in connection.execute(text("SELECT id, serial FROM schema_versions"))}
         last = connection.execute(text("SELECT number FROM serial_counter")).scalar()
     assert found == {"v2": 1, "v1": 2, "v3": 2, "v4": 3}
     assert last == 3

@@ -1,6 +1,7 @@
 """An upload may take as long as it goes on, and no longer."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,32 +11,38 @@ from penstock.server.http.s3 import MIN_PROGRESS, UploadProtocol
 
 
 @pytest.fixture
-def connection(monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
-    waiting = Waiting(10)
-    monkeypatch.setattr(s3_http, "waiting", waiting)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> Waiting:
+    made = Waiting(10)
+    monkeypatch.setattr(s3_http, "waiting", made)
+    return made
+
+
+@pytest.fixture
+def connection(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
     monkeypatch.setattr(BoundedProtocol, "on_body", lambda self, body: None)
     made = UploadProtocol.__new__(UploadProtocol)
     made._progress = 0
-    made.loop = SimpleNamespace(time=lambda: 50.0, call_later=lambda *_: None)
+    loop: Any = SimpleNamespace(time=lambda: 50.0, call_later=lambda *_: None)
+    made.loop = loop
     made._requests = 1
     waiting.since[made] = 1.0
     return made
 
 
-def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol) -> None:
+def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol, waiting: Waiting) -> None:
     for _ in range(10):
         connection.on_body(b"x")
-    assert s3_http.waiting.since[connection] == 1.0
+    assert waiting.since[connection] == 1.0
     connection.on_body(bytes(MIN_PROGRESS - 11))
-    assert s3_http.waiting.since[connection] == 1.0
+    assert waiting.since[connection] == 1.0
     connection.on_body(b"x")
-    assert s3_http.waiting.since[connection] == 50.0
+    assert waiting.since[connection] == 50.0
 
 
-def test_what_comes_after_the_answer_has_no_deadline_of_its_own(connection: UploadProtocol) -> None:
+def test_what_comes_after_the_answer_has_no_deadline_of_its_own(connection: UploadProtocol, waiting: Waiting) -> None:
     connection.answer_ends()
     connection.on_body(bytes(10 * MIN_PROGRESS))
-    assert s3_http.waiting.since[connection] == 1.0
+    assert waiting.since[connection] == 1.0
 
 
 def test_a_refusal_is_a_document_of_s3(connection: UploadProtocol) -> None:

@@ -8,7 +8,6 @@ from sqlalchemy.exc import DBAPIError
 
 from penstock.access.keys import AccessKey
 from penstock.access.principals import root_arn
-from penstock.server import s3
 from penstock.server.s3 import EarlyKeys
 from penstock.settings.server import BootstrapKey
 from penstock.store.sql.access import SqlAccessStore
@@ -64,6 +63,6 @@ def test_a_store_that_fails_is_not_taken_for_one_without_keys(
     def fail(_self: SqlAccessStore, _key: str) -> None:
         raise DBAPIError("SELECT", None, OSError("gone"))
 
-    monkeypatch.setattr(s3.SqlAccessStore, "get", fail)
+    monkeypatch.setattr(SqlAccessStore, "get", fail)
     with pytest.raises(DBAPIError):
         keys.get(KEY.access_key_id)

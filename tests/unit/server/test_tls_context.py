@@ -50,7 +50,9 @@ def shake(
 
 
 def serial(end: ssl.SSLObject) -> int:
-    return x509.load_der_x509_certificate(end.getpeercert(binary_form=True)).serial_number
+    shown = end.getpeercert(binary_form=True)
+    assert shown is not None
+    return x509.load_der_x509_certificate(shown).serial_number
 
 
 def serial_of(certificate: Path) -> int:

@@ -7,7 +7,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,7 +17,7 @@ TOOL = Path(__file__).parents[3] / "tools" / "sync"
 class Checkout:
     """A checkout in a folder of its own, whose steps are written down instead of run."""
 
-    def __init__(self, root: Path, tool: ModuleType) -> None:
+    def __init__(self, root: Path, tool: Any) -> None:
         self.root = root
         self.tool = tool
         self.steps: list[str] = []
@@ -50,7 +50,7 @@ class Checkout:
 
 
 @pytest.fixture
-def tool() -> ModuleType:
+def tool() -> Any:
     loader = SourceFileLoader("sync_tool", str(TOOL))
     tool = module_from_spec(spec_from_loader("sync_tool", loader))  # type: ignore[arg-type]
     loader.exec_module(tool)
@@ -58,7 +58,7 @@ def tool() -> ModuleType:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, tool: ModuleType) -> Checkout:
+def checkout(tmp_path: Path, tool: Any) -> Checkout:
     return Checkout(tmp_path, tool)
 
 
@@ -132,14 +132,14 @@ def test_whatever_stands_in_its_place_is_replaced(checkout: Checkout) -> None:
 LIST = "print('Resolved 2 packages'); print(' + one==1'); print(' + two==2')"
 
 
-def shows(tool: ModuleType, *, terminal: bool) -> io.StringIO:
+def shows(tool: Any, *, terminal: bool) -> io.StringIO:
     """Where the tool shows what it does."""
     stream = io.StringIO()
     tool.PROGRESS = tool.ProgressLine(stream, terminal=terminal)
     return stream
 
 
-def test_without_a_terminal_each_step_is_one_plain_line(tool: ModuleType) -> None:
+def test_without_a_terminal_each_step_is_one_plain_line(tool: Any) -> None:
     stream = shows(tool, terminal=False)
     tool.PROGRESS.step("Installing")
     tool.run([sys.executable, "-c", LIST])
@@ -147,7 +147,7 @@ def test_without_a_terminal_each_step_is_one_plain_line(tool: ModuleType) -> Non
     assert stream.getvalue() == "Installing.\nInstalled.\n"
 
 
-def test_on_a_terminal_one_line_is_redrawn_and_one_stays(tool: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_one_line_is_redrawn_and_one_stays(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "24")
     stream = shows(tool, terminal=True)
     tool.PROGRESS.step("Installing")
@@ -159,7 +159,7 @@ def test_on_a_terminal_one_line_is_redrawn_and_one_stays(tool: ModuleType, monke
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_step_that_fails_shows_all_that_its_command_printed(tool: ModuleType, terminal: bool) -> None:
+def test_a_step_that_fails_shows_all_that_its_command_printed(tool: Any, terminal: bool) -> None:
     stream = shows(tool, terminal=terminal)
     failing = f"{LIST}; import sys; print('error: no such package', file=sys.stderr); sys.exit(2)"
     with pytest.raises(subprocess.CalledProcessError):

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata
 
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import EnvironmentProblem

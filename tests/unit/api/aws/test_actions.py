@@ -1,5 +1,7 @@
 """Every served operation is judged on resources that somebody chose."""
 
+from typing import Any
+
 import pytest
 
 from penstock.access.errors import NotAuthorized
@@ -51,7 +53,8 @@ class Nothing:
         return None
 
 
-CONTEXT = ResourceContext("us-east-1", A, Nothing())
+NOTHING: Any = Nothing()
+CONTEXT = ResourceContext("us-east-1", A, NOTHING)
 SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
 SAMPLE = {
     "Name": "n",

@@ -122,7 +122,7 @@ def test_statistics_of_a_table_and_of_its_partitions_are_apart(world: World) -> 
 
 
 def test_statistics_that_are_none_are_given_back_with_their_errors(world: World) -> None:
-    both = {"BooleanColumnStatisticsData": {"NumberOfTrues": 1, "NumberOfFalses": 1, "NumberOfNulls": 1}}
+    both: dict[str, Any] = {"BooleanColumnStatisticsData": {"NumberOfTrues": 1, "NumberOfFalses": 1, "NumberOfNulls": 1}}
     wrong = [statistics("gate"), statistics(Type="DOUBLE"), statistics(**both)]
     answer = world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[*wrong, statistics()])
     assert [each["ColumnStatistics"] for each in answer["Errors"]] == wrong
@@ -198,7 +198,7 @@ def test_functions_are_found_by_pattern_kind_and_page(world: World) -> None:
     assert functions(world, "geo*", FunctionType="REGULAR_FUNCTION") == [("air", "geo_a"), ("sea", "geo_a")]
     seen, token = [], None
     while True:
-        more = {"NextToken": token} if token else {}
+        more: dict[str, Any] = {"NextToken": token} if token else {}
         page = world.call("glue", "GetUserDefinedFunctions", Pattern="geo*", MaxResults=1, **more)
         seen += [(each["DatabaseName"], each["FunctionName"]) for each in page["UserDefinedFunctions"]]
         token = page["NextToken"]

@@ -78,7 +78,7 @@ class _Loopback:
 
         asyncio.run(self._app(scope, receive, send))
         status = next(each["status"] for each in sent if each["type"] == "http.response.start")
-        found = {k.decode(): v.decode() for each in sent if "headers" in each for k, v in each["headers"]}
+        found: Any = {k.decode(): v.decode() for each in sent if "headers" in each for k, v in each["headers"]}
         data = b"".join(each.get("body", b"") for each in sent)
         return AWSResponse(request.url, status, found, _Body(data))
 
@@ -373,7 +373,7 @@ def test_statistics_indexes_and_functions_come_back_over_the_wire(flights: Any) 
     given = []
     for column in columns:
         member = f"{column['Name'].capitalize()}ColumnStatisticsData"
-        shape = MODEL.shape_for(member)
+        shape: Any = MODEL.shape_for(member)
         # Not the sample's: a decimal's digits are bytes, of two's complement.
         number = {"UnscaledValue": b"\xff\x00", "Scale": 2}
         numbers = {"MinimumValue": number, "MaximumValue": number} if column["Name"] == "decimal" else {}

@@ -41,7 +41,8 @@ def glue() -> Iterator[Any]:
         aws_secret_access_key="b",
         config=Config(retries={"max_attempts": 1}),
     )
-    client.meta.events.register("before-send.glue", _Loopback(app))
+    register: Any = client.meta.events.register
+    register("before-send.glue", _Loopback(app))
     yield client
     app.close()
 

@@ -377,7 +377,9 @@ def test_a_handler_without_an_operation_is_a_mistake_found_at_start() -> None:
 
 
 def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
-    world.app._login._limits = world.app._limits = Limits(throttle=Throttle(1.0, clock=lambda: 0.0))
+    login = world.app._login
+    assert login is not None
+    login._limits = world.app._limits = Limits(throttle=Throttle(1.0, clock=lambda: 0.0))
     request = {"SchemaVersionId": "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"}
     assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
     answer = world.call("AWSGlue.GetSchemaVersion", request)

@@ -1,7 +1,7 @@
 """Requests answered several at a time: each as if it were alone."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,12 +21,12 @@ class Store:
 
     def __init__(self, status: str) -> None:
         self.status = status
-        self.calls = []
+        self.calls: list[list[tuple[str, str]]] = []
 
     def one(self, request: Any, context: Any) -> Any:
         return self.many([(request, context)])[0]
 
-    def many(self, asked: list[tuple[dict[str, Any], RequestContext]]) -> list[Any]:
+    def many(self, asked: Sequence[tuple[Mapping[str, Any], RequestContext]]) -> list[Any]:
         names = [request["SchemaId"]["SchemaName"] for request, _ in asked]
         self.calls.append([(name, context.principal) for name, (_, context) in zip(names, asked, strict=True)])
         return [
@@ -53,8 +53,15 @@ class OperationAuthorizer:
 
 
 def endpoint(handler: Callable[..., Any] | Gathered) -> Endpoint:
-    table = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})])
-    return table.get("AWSGlue.RegisterSchemaVersion")
+    found = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})]).get(
+        "AWSGlue.RegisterSchemaVersion"
+    )
+    assert found is not None
+    return found
+
+
+def answers_of(handler: Callable[..., Any] | Gathered, gate: Any, raw: Any) -> list[Any]:
+    return list(answer_together(endpoint(handler), gate, raw))
 
 
 def asked(name: str, principal: str = "ana", account: str = "1") -> tuple[dict[str, Any], RequestContext]:
@@ -73,7 +80,7 @@ def test_each_is_checked_admitted_and_answered_for_itself() -> None:
     store = Store("AVAILABLE")
     unshaped = ({"SchemaId": 7}, asked("x")[1])
     raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob"), asked("unsayable")]
-    answers = answer_together(endpoint(store.handler()), OperationAuthorizer({}), raw)
+    answers = answers_of(store.handler(), OperationAuthorizer({}), raw)
     assert json.loads(answers[0]) == json.loads(answers[4]) == {"SchemaVersionId": VERSION, "Status": "AVAILABLE"}
     assert [type(answers[place]) for place in (1, 2, 3)] == [UnreadableRequest, NotAuthorized, NotFound]
     assert isinstance(answers[5], TypeError)
@@ -85,7 +92,7 @@ def test_each_account_has_its_own_handler() -> None:
     handler = ours.handler()
     authorizer = OperationAuthorizer({"2": theirs.handler()})
     raw = [asked("a"), asked("b", "bob", "2"), asked("c"), asked("d", "bob", "2")]
-    answers = answer_together(endpoint(handler), authorizer, raw)
+    answers = answers_of(handler, authorizer, raw)
     assert [json.loads(answer)["Status"] for answer in answers] == ["AVAILABLE", "FAILURE", "AVAILABLE", "FAILURE"]
     assert ours.calls == [[("a", "ana"), ("c", "ana")]]
     assert theirs.calls == [[("b", "bob"), ("d", "bob")]]
@@ -103,7 +110,7 @@ def test_a_handler_that_answers_one_is_called_for_each(authorizer: OperationAuth
         return {"Status": "PENDING"}
 
     raw = [asked("a"), asked("missing"), asked("b", account="2")]
-    one, missing, two = answer_together(endpoint(alone), authorizer, raw)
+    one, missing, two = answers_of(alone, authorizer, raw)
     assert json.loads(one) == {"Status": "PENDING"}
     assert isinstance(missing, NotFound)
     assert json.loads(two) == {"Status": "DELETING" if authorizer else "PENDING"}

@@ -304,7 +304,7 @@ def requests(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
     assert shape is not None
     request = whole(model, shape, "")
     yield request
-    yield from VARIANTS.get(endpoint.operation, ())
+    yield from map(dict, VARIANTS.get(endpoint.operation, ()))
     required = set(model.shapes[shape].get("required", ())) & set(request)
     for name in set(request) - required:
         yield {each: value for each, value in request.items() if each != name}

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 from botocore.loaders import Loader
-from botocore.model import ServiceModel, Shape
+from botocore.model import OperationModel, ServiceModel
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
@@ -36,7 +36,18 @@ SCALARS: dict[str, Any] = {
 AWKWARD = "ä &<>\"'+%=;  \n é😀"
 
 
-def sample(shape: Shape, depth: int = 0) -> Any:
+def parsed_by_botocore(model: OperationModel, status: int, body: bytes) -> Any:
+    shape: Any = model.output_shape
+    return create_parser("query").parse({"status_code": status, "headers": {}, "body": body}, shape)
+
+
+def input_shape(service: str, operation: str) -> str:
+    shape = THEIRS[service].operation_model(operation).input_shape
+    assert shape is not None
+    return shape.name
+
+
+def sample(shape: Any, depth: int = 0) -> Any:
     """A value of ``shape`` with every member, lists of two and awkward characters; a shape in itself ends at six levels."""
     if shape.type_name == "structure":
         members = shape.members.items() if depth < 6 else ()
@@ -79,7 +90,7 @@ def test_botocore_reads_what_is_written(service: str, operation: str) -> None:
     model = THEIRS[service].operation_model(operation)
     wanted = {} if model.output_shape is None else sample(model.output_shape)
     body = write_response(load_model(service), operation, wanted, "request-1")
-    parsed = create_parser("query").parse({"status_code": 200, "headers": {}, "body": body}, model.output_shape)
+    parsed = parsed_by_botocore(model, 200, body)
     metadata = parsed.pop("ResponseMetadata")
     assert metadata["RequestId"] == "request-1"
     assert parsed == wanted
@@ -91,12 +102,12 @@ def test_botocore_reads_an_error() -> None:
         load_model("iam"), RenderedError(400, "NoSuchEntity", b"", "The user <x> & \x00 is not there"), request_id="r"
     )
     assert error.status == 404
-    parsed = create_parser("query").parse({"status_code": 404, "headers": {}, "body": error.body}, model.output_shape)
+    parsed = parsed_by_botocore(model, 404, error.body)
     assert parsed["Error"] == {"Type": "Sender", "Code": "NoSuchEntity", "Message": "The user <x> & � is not there"}
 
 
 def test_empty_lists_are_lists() -> None:
-    shape = THEIRS["iam"].operation_model("UntagUser").input_shape.name
+    shape = input_shape("iam", "UntagUser")
     assert read_members(load_model("iam"), shape, {"TagKeys": ""}) == {"TagKeys": []}
 
 
@@ -111,7 +122,7 @@ def test_empty_lists_are_lists() -> None:
     ],
 )
 def test_refuses_what_is_no_request(fields: dict[str, str], problem: str) -> None:
-    shape = THEIRS["sts"].operation_model("AssumeRole").input_shape.name
+    shape = input_shape("sts", "AssumeRole")
     with pytest.raises(UnreadableRequest) as refusal:
         read_members(load_model("sts"), shape, fields)
     assert problem in str(refusal.value)

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,7 +84,7 @@ def glue(loop: Any, client: Any) -> Iterator[Any]:
         async def receive() -> Any:
             return {"type": "http.request", "body": request.body or b"", "more_body": False}
 
-        async def send(message: dict[str, Any]) -> None:
+        async def send(message: MutableMapping[str, Any]) -> None:
             sent.append(message)
 
         headers = [
@@ -96,7 +96,7 @@ def glue(loop: Any, client: Any) -> Iterator[Any]:
             "client": ("test", 1), "server": ("test", 80), "scheme": "http", "http_version": "1.1",
         }  # fmt: skip
         loop.run_until_complete(app(scope, receive, send))
-        fields = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
+        fields: Any = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
         body = b"".join(message.get("body", b"") for message in sent[1:])
         return AWSResponse(request.url, sent[0]["status"], fields, BytesBody(body))
 
@@ -172,7 +172,8 @@ def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(
         SchemaDefinition=order, Tags={"penstock:references": "R=r/s@1"},
     )  # fmt: skip
     read = glue.get_schema_version(SchemaVersionId=made["SchemaVersionId"])
-    fields = fastavro.parse_schema(json.loads(read["SchemaDefinition"]))["fields"]
+    parsed: Any = fastavro.parse_schema(json.loads(read["SchemaDefinition"]))
+    fields = parsed["fields"]
     assert [field["type"] for field in fields] == [{**json.loads(V1), "name": "R"}, "R"]
     for text in (order, read["SchemaDefinition"]):
         found = glue.get_schema_by_definition(SchemaId={**SCHEMA, "SchemaName": "order"}, SchemaDefinition=text)
@@ -306,8 +307,10 @@ def test_tags_of_other_resources_go_to_their_owner() -> None:
         def get(self, resource_arn: str) -> dict[str, str]:
             return {"job": resource_arn[-1]}
 
-    served = operations(RegistryService(MemoryRegistryStore()), tag_owners=(Jobs(),))
-    assert served.handlers["GetTags"]({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
+    jobs: Any = Jobs()
+    served = operations(RegistryService(MemoryRegistryStore()), tag_owners=(jobs,))
+    handler: Any = served.handlers["GetTags"]
+    assert handler({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
 
 
 def test_a_version_is_named_by_its_id_or_by_its_schema(stored: SimpleNamespace) -> None:
@@ -367,7 +370,7 @@ def test_every_operation_on_versions_serves_the_other_formats(glue: Any, data_fo
 
 def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop: Any, client: Any) -> None:
     service = RegistryService(MemoryRegistryStore())
-    handlers = operations(service).handlers
+    handlers: Any = operations(service).handlers
     service.registries.create("r")
     created = handlers["CreateSchema"](
         {"RegistryId": {"RegistryName": "r"}, "SchemaName": "s", "DataFormat": "AVRO", "SchemaDefinition": V1}, None
@@ -382,7 +385,7 @@ def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop: Any, clie
 def test_an_inherited_compatibility_shows_as_the_one_that_holds() -> None:
     service = RegistryService(MemoryRegistryStore())
     service.schemas.create(NewSchema(name="s", data_format="AVRO", compatibility=None))
-    handler = operations(service).handlers["GetSchema"]
+    handler: Any = operations(service).handlers["GetSchema"]
     request = {"SchemaId": {"RegistryName": "default-registry", "SchemaName": "s"}}
     assert handler(request, None)["Compatibility"] == "BACKWARD"
     service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL))
@@ -439,7 +442,9 @@ def test_changes_are_recorded_as_the_callers(loop: Any, client: Any) -> None:
     )  # fmt: skip
     service = RegistryService(MemoryRegistryStore())
     table = EndpointTable([operations(service)])
-    dispatch._work_as(table.get("AWSGlue.CreateRegistry"), {"RegistryName": "r"}, context, None)
+    endpoint = table.get("AWSGlue.CreateRegistry")
+    assert endpoint is not None
+    dispatch._work_as(endpoint, {"RegistryName": "r"}, context, None)
     (entry,) = service.audit.list().items
     assert (entry.principal, entry.client, entry.operation, entry.resource) == (
         "ana",
@@ -457,7 +462,8 @@ def test_requests_over_the_bound_are_answered_as_aws_does(loop: Any) -> None:
     throttle.take("b")
     with pytest.raises(Throttled) as refusal:
         throttle.take("a")
-    assert refusal.value.aws_code in ThrottledRetryableChecker._THROTTLED_ERROR_CODES
+    retried: Any = ThrottledRetryableChecker
+    assert refusal.value.aws_code in retried._THROTTLED_ERROR_CODES
     assert refusal.value.http_status == 400
     time[0] = 0.5
     throttle.take("a")

@@ -216,7 +216,7 @@ def test_writes_what_botocore_reads(service: str, operation: str, data: st.DataO
     shape = model.operations[operation]["output"]["shape"]
     value = data.draw(value_of(model.shapes, shape))
     body = orjson.dumps(ShapeCompiler(model.shapes).renderer(shape)(value))
-    output = botocore_operation(service, operation).output_shape
+    output: Any = botocore_operation(service, operation).output_shape
     parsed = create_parser("json").parse({"status_code": 200, "headers": {}, "body": body}, output)
     parsed.pop("ResponseMetadata")
     assert parsed == value
@@ -240,7 +240,7 @@ class SlowShapes(dict[str, Any]):
 def test_a_shape_that_another_thread_is_compiling_is_waited_for(side: str) -> None:
     shapes = SlowShapes({"Name": {"type": "string"}})
     compiler = ShapeCompiler(shapes)
-    arguments = ("x", "", []) if side == "checker" else ("x",)
+    arguments: tuple[Any, ...] = ("x", "", []) if side == "checker" else ("x",)
     found: list[Any] = []
 
     def compile_and_use() -> None:

@@ -39,12 +39,13 @@ class Sent:
             sent.append(message)
 
         asyncio.run(self._app(scope, receive, send))
-        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        found: Any = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return AWSResponse(request.url, sent[0]["status"], found, _Body(sent[1]["body"]))
 
 
 def client(service: str, **config: Any) -> Any:
-    made = boto3.client(
+    make_client: Any = boto3.client
+    made = make_client(
         service, region_name="us-east-1", endpoint_url="http://localhost", aws_access_key_id="a/b",
         aws_secret_access_key="b", config=Config(retries={"max_attempts": 1}, **config),
     )  # fmt: skip

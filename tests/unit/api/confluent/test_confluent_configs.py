@@ -19,7 +19,7 @@ UNDER = {"properties": {"owner": "nobody", "team": "core"}, "tags": {"R.a": ["X"
 OVER = {"properties": {"team": "all"}, "sensitive": ["owner"]}
 
 
-def metadata(api: ConfluentApi, subject: str, version: int | str = "latest") -> dict[str, Any]:
+def metadata(api: ConfluentApi, subject: str, version: int | str = "latest") -> Any:
     return api.get(f"/subjects/{subject}/versions/{version}")[1].get("metadata")
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -60,7 +61,8 @@ def test_the_right_credentials_open(guarded: ConfluentApi) -> None:
 )
 @pytest.mark.parametrize("path", ["/subjects", "/schemas/ids/1", "/nothing", "/v1/metadata/id"])
 def test_wrong_credentials_do_not(guarded: ConfluentApi, header: bytes | str, path: str) -> None:
-    answer = guarded.http.get(path, headers={"authorization": header} if header else {})
+    headers: Any = {"authorization": header} if header else {}
+    answer = guarded.http.get(path, headers=headers)
     assert (answer.status_code, answer.json()["error_code"]) == (401, 401)
     assert answer.headers["www-authenticate"].startswith('Basic realm="')
     assert SECRET not in answer.text

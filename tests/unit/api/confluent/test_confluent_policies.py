@@ -69,8 +69,9 @@ def test_a_subjects_level_can_be_set_before_and_after_its_first_version(api: Con
 def test_refuses_other_levels(api: ConfluentApi) -> None:
     for body in ({"compatibility": "DISABLED"}, {"compatibility": "BACKWARD_ALL"}, {"compatibility": "x"}):
         assert api.refused("PUT", "/config", body) == (422, 42203)
-    for body in ({"compatibility": 1}, {"normalize": "yes"}, []):
-        assert api.refused("PUT", "/config/s", body) == (400, 400)
+    unread: list[Any] = [{"compatibility": 1}, {"normalize": "yes"}, []]
+    for wrong in unread:
+        assert api.refused("PUT", "/config/s", wrong) == (400, 400)
     assert api.refused("GET", "/config/s") == (404, 40408)
 
 
@@ -193,7 +194,9 @@ GLUE_WRITES = {
 
 
 def glue(api: ConfluentApi, operation: str, **request: Any) -> dict[str, Any]:
-    return registry.operations(api.service).handlers[operation](request or GLUE_WRITES[operation], None)
+    handler: Any = registry.operations(api.service).handlers[operation]
+    answer: dict[str, Any] = handler(request or GLUE_WRITES[operation], None)
+    return answer
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def test_an_object_is_closed_when_its_read_cannot_be_audited(tmp_path: Path) -> 
     (store.root / "bucket" / "key").write_bytes(b"content")
     lake = Lake(account="000000000000", store=store, uploads=Uploads(store))
     work = Work(threads=1)
-    app = S3App(lambda _: lake, None, work=work, first=lake.account, region="us-east-1", audit=_BrokenAudit())
+    audit: Any = _BrokenAudit()
+    app = S3App(lambda _: lake, None, work=work, first=lake.account, region="us-east-1", audit=audit)
     try:
         status, _ = asyncio.run(answer_of(app, "GET", "/bucket/key"))
     finally:

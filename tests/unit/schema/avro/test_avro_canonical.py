@@ -30,7 +30,7 @@ AS_JAVA_WRITES = (
     '[{"name":"id","type":"string"},{"name":"at","type":"long"}]}'
 )
 
-BASE = {
+BASE: dict[str, Any] = {
     "type": "record",
     "name": "R",
     "namespace": "n",

@@ -144,7 +144,7 @@ def test_depth_is_bounded_at_every_size() -> None:
 def test_deep_properties_and_defaults_stay_within_the_stack() -> None:
     deep = "[" * 190 + "]" * 190
     AVRO.parse(f'{{"type": "int", "x": {deep}}}')
-    kids: list = []
+    kids: list[Any] = []
     for _ in range(60):
         kids = [{"kids": kids}]
     AVRO.parse(record({"name": "kids", "type": {"type": "array", "items": "R"}, "default": kids}))

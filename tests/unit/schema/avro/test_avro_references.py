@@ -44,7 +44,8 @@ def test_a_type_of_another_definition_is_written_where_it_is_first_used() -> Non
     named: dict[str, Any] = {}
     fastavro.parse_schema(MONEY, named)
     fastavro.parse_schema(ORDER, named)
-    assert fastavro.parse_schema(json.loads(schema.canonical))["name"] == "shop.Order"
+    parsed: Any = fastavro.parse_schema(json.loads(schema.canonical))
+    assert parsed["name"] == "shop.Order"
 
 
 def test_an_inner_type_may_be_used_before_the_one_that_defines_it() -> None:

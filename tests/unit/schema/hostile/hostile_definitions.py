@@ -9,6 +9,7 @@ one of them found something, its comment says what.
 import base64
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 __all__ = ["HOSTILE", "hostile"]
@@ -74,6 +75,17 @@ JSON_TEXTS: dict[str, Callable[[], str]] = {
     "number": lambda: "1",
     "trailing": lambda: '{"type":"string"}' + "}" * SIZE,
 }
+
+
+def _odd_avro(name: str, odd: str) -> dict[str, Callable[[], str]]:
+    return {
+        f"name-{name}": lambda: _record("", "a" + odd),
+        f"doc-{name}": lambda: f'{{"type":"record","name":"R","fields":[],"doc":"{odd}"}}',
+        f"property-{name}": lambda: f'{{"type":"string","{odd}":"{odd}"}}',
+        f"default-{name}": lambda: _record(
+            f'{{"name":"a","type":"string","default":"{odd}"}},{{"name":"b","type":"bytes","default":"{odd}"}}'
+        ),
+    }
 
 
 def _avro() -> dict[str, Callable[[], str]]:
@@ -145,12 +157,7 @@ def _avro() -> dict[str, Callable[[], str]]:
         "ten-defaults": _avro_default_bomb,
     }
     for name, odd in ODD_TEXTS.items():
-        found[f"name-{name}"] = lambda odd=odd: _record("", "a" + odd)
-        found[f"doc-{name}"] = lambda odd=odd: f'{{"type":"record","name":"R","fields":[],"doc":"{odd}"}}'
-        found[f"property-{name}"] = lambda odd=odd: f'{{"type":"string","{odd}":"{odd}"}}'
-        found[f"default-{name}"] = lambda odd=odd: _record(
-            f'{{"name":"a","type":"string","default":"{odd}"}},{{"name":"b","type":"bytes","default":"{odd}"}}'
-        )
+        found |= _odd_avro(name, odd)
     return found
 
 
@@ -189,12 +196,20 @@ def _avro_default_bomb() -> str:
     return f"[{','.join(records)}]"
 
 
+def _odd_json(name: str, odd: str) -> dict[str, Callable[[], str]]:
+    return {
+        f"property-{name}": lambda: f'{{"type":"object","properties":{{"{odd}":{{"const":"{odd}"}}}}}}',
+        f"pattern-{name}": lambda: f'{{"pattern":"[{odd}]","title":"{odd}"}}',
+        f"ref-{name}": lambda: f'{{"definitions":{{"{odd}":{{}}}},"$ref":"#/definitions/{odd}"}}',
+        f"id-{name}": lambda: f'{{"$id":"{odd}","$schema":"{odd}"}}',
+    }
+
+
 def _json() -> dict[str, Callable[[], str]]:
     found = dict(JSON_TEXTS)
     backtrack = ["(a+)+$", "(a|aa)+$", "(.*)*x", "([a-zA-Z]+)*$", "(x+x+)+y", r"^(\\d+)*$", "(?:(?:a{1,9}){1,9}){1,9}"]
     found |= {
-        f"pattern-{n}": lambda pattern=pattern: f'{{"type":"string","pattern":"{pattern}"}}'
-        for n, pattern in enumerate(backtrack)
+        f"pattern-{n}": partial('{{"type":"string","pattern":"{}"}}'.format, pattern) for n, pattern in enumerate(backtrack)
     }
     found |= {
         "repeats": lambda: '{"pattern":"' + "((((a{1,999}){1,999}){1,999}){1,999}){1,999}" + '"}',
@@ -299,10 +314,7 @@ def _json() -> dict[str, Callable[[], str]]:
         ),
     }  # fmt: skip
     for name, odd in ODD_TEXTS.items():
-        found[f"property-{name}"] = lambda odd=odd: f'{{"type":"object","properties":{{"{odd}":{{"const":"{odd}"}}}}}}'
-        found[f"pattern-{name}"] = lambda odd=odd: f'{{"pattern":"[{odd}]","title":"{odd}"}}'
-        found[f"ref-{name}"] = lambda odd=odd: f'{{"definitions":{{"{odd}":{{}}}},"$ref":"#/definitions/{odd}"}}'
-        found[f"id-{name}"] = lambda odd=odd: f'{{"$id":"{odd}","$schema":"{odd}"}}'
+        found |= _odd_json(name, odd)
     return found
 
 
@@ -361,79 +373,89 @@ def _json_chain(number: int) -> str:
     return f'{{"definitions":{{{parts},"d{number}":{{}}}},"properties":{{"a":{{"$ref":"#/definitions/d0"}}}}}}'
 
 
-def _protobuf() -> dict[str, Callable[[], str]]:
-    def proto(body: str, syntax: str = "proto3") -> str:
-        return f'syntax = "{syntax}"; {body}'
+def _proto(body: str, syntax: str = "proto3") -> str:
+    return f'syntax = "{syntax}"; {body}'
 
+
+def _odd_protobuf(name: str, odd: str) -> dict[str, Callable[[], str]]:
+    return {
+        f"name-{name}": lambda: _proto(f"message A{odd} {{}}"),
+        f"comment-{name}": lambda: _proto(f"/* {odd} */ message A {{ int32 a = 1; // {odd}\n }}"),
+        f"string-{name}": lambda: _proto(f'option java_package = "{odd}"; message A {{}}'),
+        f"default-{name}": lambda: _proto(f'message A {{ optional string a = 1 [default = "{odd}"]; }}', "proto2"),
+    }
+
+
+def _protobuf() -> dict[str, Callable[[], str]]:
     found: dict[str, Callable[[], str]] = {
         "braces": lambda: "{" * SIZE,
         "blank": lambda: " " * SIZE,
         "lines": lambda: "\n" * SIZE,
         "comment-open": lambda: "/*" * (SIZE // 2),
-        "many-comments": lambda: proto("/**/" * 40_000 + "message A {}"),
-        "many-lines-of-comment": lambda: proto("//\n" * 50_000 + "message A {}"),
+        "many-comments": lambda: _proto("/**/" * 40_000 + "message A {}"),
+        "many-lines-of-comment": lambda: _proto("//\n" * 50_000 + "message A {}"),
         "quotes": lambda: "\"'" * (SIZE // 2),
         "syntax-only": lambda: 'syntax = "proto9";',
         "edition": lambda: 'edition = "9999"; message A {}',
-        "deep-messages": lambda: proto(_nested("message A{", "", "}")),
-        "deep-messages-within": lambda: proto(_nested("message A{", "int32 a = 1;", "}", 28)),
-        "deep-groups": lambda: proto(_nested("optional group G = 1 {", "", "}"), "proto2"),
-        "deep-types": lambda: proto(f"message A {{ {'a.' * 80_000}B f = 1; }}"),
-        "deep-maps": lambda: proto("message A { " + "map<int32," * 15_000 + "A" + ">" * 15_000 + " m = 1; }"),
-        "many-messages": lambda: proto(_fill(lambda n: f"message M{n} {{ int32 a = 1; }}", " ")),
-        "other-many-messages": lambda: proto(_fill(lambda n: f"message N{n} {{ string a = 1; }}", " ")),
-        "many-fields": lambda: proto("message A {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ")[:160_000].rpartition(";")[0] + ";}"),
-        "other-many-fields": lambda: proto("message A {" + _fill(lambda n: f"string g{n} = {n + 1};", " ", 160_000) + "}"),
-        "field-numbers-around-the-reserved": lambda: proto("message A {" + _fill(lambda n: f"int32 f{n} = {19_000 + n};", " ") + "}"),
-        "many-one-ofs": lambda: proto("message A {" + _fill(lambda n: f"oneof o{n} {{ int32 f{n} = {n + 1}; }}", " ") + "}"),
-        "wide-one-of": lambda: proto("message A { oneof o {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ") + "}}"),
-        "other-wide-one-of": lambda: proto("message A {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ", 60_000) + " oneof p { int32 z = 536870911; }}"),
-        "many-maps": lambda: proto("message A {" + _fill(lambda n: f"map<string,A> f{n} = {n + 1};", " ") + "}"),
-        "many-values": lambda: proto("message A { E e = 1; } enum E {" + _fill(lambda n: f"V{n} = {n};", " ") + "}"),
-        "other-many-values": lambda: proto("message A { E e = 1; } enum E {" + _fill(lambda n: f"W{n} = {n};", " ") + "}"),
-        "aliased-values": lambda: proto("enum E { option allow_alias = true;" + _fill(lambda n: f"V{n} = 0;", " ") + "}"),
-        "many-enums": lambda: proto(_fill(lambda n: f"enum E{n} {{ V{n} = 0; }}", " ")),
-        "many-reserved": lambda: proto("message A { reserved " + ", ".join(f"{2 * n + 1}" for n in range(5_000)) + "; }"),
-        "too-many-reserved": lambda: proto("message A { reserved " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }"),
-        "many-reserved-names": lambda: proto("message A { reserved " + _fill(lambda n: f'"f{n}"', ", ") + "; }"),
+        "deep-messages": lambda: _proto(_nested("message A{", "", "}")),
+        "deep-messages-within": lambda: _proto(_nested("message A{", "int32 a = 1;", "}", 28)),
+        "deep-groups": lambda: _proto(_nested("optional group G = 1 {", "", "}"), "proto2"),
+        "deep-types": lambda: _proto(f"message A {{ {'a.' * 80_000}B f = 1; }}"),
+        "deep-maps": lambda: _proto("message A { " + "map<int32," * 15_000 + "A" + ">" * 15_000 + " m = 1; }"),
+        "many-messages": lambda: _proto(_fill(lambda n: f"message M{n} {{ int32 a = 1; }}", " ")),
+        "other-many-messages": lambda: _proto(_fill(lambda n: f"message N{n} {{ string a = 1; }}", " ")),
+        "many-fields": lambda: _proto("message A {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ")[:160_000].rpartition(";")[0] + ";}"),
+        "other-many-fields": lambda: _proto("message A {" + _fill(lambda n: f"string g{n} = {n + 1};", " ", 160_000) + "}"),
+        "field-numbers-around-the-reserved": lambda: _proto("message A {" + _fill(lambda n: f"int32 f{n} = {19_000 + n};", " ") + "}"),
+        "many-one-ofs": lambda: _proto("message A {" + _fill(lambda n: f"oneof o{n} {{ int32 f{n} = {n + 1}; }}", " ") + "}"),
+        "wide-one-of": lambda: _proto("message A { oneof o {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ") + "}}"),
+        "other-wide-one-of": lambda: _proto("message A {" + _fill(lambda n: f"int32 f{n} = {n + 1};", " ", 60_000) + " oneof p { int32 z = 536870911; }}"),
+        "many-maps": lambda: _proto("message A {" + _fill(lambda n: f"map<string,A> f{n} = {n + 1};", " ") + "}"),
+        "many-values": lambda: _proto("message A { E e = 1; } enum E {" + _fill(lambda n: f"V{n} = {n};", " ") + "}"),
+        "other-many-values": lambda: _proto("message A { E e = 1; } enum E {" + _fill(lambda n: f"W{n} = {n};", " ") + "}"),
+        "aliased-values": lambda: _proto("enum E { option allow_alias = true;" + _fill(lambda n: f"V{n} = 0;", " ") + "}"),
+        "many-enums": lambda: _proto(_fill(lambda n: f"enum E{n} {{ V{n} = 0; }}", " ")),
+        "many-reserved": lambda: _proto("message A { reserved " + ", ".join(f"{2 * n + 1}" for n in range(5_000)) + "; }"),
+        "too-many-reserved": lambda: _proto("message A { reserved " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }"),
+        "many-reserved-names": lambda: _proto("message A { reserved " + _fill(lambda n: f'"f{n}"', ", ") + "; }"),
         # One complaint a pair: 4 s of the processor and all of its memory, until the compiler was stopped after the first thousands.
-        "overlapping-reserved": lambda: proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 8_000) + "; }"),
-        "overlapping-extensions": lambda: proto("message A {" + "extensions 1 to max;" * 4_900 + "}", "proto2"),
-        "fields-in-reserved": lambda: proto("message A { reserved " + "1 to max," * 4_900 + "1;" + _fill(lambda n: f"A f{n} = {n + 1};", " ", 110_000) + "}"),
-        "values-in-reserved": lambda: proto("enum A { reserved " + "0 to max," * 4_900 + "1;" + _fill(lambda n: f"V{n} = {n};", " ", 110_000) + "}"),
-        "very-overlapping-reserved": lambda: proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 160_000) + "; }"),
-        "many-extensions": lambda: proto("message A { extensions " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }", "proto2"),
-        "many-methods": lambda: proto("message A {} service S {" + _fill(lambda n: f"rpc R{n}(stream A) returns (A);", " ") + "}"),
-        "many-options": lambda: proto(_fill(lambda n: 'option java_package = "a";', " ")),
-        "many-field-options": lambda: proto("message A { int32 a = 1 [" + _fill(lambda n: "deprecated = true", ",") + "]; }"),
-        "many-imports": lambda: proto(_fill(lambda n: 'import "google/protobuf/timestamp.proto";', " ")),
-        "many-shipped-imports": lambda: proto(
+        "overlapping-reserved": lambda: _proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 8_000) + "; }"),
+        "overlapping-extensions": lambda: _proto("message A {" + "extensions 1 to max;" * 4_900 + "}", "proto2"),
+        "fields-in-reserved": lambda: _proto("message A { reserved " + "1 to max," * 4_900 + "1;" + _fill(lambda n: f"A f{n} = {n + 1};", " ", 110_000) + "}"),
+        "values-in-reserved": lambda: _proto("enum A { reserved " + "0 to max," * 4_900 + "1;" + _fill(lambda n: f"V{n} = {n};", " ", 110_000) + "}"),
+        "very-overlapping-reserved": lambda: _proto("message A { reserved " + _fill(lambda n: "1 to max", ", ", 160_000) + "; }"),
+        "many-extensions": lambda: _proto("message A { extensions " + _fill(lambda n: f"{2 * n + 1}", ", ", 160_000) + "; }", "proto2"),
+        "many-methods": lambda: _proto("message A {} service S {" + _fill(lambda n: f"rpc R{n}(stream A) returns (A);", " ") + "}"),
+        "many-options": lambda: _proto(_fill(lambda n: 'option java_package = "a";', " ")),
+        "many-field-options": lambda: _proto("message A { int32 a = 1 [" + _fill(lambda n: "deprecated = true", ",") + "]; }"),
+        "many-imports": lambda: _proto(_fill(lambda n: 'import "google/protobuf/timestamp.proto";', " ")),
+        "many-shipped-imports": lambda: _proto(
             " ".join(f'import "google/protobuf/{name}.proto";' for name in ("any", "api", "descriptor", "duration", "empty",
                      "field_mask", "source_context", "struct", "timestamp", "type", "wrappers")) + " message A { google.protobuf.Struct s = 1; }"
         ),
-        "import-of-a-file": lambda: proto('import "/etc/hostname"; message A {}'),
-        "import-above": lambda: proto('import "../../../../etc/hostname"; message A {}'),
-        "import-of-a-url": lambda: proto('import "http://127.0.0.1:9/x.proto"; message A {}'),
-        "import-itself": lambda: proto('import "definition.proto"; import "schema.proto"; message A {}'),
-        "recursive": lambda: proto("message A { A a = 1; repeated A b = 2; map<string,A> c = 3; oneof o { A d = 4; B e = 5; } } message B { A a = 1; }"),
+        "import-of-a-file": lambda: _proto('import "/etc/hostname"; message A {}'),
+        "import-above": lambda: _proto('import "../../../../etc/hostname"; message A {}'),
+        "import-of-a-url": lambda: _proto('import "http://127.0.0.1:9/x.proto"; message A {}'),
+        "import-itself": lambda: _proto('import "definition.proto"; import "schema.proto"; message A {}'),
+        "recursive": lambda: _proto("message A { A a = 1; repeated A b = 2; map<string,A> c = 3; oneof o { A d = 4; B e = 5; } } message B { A a = 1; }"),
         "mesh": lambda: _proto_mesh("int32"),
         "other-mesh": lambda: _proto_mesh("string"),
-        "required-ring": lambda: proto("message A { required B b = 1; } message B { required A a = 1; }", "proto2"),
+        "required-ring": lambda: _proto("message A { required B b = 1; } message B { required A a = 1; }", "proto2"),
         "full-graph": lambda: _proto_graph("M"),
         "other-full-graph": lambda: _proto_graph("N"),
-        "long-name": lambda: proto("message " + "A" * 160_000 + " {}"),
-        "long-field-name": lambda: proto("message A { int32 " + "a" * 160_000 + " = 1; }"),
-        "long-package": lambda: proto("package " + "a." * 80_000 + "a; message A {}"),
-        "long-package-within": lambda: proto("package " + "a" * 400 + "; " + _fill(lambda n: f"message M{n} {{ M{n} a = 1; }}", " ", 160_000)),
-        "long-string-option": lambda: proto('option java_package = "' + "a" * 160_000 + '"; message A {}'),
-        "long-default": lambda: proto('message A { optional string a = 1 [default = "' + "\\x00" * 40_000 + '"]; }', "proto2"),
-        "huge-field-number": lambda: proto("message A { int32 a = " + "9" * 160_000 + "; }"),
-        "negative-field-number": lambda: proto("message A { int32 a = -1; int32 b = 0; int32 c = 536870912; }"),
-        "huge-value": lambda: proto("enum E { A = 0; B = 99999999999999999999; }"),
-        "huge-default": lambda: proto("message A { optional double d = 1 [default = 1e999999999]; optional int64 i = 2 [default = -9223372036854775809]; }", "proto2"),
-        "nan-default": lambda: proto("message A { optional double d = 1 [default = nan]; optional float f = 2 [default = -inf]; }", "proto2"),
-        "octal-everywhere": lambda: proto("message A { int32 a = 0777; int32 b = 0x1f; int32 c = 08; }"),
-        "custom-options": lambda: proto(
+        "long-name": lambda: _proto("message " + "A" * 160_000 + " {}"),
+        "long-field-name": lambda: _proto("message A { int32 " + "a" * 160_000 + " = 1; }"),
+        "long-package": lambda: _proto("package " + "a." * 80_000 + "a; message A {}"),
+        "long-package-within": lambda: _proto("package " + "a" * 400 + "; " + _fill(lambda n: f"message M{n} {{ M{n} a = 1; }}", " ", 160_000)),
+        "long-string-option": lambda: _proto('option java_package = "' + "a" * 160_000 + '"; message A {}'),
+        "long-default": lambda: _proto('message A { optional string a = 1 [default = "' + "\\x00" * 40_000 + '"]; }', "proto2"),
+        "huge-field-number": lambda: _proto("message A { int32 a = " + "9" * 160_000 + "; }"),
+        "negative-field-number": lambda: _proto("message A { int32 a = -1; int32 b = 0; int32 c = 536870912; }"),
+        "huge-value": lambda: _proto("enum E { A = 0; B = 99999999999999999999; }"),
+        "huge-default": lambda: _proto("message A { optional double d = 1 [default = 1e999999999]; optional int64 i = 2 [default = -9223372036854775809]; }", "proto2"),
+        "nan-default": lambda: _proto("message A { optional double d = 1 [default = nan]; optional float f = 2 [default = -inf]; }", "proto2"),
+        "octal-everywhere": lambda: _proto("message A { int32 a = 0777; int32 b = 0x1f; int32 c = 08; }"),
+        "custom-options": lambda: _proto(
             'import "google/protobuf/descriptor.proto"; extend google.protobuf.FieldOptions {'
             + _fill(lambda n: f"optional string o{n} = {50_000 + n};", " ", 60_000)
             + "} message A { optional int32 a = 1 ["
@@ -441,28 +463,23 @@ def _protobuf() -> dict[str, Callable[[], str]]:
             + "]; }",
             "proto2",
         ),
-        "extends-everything": lambda: proto(
+        "extends-everything": lambda: _proto(
             'import "google/protobuf/descriptor.proto"; ' + _fill(lambda n: f"extend google.protobuf.FileOptions {{ optional int32 x{n} = {50_000 + n}; }}", " "),
             "proto2",
         ),
-        "message-set": lambda: proto("message A { option message_set_wire_format = true; extensions 4 to max; } message B { extend A { optional B b = 2147483646; } }", "proto2"),
-        "json-names-that-clash": lambda: proto("message A {" + _fill(lambda n: f"int32 a{'_' * (n % 50)}b{n} = {n + 1};", " ") + "}"),
-        "undefined": lambda: proto("message A {" + _fill(lambda n: f"B{n} f{n} = {n + 1};", " ") + "}"),
-        "duplicates": lambda: proto(_fill(lambda n: "message A {}", " ")),
-        "map-entries": lambda: proto(
+        "message-set": lambda: _proto("message A { option message_set_wire_format = true; extensions 4 to max; } message B { extend A { optional B b = 2147483646; } }", "proto2"),
+        "json-names-that-clash": lambda: _proto("message A {" + _fill(lambda n: f"int32 a{'_' * (n % 50)}b{n} = {n + 1};", " ") + "}"),
+        "undefined": lambda: _proto("message A {" + _fill(lambda n: f"B{n} f{n} = {n + 1};", " ") + "}"),
+        "duplicates": lambda: _proto(_fill(lambda n: "message A {}", " ")),
+        "map-entries": lambda: _proto(
             "message A {" + _fill(lambda n: f"repeated F{n}Entry f{n} = {n + 1}; message F{n}Entry {{ option map_entry = true; string key = 1; A value = 2; }}", " ") + "}"
         ),
-        "semicolons": lambda: proto(";" * 160_000),
+        "semicolons": lambda: _proto(";" * 160_000),
         "base64-noise": lambda: "QUFB" * 42_000,
         "base64-nesting": _descriptor_nest,
     }  # fmt: skip
     for name, odd in ODD_TEXTS.items():
-        found[f"name-{name}"] = lambda odd=odd: proto(f"message A{odd} {{}}")
-        found[f"comment-{name}"] = lambda odd=odd: proto(f"/* {odd} */ message A {{ int32 a = 1; // {odd}\n }}")
-        found[f"string-{name}"] = lambda odd=odd: proto(f'option java_package = "{odd}"; message A {{}}')
-        found[f"default-{name}"] = lambda odd=odd: proto(
-            f'message A {{ optional string a = 1 [default = "{odd}"]; }}', "proto2"
-        )
+        found |= _odd_protobuf(name, odd)
     return found
 
 

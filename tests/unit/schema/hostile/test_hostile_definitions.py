@@ -88,6 +88,8 @@ SLOW_ONCE = [
 def test_what_was_slow_once(data_format: str, reader: str, writer: str) -> None:
     texts = (HOSTILE[data_format][name]() for name in (reader, writer))
     one, other = (read(data_format, text) for text in texts)
+    assert one is not None
+    assert other is not None
     with suppress(TooComplex):
         format_of(data_format).readable(one, other, GLUE_RULES)
 

@@ -50,23 +50,23 @@ PIECES = {
 @st.composite
 def mutated(draw: Callable[..., Any], data_format: str) -> str:
     """A definition in which up to four places were cut, doubled, exchanged or filled with something else."""
-    text = draw(st.sampled_from(VALID[data_format]))
+    text = str(draw(st.sampled_from(VALID[data_format])))
     for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = min(len(text), start + draw(st.sampled_from([0, 1, 2, 5, 20])))
+        start: int = draw(st.integers(0, len(text)))
+        end: int = min(len(text), start + draw(st.sampled_from([0, 1, 2, 5, 20])))
         kind = draw(st.sampled_from(["cut", "double", "insert", "text", "move"]))
         part = text[start:end]
         if kind == "cut":
             text = text[:start] + text[end:]
         elif kind == "double":
-            text = text[:end] + part * draw(st.sampled_from([1, 2, 40])) + text[end:]
+            text = text[:end] + part * int(draw(st.sampled_from([1, 2, 40]))) + text[end:]
         elif kind == "move":
             rest = text[:start] + text[end:]
-            place = draw(st.integers(0, len(rest)))
+            place: int = draw(st.integers(0, len(rest)))
             text = rest[:place] + part + rest[place:]
         else:
             filling = st.sampled_from(PIECES[data_format]) if kind == "insert" else st.text(max_size=3)
-            text = text[:start] + draw(filling) + text[end:]
+            text = text[:start] + str(draw(filling)) + text[end:]
     return text
 
 

@@ -17,7 +17,7 @@ DRAFTS = {
 _NAMES = ("a", "b", "xa", "c")
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _PATTERNS = ("^x", "a", "^a+$")
-_VALUES = (None, True, False, 0, 1, 2, 0.5, "a", "xa", "", [], [1], {}, {"a": 1}, {"a": "a", "b": 1})
+_VALUES: tuple[Any, ...] = (None, True, False, 0, 1, 2, 0.5, "a", "xa", "", [], [1], {}, {"a": 1}, {"a": "a", "b": 1})
 
 
 def schema(random: Random, depth: int = 2, draft: int = 7) -> Any:
@@ -26,7 +26,7 @@ def schema(random: Random, depth: int = 2, draft: int = 7) -> Any:
         booleans = [True, False] if draft > 4 else []
         plain = [{}, {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "object"}, {"enum": ["a", 1]}]
         return random.choice([*booleans, *plain])
-    made: dict = {}
+    made: dict[str, Any] = {}
     if random.random() < 0.7:
         made["type"] = random.choice(_TYPES) if random.random() < 0.7 else random.sample(_TYPES, random.randint(1, 3))
     for _ in range(random.randint(1, 3)):
@@ -34,7 +34,7 @@ def schema(random: Random, depth: int = 2, draft: int = 7) -> Any:
     return made
 
 
-def _keyword(random: Random, depth: int, draft: int) -> dict:  # noqa: C901, PLR0911, PLR0912
+def _keyword(random: Random, depth: int, draft: int) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912
     def inner() -> Any:
         if random.random() < 0.08:
             return {"$ref": "#/definitions/r"}
@@ -98,7 +98,7 @@ def _keyword(random: Random, depth: int, draft: int) -> dict:  # noqa: C901, PLR
     return {"title": random.choice("xyz")}
 
 
-def _items(random: Random, inner: Callable[..., Any], draft: int) -> dict:
+def _items(random: Random, inner: Callable[..., Any], draft: int) -> dict[str, Any]:
     if random.random() < 0.5:
         return {"items": inner()}
     listed = [inner() for _ in range(random.randint(1, 2))]
@@ -110,15 +110,15 @@ def _items(random: Random, inner: Callable[..., Any], draft: int) -> dict:
     return {"prefixItems" if draft == 2020 else "items": listed, **rest}
 
 
-def edited(random: Random, made: Any, draft: int = 7) -> dict[str, Any]:
+def edited(random: Random, made: Any, draft: int = 7) -> Any:
     """``made`` with one or two places changed."""
-    made = copy.deepcopy(made)
+    changed: Any = copy.deepcopy(made)
     for _ in range(random.randint(1, 2)):
-        made = _edit(random, made, draft)
-    return made
+        changed = _edit(random, changed, draft)
+    return changed
 
 
-def _edit(random: Random, made: Any, draft: int) -> dict[str, Any]:  # noqa: C901, PLR0912
+def _edit(random: Random, made: Any, draft: int) -> Any:  # noqa: C901, PLR0912
     if not isinstance(made, dict) or not made or random.random() < 0.1:
         return schema(random, 1, draft)
     word = random.choice(sorted(made))

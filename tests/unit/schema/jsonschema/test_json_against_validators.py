@@ -25,7 +25,7 @@ JUDGES = {
 }
 
 
-def pair(seed: int, draft: int) -> tuple[dict, dict]:
+def pair(seed: int, draft: int) -> tuple[Any, Any]:
     """An old and a new definition, most of them an edit apart."""
     random = Random(seed)
     definition = schema(random, 1, draft)

@@ -84,7 +84,7 @@ def test_nesting_up_to_the_bound_is_walked_within_the_stack(keyword: str) -> Non
 
 
 def iter_frames() -> Iterator[FrameType]:
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame:
         yield frame
         frame = frame.f_back
@@ -227,9 +227,14 @@ def choices(count: int, shift: int, word: str = "anyOf") -> dict[str, list[dict[
 def test_cross_products_end_within_a_bounded_number_of_steps(
     new: dict[str, Any], old: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
+    seen: list[Comparison] = []
     spend = Comparison.spend
-    monkeypatch.setattr(Comparison, "spend", lambda self, amount: (seen.append(self), spend(self, amount)))
+
+    def noted(self: Comparison, amount: int) -> None:
+        seen.append(self)
+        spend(self, amount)
+
+    monkeypatch.setattr(Comparison, "spend", noted)
     assert compared(new, old)
     assert seen[-1].steps <= 20_001
     assert compared(old, old) == []
@@ -322,7 +327,7 @@ def test_ways_inside_one_text_do_not_count() -> None:
     assert not validator_of(read_document(text)).is_valid(_nested_value(150, 5))
 
 
-def _nested_value(levels: int, value: int) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
+def _nested_value(levels: int, value: Any) -> Any:
     for _ in range(levels):
         value = {"a": value}
     return value

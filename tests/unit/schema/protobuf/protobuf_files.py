@@ -40,11 +40,12 @@ class _Drawing:
     def __init__(self, draw: Callable[..., Any]) -> None:
         self.draw = draw
         self.numbers = itertools.count()
-        self.messages, self.enums = [], []
+        self.messages: list[Any] = []
+        self.enums: list[Any] = []
         self.proto3 = self.coin()
 
     def coin(self) -> bool:
-        return self.draw(st.booleans())
+        return bool(self.draw(st.booleans()))
 
     def name(self, letter: str) -> str:
         return f"{letter}{next(self.numbers)}"

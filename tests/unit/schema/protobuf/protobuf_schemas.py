@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from google._upb._message import RepeatedCompositeContainer
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
     EnumDescriptorProto,
@@ -12,9 +11,9 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from penstock.schema.format import ParsedSchema, ReferencedText
-from penstock.schema.formats import format_of
+from penstock.schema.formats.protobuf import ProtobufFormat
 
-PROTOBUF = format_of("PROTOBUF")
+PROTOBUF = ProtobufFormat()
 
 AS_WRITTEN = """\
 syntax = "proto3";
@@ -240,8 +239,8 @@ def _method(proto: MethodDescriptorProto) -> tuple[str, str, tuple[bool, bool], 
     return proto.input_type, proto.output_type, streams, proto.options.SerializeToString(deterministic=True)
 
 
-def _runs(spans: RepeatedCompositeContainer) -> list[tuple[int, int]]:
-    runs = []
+def _runs(spans: Any) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
     for start, end in sorted((span.start, span.end) for span in spans):
         if runs and runs[-1][1] >= start:
             runs[-1] = (runs[-1][0], end)
@@ -255,7 +254,7 @@ def _enum(proto: EnumDescriptorProto) -> tuple[Any, ...]:
     return first, sorted(rest), proto.options.SerializeToString(), set(proto.reserved_name)
 
 
-def _json_name(item: FieldDescriptorProto) -> str:
+def _json_name(item: FieldDescriptorProto) -> str | None:
     head, *tail = item.name.split("_")
     plain = head + "".join(part[:1].upper() + part[1:] for part in tail)
     return item.json_name if item.json_name not in {"", plain} else None

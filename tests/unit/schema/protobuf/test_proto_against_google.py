@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from penstock.schema.format import ParsedSchema
@@ -16,10 +16,10 @@ INTEGERS = ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32",
 TYPES = [*INTEGERS, "float", "double", "bool", "E", "string", "bytes", "M"]
 DECLARED = "enum E { ZERO = 0; ONE = 1; TWO = 2; } message M { int32 x = 1; }"
 BY_LUCK = {("sint32", "bool"), ("sint64", "bool")}  # any number but 0 is true
-ONES = {**dict.fromkeys(TYPES, 1), "string": "1", "bytes": b"1", "bool": True}
+ONES: dict[str, Any] = {**dict.fromkeys(TYPES, 1), "string": "1", "bytes": b"1", "bool": True}
 
 
-def message(schema: ParsedSchema) -> type[Message]:
+def message(schema: ParsedSchema) -> Any:
     pool = DescriptorPool()
     for file in schema.tree.files:
         pool.AddSerializedFile(file.SerializeToString())
@@ -34,7 +34,7 @@ def written(kind: str, label: str, schema: ParsedSchema) -> bytes:
         value.f.extend([ONES[kind]] * 2)
     else:
         value.f = ONES[kind]
-    return value.SerializeToString()
+    return bytes(value.SerializeToString())
 
 
 def read(kind: str, label: str, schema: ParsedSchema, data: bytes) -> Any:

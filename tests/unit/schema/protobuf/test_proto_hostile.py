@@ -266,7 +266,7 @@ def test_a_compiler_that_complains_without_end_is_stopped() -> None:
     overlapping = 'syntax = "proto3"; message A { reserved ' + ", ".join(["1 to max"] * 2_000) + "; }"
     pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
     (child,) = pool._idle
-    errors = pool.compile({"a.proto": overlapping}, "a.proto")
+    errors: Any = pool.compile({"a.proto": overlapping}, "a.proto")
     assert len(errors) == worker.MAX_ERRORS
     assert (errors[0].file, errors[0].line) == ("a.proto", 1)
     assert "Reserved range 1 to 536870911 overlaps" in errors[0].message
@@ -387,7 +387,8 @@ def test_threads_wait_for_a_compiler() -> None:
 
 
 def test_the_compiler_alone_names_what_is_wrong() -> None:
-    assert compile_files({"a.proto": "x"}, "a.proto")[0].line == 1
+    errors: Any = compile_files({"a.proto": "x"}, "a.proto")
+    assert errors[0].line == 1
 
 
 def test_a_compiler_ends_and_cleans_up_with_its_parent() -> None:
@@ -396,6 +397,7 @@ def test_a_compiler_ends_and_cleans_up_with_its_parent() -> None:
     (child,) = pool._idle
     assert Path(child._folder).is_dir()
     # What a parent's death does, whatever killed it.
+    assert child._process.stdin is not None
     child._process.stdin.close()
     assert child._process.wait(30) == 0
     assert not Path(child._folder).exists()

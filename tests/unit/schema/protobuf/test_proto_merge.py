@@ -30,7 +30,7 @@ message zebra {
 message A { repeated acme.common.Kind kinds = 1; zebra.Inner inner = 2; }
 service S { rpc Go (A) returns (acme.common.Address); }"""
 REFERENCES = (("acme/opt.proto", OPTIONS), ("acme/common.proto", COMMON))
-VALUES = {
+VALUES: dict[str, dict[str, Any]] = {
     "sales.zebra": {
         "home": {"city": "Rome", "kind": "WORK", "deeps": {"k": {"x": [1, 300], "age": "3s", "near": {"city": "Pisa"}}}},
         "s": "t",
