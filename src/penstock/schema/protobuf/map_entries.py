@@ -4,11 +4,10 @@ What ``map<K, V> name = 1;`` stands for is a nested message ``NameEntry`` with `
 field of it. Java's clients render that message itself, with ``option map_entry = true``.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from penstock.schema.errors import InvalidSchema
-from penstock.schema.protobuf.model import REPEATED, REQUIRED, TYPE_GROUP
+from penstock.schema.protobuf.model import REPEATED, REQUIRED, TYPE_GROUP, messages_of
 
 __all__ = ["restore_map_entries"]
 
@@ -17,20 +16,20 @@ _KEYS = frozenset({3, 4, 5, 6, 7, 8, 9, 13, 15, 16, 17, 18})  # integers, bool a
 
 def restore_map_entries(file: Any, marker: str) -> None:
     """Turn each message of ``file`` that reserves the name ``marker`` into the entry of a map field, in place."""
-    prefix = f".{file.package}." if file.package else "."
+    messages = {item.full_name: item.proto for item in messages_of(file)}
     # By the message around, since each may have thousands of entries and fields.
     used: dict[str, dict[str, list[Any]]] = {}
-    for around, message, full_name in _walk(file.message_type, prefix, None):
+    for full_name, message in messages.items():
         if marker not in message.reserved_name:
             continue
         owner = full_name.rpartition(".")[0]
         if owner not in used:
-            used[owner] = _by_type(around)
-        users = used[owner].get(full_name, [])
+            used[owner] = _by_type(messages.get(owner))
+        users = used[owner].get(f".{full_name}", [])
         wrong = _wrong(message, users, marker)
         if wrong:
             raise InvalidSchema(
-                f"The message {full_name[1:]} is marked as a map entry, but {wrong}.",
+                f"The message {full_name} is marked as a map entry, but {wrong}.",
                 remedy="Write the field as map<key, value>, or drop the option map_entry.",
             )
         message.ClearField("reserved_name")
@@ -47,13 +46,6 @@ def _by_type(message: Any) -> dict[str, list[Any]]:
     for item in message.field if message is not None else ():
         found.setdefault(item.type_name, []).append(item)
     return found
-
-
-def _walk(messages: Any, prefix: str, around: Any) -> Iterator[tuple[Any, Any, str]]:
-    for message in messages:
-        full_name = prefix + message.name
-        yield around, message, full_name
-        yield from _walk(message.nested_type, f"{full_name}.", message)
 
 
 def _wrong(message: Any, users: list[Any], marker: str) -> str | None:

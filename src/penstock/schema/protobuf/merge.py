@@ -12,12 +12,13 @@ from typing import Any
 
 from penstock.schema.errors import NotSelfContained
 from penstock.schema.protobuf.compiler import shipped_files
-from penstock.schema.protobuf.model import ProtoTree
+from penstock.schema.protobuf.model import ProtoTree, messages_of
 from penstock.schema.protobuf.render import render_file
 
 __all__ = ["merged"]
 
 _WRAPPER = "z_imported"
+_REFERENCES = ("type_name", "extendee", "input_type", "output_type")
 
 
 def merged(tree: ProtoTree, text: str) -> str:
@@ -42,6 +43,12 @@ class _Merger:
             for file in self._imported
             for item in (*file.message_type, *file.enum_type)
         }
+        # What refers to types in each of them, by the same name.
+        self._inside: dict[str, list[Any]] = {}
+        for message in (item for file in self._imported for item in messages_of(file)):
+            name = self._outermost(f".{message.full_name}")
+            assert name is not None
+            self._inside.setdefault(name, []).extend((*message.proto.field, *message.proto.extension))
         self._file = type(tree.file)()
         self._file.CopyFrom(tree.file)
         names = [item.name for item in (*self._file.message_type, *self._file.enum_type, *self._file.service)]
@@ -68,13 +75,13 @@ class _Merger:
     def _used(self) -> set[str]:
         """The imported types at the top of their files that the definition uses, with those that they use."""
         found: set[str] = set()
-        pending: list[Any] = [self._tree.file]
+        pending = list(_parts(self._tree.file))
         while pending:
             for reference in _references(pending.pop()):
                 name = self._outermost(reference)
                 if name is not None and name not in found:
                     found.add(name)
-                    pending.append(self._types[name][1])
+                    pending.extend(self._inside.get(name, ()))
         return found
 
     def _outermost(self, reference: str) -> str | None:
@@ -111,9 +118,9 @@ class _Merger:
             inside = found.nested_type
         return found
 
-    def _rename(self, holder: Any) -> None:
-        for part in _with_types(holder):
-            for name in ("type_name", "extendee", "input_type", "output_type"):
+    def _rename(self, file: Any) -> None:
+        for part in _parts(file):
+            for name in _REFERENCES:
                 reference = getattr(part, name, "")
                 if reference and self._outermost(reference) is not None:
                     setattr(part, name, self._prefix + reference)
@@ -122,7 +129,7 @@ class _Merger:
         """Google's files that hold what is used, and no others: a reader may lack those that only options need."""
         homes = {f".{name}": item.file.name for name, item in self._tree.messages.items()}
         homes |= {f".{name}": item.file.name for name, item in self._tree.enums.items()}
-        used = {homes.get(reference, "") for reference in _references(self._file)}
+        used = {homes.get(reference, "") for part in _parts(self._file) for reference in _references(part)}
         for name in ("dependency", "public_dependency", "weak_dependency", "option_dependency"):
             if name in self._file.DESCRIPTOR.fields_by_name:
                 self._file.ClearField(name)
@@ -134,26 +141,18 @@ def _language(file: Any) -> tuple[Any, ...]:
     return file.syntax or "proto2", file.edition, file.options.features.SerializeToString(deterministic=True)
 
 
-def _references(holder: Any) -> Iterator[str]:
-    for part in _with_types(holder):
-        for name in ("type_name", "extendee", "input_type", "output_type"):
-            reference = getattr(part, name, "")
-            if reference:
-                yield reference
+def _parts(file: Any) -> Iterator[Any]:
+    """All that refers to types in a file: fields, extensions and methods."""
+    for message in messages_of(file):
+        yield from message.proto.field
+        yield from message.proto.extension
+    yield from file.extension
+    for service in file.service:
+        yield from service.method
 
 
-def _with_types(holder: Any) -> Iterator[Any]:
-    """All fields, extensions and methods in a file, message or enum."""
-    pending = [holder]
-    while pending:
-        item = pending.pop()
-        kind = item.DESCRIPTOR.name
-        if kind == "FileDescriptorProto":
-            pending.extend(item.message_type)
-            yield from item.extension
-            for service in item.service:
-                yield from service.method
-        elif kind == "DescriptorProto":
-            pending.extend(item.nested_type)
-            yield from item.field
-            yield from item.extension
+def _references(part: Any) -> Iterator[str]:
+    for name in _REFERENCES:
+        reference = getattr(part, name, "")
+        if reference:
+            yield reference

@@ -24,6 +24,7 @@ __all__ = [
     "default_json_name",
     "is_group",
     "is_required",
+    "messages_of",
     "real_oneof",
     "shared",
     "type_name",
@@ -109,7 +110,7 @@ class ProtoTree:
     @cached_property
     def messages(self) -> Mapping[str, MessageType]:
         """All message types, those of imports too, by full name."""
-        own = {item.full_name: item for file in self.files if not _is_shared(file) for item in _messages(file)}
+        own = {item.full_name: item for file in self.files if not _is_shared(file) for item in messages_of(file)}
         return ChainMap(own, *(_SHARED[file.name].messages for file in self.files if _is_shared(file)))
 
     @cached_property
@@ -121,7 +122,7 @@ class ProtoTree:
     @cached_property
     def own_messages(self) -> Sequence[MessageType]:
         """The definition's own message types in the order of the text, each before those inside it."""
-        return tuple(_messages(self.file))
+        return tuple(messages_of(self.file))
 
     @property
     def first_message(self) -> MessageType | None:
@@ -177,7 +178,7 @@ def shared(file: Any) -> Any:
     if found is None:
         copy = type(file)()
         copy.CopyFrom(file)
-        messages = {item.full_name: item for item in _messages(copy)}
+        messages = {item.full_name: item for item in messages_of(copy)}
         # Of two threads one wins, and both take what it put there.
         found = _SHARED.setdefault(file.name, _SharedFile(copy, messages, {item.full_name: item for item in _enums(copy)}))
     return found.file
@@ -188,7 +189,8 @@ def _is_shared(file: Any) -> bool:
     return found is not None and found.file is file
 
 
-def _messages(file: Any) -> Iterator[MessageType]:
+def messages_of(file: Any) -> Iterator[MessageType]:
+    """The message types of a FileDescriptorProto in the order of the text, each before those inside it."""
     prefix = f"{file.package}." if file.package else ""
 
     def walk(protos: Sequence[Any], around: str, path: tuple[int, ...], delimited: bool) -> Iterator[MessageType]:
@@ -212,7 +214,7 @@ def _enums(file: Any) -> Iterator[EnumType]:
     prefix = f"{file.package}." if file.package else ""
     for proto in file.enum_type:
         yield EnumType(full_name=prefix + proto.name, local_name=proto.name, proto=proto, file=file)
-    for message in _messages(file):
+    for message in messages_of(file):
         for proto in message.proto.enum_type:
             local_name = f"{message.local_name}.{proto.name}"
             yield EnumType(full_name=prefix + local_name, local_name=local_name, proto=proto, file=file)

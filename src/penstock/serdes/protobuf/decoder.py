@@ -5,7 +5,7 @@ varints, a count and as many positions, from the file to the message; a single 0
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import EnvironmentProblem
@@ -15,12 +15,13 @@ from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.version import SchemaText
 from penstock.serdes.avro.limits import Limits
 from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError, TruncatedPayload, UnreadableSchema
+from penstock.serdes.protobuf.fields import element, elements, messages_in
 from penstock.serdes.protobuf.locate import locate_in_message
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-__all__ = ["ProtobufSchema", "messages_in", "protobuf_decoder", "steps_of"]
+__all__ = ["ProtobufSchema", "protobuf_decoder", "steps_of"]
 
 _MAX_INDEXES = 100
 _STEP = re.compile(r"Failed to (?:parse|serialize) (\S+) field: ")
@@ -162,17 +163,6 @@ def _undecodable(descriptor: Any, message: bytes, size: int, error: Exception) -
     return MalformedPayload(f"Payload of {size} bytes is no message {name}{where}: {why}.", path=path)
 
 
-def messages_in(descriptor: Any) -> Iterator[Any]:
-    """The descriptors of a message and of all messages that it can hold, each once."""
-    seen, pending = set(), [descriptor]
-    while pending:
-        message = pending.pop()
-        if message.full_name not in seen:
-            seen.add(message.full_name)
-            yield message
-            pending.extend(field.message_type for field in message.fields if field.message_type is not None)
-
-
 class _Kind:
     """A message's class as it is read: ``may_lack`` where it, or one in it, has required fields."""
 
@@ -287,10 +277,5 @@ def _check_dropped(message: Any, name: str) -> None:
                     "it was written as another type, or with a value of an enum that the reader does not know."
                 )
         for field, value in part.ListFields():
-            if field.message_type is None:
-                continue
-            if field.message_type.GetOptions().map_entry:
-                inner = list(value.values()) if field.message_type.fields_by_name["value"].message_type else []
-            else:
-                inner = list(value) if field.is_repeated else [value]
-            pending.extend((one, f"{path}.{field.name}") for one in inner)
+            if element(field).message_type is not None:
+                pending.extend((one, f"{path}.{field.name}") for one in elements(field, value))

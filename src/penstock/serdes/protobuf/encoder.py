@@ -11,7 +11,8 @@ from typing import Any
 from penstock.schema.protobuf.model import ProtoTree
 from penstock.schema.protobuf.render import render_file
 from penstock.serdes.errors import IncompatibleValue, MissingField, PayloadTooLarge, UnknownField
-from penstock.serdes.protobuf.decoder import ProtobufSchema, messages_in, steps_of
+from penstock.serdes.protobuf.decoder import ProtobufSchema, steps_of
+from penstock.serdes.protobuf.fields import is_map, messages_in
 from penstock.serdes.protobuf.floats import has_floats, has_overflown
 from penstock.serdes.protobuf.lossless import can_lose, loss, with_texts
 
@@ -100,14 +101,7 @@ def protobuf_encoder(
 
 def _has_order(descriptor: Any) -> bool:
     """Whether Google's library writes a message's fields in one order: it does but for maps and extensions."""
-    return not any(
-        message.is_extendable or any(field.message_type is not None and _is_map(field) for field in message.fields)
-        for message in messages_in(descriptor)
-    )
-
-
-def _is_map(field: Any) -> bool:
-    return bool(field.message_type.GetOptions().map_entry)
+    return not any(message.is_extendable or any(map(is_map, message.fields)) for message in messages_in(descriptor))
 
 
 def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping[str, Any]], Any]:

@@ -1,10 +1,9 @@
 """Floats of 32 bits in Protobuf messages: Google's library fills them with infinity for numbers that they cannot hold."""
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
-from penstock.serdes.protobuf.decoder import messages_in
+from penstock.serdes.protobuf.fields import element, elements, messages_in
 
 __all__ = ["has_floats", "has_overflown"]
 
@@ -17,28 +16,10 @@ def has_floats(descriptor: Any) -> bool:
 def has_overflown(message: Any) -> bool:
     """Whether one of its floats of 32 bits is infinite."""
     for field, value in message.ListFields():
-        if any(map(math.isinf, _floats_in(field, value))):
-            return True
-        if field.message_type is not None and any(map(has_overflown, _messages_in(field, value))):
+        kind = element(field)
+        if kind.type == kind.TYPE_FLOAT:
+            if any(map(math.isinf, elements(field, value))):
+                return True
+        elif kind.message_type is not None and any(map(has_overflown, elements(field, value))):
             return True
     return False
-
-
-def _floats_in(field: Any, value: Any) -> Iterable[float]:
-    if field.type == field.TYPE_FLOAT:
-        return value if field.is_repeated else (value,)
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        inner = field.message_type.fields_by_name["value"]
-        return value.values() if inner.type == inner.TYPE_FLOAT else ()
-    return ()
-
-
-def _messages_in(field: Any, value: Any) -> Iterable[Any]:
-    if not field.is_repeated:
-        return (value,)
-    if not field.message_type.GetOptions().map_entry:
-        return tuple(value)
-    inner = field.message_type.fields_by_name["value"]
-    if inner.message_type is not None:
-        return tuple(value.values())
-    return ()

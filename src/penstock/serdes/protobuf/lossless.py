@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.serdes.errors import IncompatibleValue
-from penstock.serdes.protobuf.decoder import messages_in
+from penstock.serdes.protobuf.fields import element, elements, is_map, messages_in
 
 __all__ = ["can_lose", "loss", "with_texts"]
 
@@ -23,20 +23,18 @@ def can_lose(descriptor: Any) -> bool:
 
 def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
     """The error for the first part of ``value``, a mapping, that would be dropped; ``None`` where nothing is."""
-    if descriptor.full_name.startswith("google.protobuf.") or not isinstance(value, Mapping):
-        return None  # well-known types have forms of their own
     chosen: dict[str, str] = {}
-    for name, item in value.items():
-        field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
-        if field is None or item is None:
-            continue
+    for _, field, item in _given(value, descriptor):
         where = f"{path}.{field.name}"
         one = field.containing_oneof
         if one is not None and chosen.setdefault(one.name, field.name) != field.name:
             return IncompatibleValue(
                 f"{where} is given beside {chosen[one.name]}, and the oneof {one.name} holds one of them.", path=where
             )
-        found = next((lost for part, kind in _parts(field, item) if (lost := _part(part, kind, where)) is not None), None)
+        if not _is_container(field, item):
+            continue
+        kind = element(field)
+        found = next((lost for part in elements(field, item) if (lost := _part(part, kind, where)) is not None), None)
         if found is not None:
             return found
     return None
@@ -44,21 +42,38 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
 
 def with_texts(value: Any, descriptor: Any) -> Any:
     """``value`` with its bytes as texts, as Protobuf's JSON has them: its reader takes bytes for base64 too."""
+    given = _given(value, descriptor)
+    made = dict(value) if given else value
+    for name, field, item in given:
+        kind = element(field)
+        if not _is_container(field, item):
+            continue
+        if is_map(field):
+            made[name] = {key: _with_text(part, kind) for key, part in item.items()}
+        elif field.is_repeated:
+            made[name] = [_with_text(part, kind) for part in item]
+        else:
+            made[name] = _with_text(item, kind)
+    return made
+
+
+def _given(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
+    """The keys of a mapping that are fields, with field and value; none of well-known types, which have their own forms."""
     if descriptor.full_name.startswith("google.protobuf.") or not isinstance(value, Mapping):
-        return value
-    made = dict(value)
+        return []
+    found = []
     for name, item in value.items():
         field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
-        if field is None or item is None:
-            continue
-        if field.is_repeated and isinstance(item, Mapping) and field.message_type is not None:
-            kind = field.message_type.fields_by_name["value"]
-            made[name] = {key: _with_text(part, kind) for key, part in item.items()}
-        elif field.is_repeated and isinstance(item, list | tuple):
-            made[name] = [_with_text(part, field) for part in item]
-        else:
-            made[name] = _with_text(item, field)
-    return made
+        if field is not None and item is not None:
+            found.append((name, field, item))
+    return found
+
+
+def _is_container(field: Any, item: Any) -> bool:
+    """Whether ``item`` holds the field's elements as mappings do; the library says what is wrong with others."""
+    if is_map(field):
+        return isinstance(item, Mapping)
+    return isinstance(item, list | tuple) if field.is_repeated else True
 
 
 def _with_text(value: Any, field: Any) -> Any:
@@ -67,19 +82,6 @@ def _with_text(value: Any, field: Any) -> Any:
     if field.type == field.TYPE_BYTES and isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     return value
-
-
-def _parts(field: Any, item: Any) -> Iterator[tuple[Any, Any]]:
-    """Each value of a field with the field that says its type, which for a map's is that of the map's values."""
-    if not field.is_repeated:
-        yield item, field
-    elif field.message_type is not None and field.message_type.GetOptions().map_entry:
-        if isinstance(item, Mapping):
-            for part in item.values():
-                yield part, field.message_type.fields_by_name["value"]
-    elif isinstance(item, list | tuple):
-        for part in item:
-            yield part, field
 
 
 def _part(value: Any, field: Any, path: str) -> IncompatibleValue | None:
