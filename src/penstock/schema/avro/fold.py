@@ -90,19 +90,17 @@ class Fold(ABC, Generic[T]):
 
     def of(self, kind: AvroType) -> T:
         """What ``kind``, a type of the schema, is made into."""
-        if len(self._steps) > self.max_depth:
-            self.too_deep()
         match kind:
             case PrimitiveType():
                 return self.primitive(kind)
             case UnionType():
-                return self.union(kind, [self._inside("", branch) for branch in kind.branches])
-            case ArrayType():
-                return self.array(kind, self._inside("items", kind.items))
-            case MapType():
-                return self.map(kind, self._inside("values", kind.values))
+                return self.union(kind, self._inside([("", branch) for branch in kind.branches]))
             case Reference():
                 return self._named(self.schema.names[kind.name])
+            case ArrayType():
+                return self.array(kind, self._inside([("items", kind.items)])[0])
+            case MapType():
+                return self.map(kind, self._inside([("values", kind.values)])[0])
             case RecordType() | EnumType() | FixedType():
                 return self._named(kind)
 
@@ -120,10 +118,15 @@ class Fold(ABC, Generic[T]):
         """Where the type that is being visited is, as in ``/position/items/x``; empty for the outermost."""
         return "".join(f"/{step}" for step in self._steps if step)
 
-    def _inside(self, step: str, kind: AvroType) -> T:
-        self._steps.append(step)
-        made = self.of(kind)
-        self._steps.pop()
+    def _inside(self, kinds: Sequence[tuple[str, AvroType]]) -> list[T]:
+        """What the types inside one are made into, each with the step of the path that leads to it."""
+        steps, made = self._steps, []
+        if kinds and len(steps) >= self.max_depth:
+            self.too_deep()
+        for step, kind in kinds:
+            steps.append(step)
+            made.append(self.of(kind))
+            steps.pop()
         return made
 
     def _named(self, kind: NamedType) -> T:
@@ -138,7 +141,7 @@ class Fold(ABC, Generic[T]):
                 if kind.name in self._open:
                     return self.recursive(kind)
                 self._open[kind.name] = None
-                fields = [self._inside(item.name, item.type) for item in kind.fields]
+                fields = self._inside([(item.name, item.type) for item in kind.fields])
                 del self._open[kind.name]
                 made = self.record(kind, fields)
         self._made[kind.name] = made

@@ -1,5 +1,6 @@
 """Which Avro type a shape of scalars gets, and which types of a registered schema have room for it."""
 
+from penstock.schema.avro.logical import decimal_digits, logical_type
 from penstock.schema.avro.model import AvroType, EnumType, FixedType, PrimitiveType, describe
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import Shape
@@ -67,8 +68,7 @@ def takes(kind: AvroType, scalar: str) -> bool:
     """Whether a value of the kind ``scalar`` can be written as ``kind``."""
     match kind:
         case PrimitiveType():
-            logical = kind.props.get("logicalType")
-            known = _LOGICAL.get((kind.name, logical)) if isinstance(logical, str) else None
+            known = _LOGICAL.get((kind.name, logical_type(kind) or ""))
             return scalar in (known or _ACCEPTED.get(kind.name, frozenset()))
         case EnumType():
             return scalar == "string"  # which symbols there are is asked when the value is written
@@ -80,11 +80,7 @@ def takes(kind: AvroType, scalar: str) -> bool:
 
 def holds(kind: AvroType, digits: tuple[int, int]) -> bool:
     """Whether ``kind`` is a decimal with so many digits before and behind the point."""
-    if not isinstance(kind, PrimitiveType | FixedType) or kind.props.get("logicalType") != "decimal":
-        return False
-    precision, scale = kind.props.get("precision"), kind.props.get("scale", 0)
-    if not isinstance(precision, int) or not isinstance(scale, int):
-        return False
+    precision, scale = decimal_digits(kind) or (-1, -1)
     return digits[0] <= precision - scale and digits[1] <= scale
 
 
