@@ -29,6 +29,8 @@ GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
 class Server:
     """An application behind the protocol, on a free port of the loop under test."""
 
+    config: uvicorn.Config
+
     def __init__(self, state: ServerState, port: int, waiting: Waiting) -> None:
         self.state, self.port, self.waiting = state, port, waiting
         self.bodies: list[int] = []
@@ -36,9 +38,6 @@ class Server:
         self.writers: list[asyncio.StreamWriter] = []
         self.hold: asyncio.Event | None = None
         self.hosts: HostRule | None = None
-        self.config = uvicorn.Config(
-            self.app, http=BoundedProtocol, log_level="critical", interface="asgi3", proxy_headers=False
-        )
 
     async def app(self, scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         body = b""
@@ -107,6 +106,7 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
             proxy_headers=False,
         )
         config.load()
+        server.config = config
         loop = asyncio.get_running_loop()
         listener = await loop.create_server(
             lambda: Counted(config=config, server_state=server.state, app_state={}, hosts=server.hosts, **named),
