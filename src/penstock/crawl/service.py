@@ -84,7 +84,7 @@ class CrawlService:
     def get(self, name: str) -> Crawler:
         """One crawler; :class:`NotFound`."""
         found = self._store.get(name)
-        if found is not None and self._bury(found):
+        if found is not None and self._fail_orphaned(found):
             found = self._store.get(name)
         if found is None:
             raise CrawlerNotFound(name)
@@ -175,7 +175,7 @@ class CrawlService:
     def recover(self) -> None:
         """End as FAILED what dead servers left running; what others run goes on."""
         for crawler in self._store.running():
-            self._bury(crawler)
+            self._fail_orphaned(crawler)
 
     def close(self, timeout: float = 10.0) -> None:
         """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""
@@ -188,10 +188,10 @@ class CrawlService:
 
     def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
         found = self._store.list(after=after, limit=count)
-        lost = [each for each in found if self._bury(each)]
+        lost = [each for each in found if self._fail_orphaned(each)]
         return self._store.list(after=after, limit=count) if lost else found
 
-    def _bury(self, crawler: Crawler) -> bool:
+    def _fail_orphaned(self, crawler: Crawler) -> bool:
         """Fail a crawl whose process has died; whether that was so."""
         if crawler.state == "READY" or crawler.owner == self._owner:
             return False

@@ -101,7 +101,7 @@ class StatementCancelled(PenstockError):
 
 
 class Interrupted(Exception):
-    """The statement was stopped from outside; ``Run.why`` says why."""
+    """The statement was stopped from outside; ``Run.reason`` says why."""
 
 
 class StatementError(PenstockError):

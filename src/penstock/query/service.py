@@ -132,7 +132,7 @@ class QueryService:
     def get_many(self, ids: Sequence[str]) -> Sequence[Statement]:
         """Those of ``ids`` that exist. One whose process has died is FAILED from here on."""
         found = self._store.get_many([StatementId(each) for each in ids])
-        lost = [each for each in found if self._bury(each)]
+        lost = [each for each in found if self._fail_orphaned(each)]
         return self._store.get_many([each.id for each in found]) if lost else found
 
     def page(self, *, workgroup: str | None = None, limit: int = 50, token: str | None = None) -> StatementPage:
@@ -166,7 +166,7 @@ class QueryService:
 
     def recover(self) -> int:
         """Fail what dead processes left unfinished; how many those were."""
-        return sum(self._bury(each) for each in self._store.unfinished())
+        return sum(self._fail_orphaned(each) for each in self._store.unfinished())
 
     def close(self) -> None:
         """Stop everything that runs here and end the threads."""
@@ -266,7 +266,7 @@ class QueryService:
         except Interrupted:
             at = self._clock()
             self._store.finish(
-                statement_id, StatementState.CANCELLED, at=at, reason=str(run.why), statistics=self._timed(run, at)
+                statement_id, StatementState.CANCELLED, at=at, reason=str(run.reason), statistics=self._timed(run, at)
             )
         except StatementError as error:
             self._fail(run.statement, error.failure(), run)
@@ -289,9 +289,9 @@ class QueryService:
 
     def _timed(self, run: "Run", at: datetime) -> StatementStatistics:
         from_submission = int((at - run.statement.submitted).total_seconds() * 1000)
-        return run.timed(total_ms=from_submission)
+        return run.statistics_after(total_ms=from_submission)
 
-    def _bury(self, statement: Statement) -> bool:
+    def _fail_orphaned(self, statement: Statement) -> bool:
         """Fail a statement whose process has died; whether that was so."""
         if statement.state in FINAL_STATES or statement.owner == self._owner:
             return False

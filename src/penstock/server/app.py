@@ -71,8 +71,8 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     )
     unserved = UnservedServices(metrics)
     login = BasicLogin(keys, limits.failures, lambda key_id: asyncio.to_thread(keys.fetch, key_id))
-    guard = None if settings.metrics_without_key or not settings.authenticate else _Operators(login, settings)
-    beside = _beside(services, metrics, guard, [aws.close, confluent.close, close_audit])
+    guard = None if settings.metrics_without_key or not settings.authenticate else _MetricsLogin(login, settings)
+    operational = _operational_app(services, metrics, guard, [aws.close, confluent.close, close_audit])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: the two interfaces are picked out before the router.
@@ -83,7 +83,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         elif scope["type"] == "http" and scope["path"] not in _BESIDE:
             await confluent(scope, receive, send)
         else:
-            await beside(scope, receive, send)
+            await operational(scope, receive, send)
 
     return app
 
@@ -104,7 +104,7 @@ def _is_aws(scope: Scope) -> bool:
     return scope["path"] == "/" and (scope["method"] not in {"GET", "HEAD"} or bool(scope["query_string"]))
 
 
-class _Operators:
+class _MetricsLogin:
     """Lets in who has a key of the server's own account: metrics count what all accounts do."""
 
     def __init__(self, login: BasicLogin, settings: ServerSettings) -> None:
@@ -122,8 +122,8 @@ class _Operators:
             raise AccessDenied("Metrics are for the server's own account.", remedy=f"Send a key of account {self._account}.")
 
 
-def _beside(
-    services: Services, metrics: Metrics, guard: _Operators | None, closing: Sequence[Callable[[], None]]
+def _operational_app(
+    services: Services, metrics: Metrics, guard: _MetricsLogin | None, closing: Sequence[Callable[[], None]]
 ) -> Starlette:
     async def alive(_request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})

@@ -31,13 +31,13 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.rotation import sealer_of
 from penstock.store.sql.sealing import Sealer
 
-__all__ = ["ALIVE_PATH", "EarlyKeys", "build_s3_app", "serve_s3"]
+__all__ = ["ALIVE_PATH", "BootstrapKeys", "build_s3_app", "serve_s3"]
 
 ALIVE_PATH = "/-/healthz"  # no bucket's name begins with a dash
 _ALIVE = JSONResponse({"status": "ok"})
 
 
-class EarlyKeys:
+class BootstrapKeys:
     """The server's access store; until a server has prepared it, ``key`` of the first account's root alone is known.
 
     From then on the store decides: a root key that was deactivated or deleted there is refused here too.
@@ -103,12 +103,12 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     from penstock.api.s3.app import S3App  # noqa: PLC0415
 
     lakes, work = Lakes.under(settings), Work()
-    known = _KnownLakes(lakes)
+    known = _OpenLakes(lakes)
     authenticator = None
     if settings.authenticate:
         database = connect_store(settings.store_url)
         sealer = sealer_of(settings.master_key_file, database)
-        store: Any = EarlyKeys(database, sealer, settings.bootstrap_key, settings.account)
+        store: Any = BootstrapKeys(database, sealer, settings.bootstrap_key, settings.account)
         authenticator = S3Authenticator(
             region=settings.region,
             keys=KeyCache(store),
@@ -144,7 +144,7 @@ def _names_bucket(scope: Scope, domains: tuple[str, ...]) -> bool:
     return (host_of(host) or "").endswith(domains)
 
 
-class _KnownLakes:
+class _OpenLakes:
     """The lakes that were asked for since the start."""
 
     def __init__(self, lakes: Lakes) -> None:

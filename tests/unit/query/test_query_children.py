@@ -43,11 +43,11 @@ def run(child: Child, task: Task, catalog: CatalogReader, sql: str) -> Outcome:
 
 def test_a_child_is_kept_for_its_account_alone(task: Task, lake: Lake) -> None:
     pool = ChildPool(idle=2)
-    with pool.lent("1") as first:
+    with pool.acquire("1") as first:
         run(first, task, lake.catalog, "SELECT 1")
-    with pool.lent("2") as other:
+    with pool.acquire("2") as other:
         assert other is not first
-    with pool.lent("1") as again:
+    with pool.acquire("1") as again:
         assert again is first
         run(again, task, lake.catalog, "SELECT count(*) FROM flights WHERE month = 2")
         assert (task.folder / RESULT).read_bytes() == b'"_col0"\n"10"\n'
@@ -58,14 +58,14 @@ def test_a_child_is_kept_for_its_account_alone(task: Task, lake: Lake) -> None:
 
 def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
     pool = ChildPool(idle=1)
-    with pool.lent("1") as one, pool.lent("1") as two:
+    with pool.acquire("1") as one, pool.acquire("1") as two:
         pids = {one.pid, two.pid}
     assert len([pid for pid in pids if psutil.pid_exists(pid)]) == 1
     pool.close()
 
 
 def test_what_runs_is_killed_and_the_next_statement_has_a_new_process(children: ChildPool, task: Task, lake: Lake) -> None:
-    with children.lent("killed") as child:
+    with children.acquire("killed") as child:
         child.run(task, lake.catalog, lambda _: None)
         planned = threading.Event()
 
@@ -79,7 +79,7 @@ def test_what_runs_is_killed_and_the_next_statement_has_a_new_process(children: 
             child.run(replace(task, sql=ENDLESS), lake.catalog, lambda _: planned.set())
         ender.join()
     assert not psutil.pid_exists(child.pid)
-    with children.lent("killed") as next_one:
+    with children.acquire("killed") as next_one:
         assert next_one.pid != child.pid
         run(next_one, task, lake.catalog, "SELECT 1")
 
@@ -96,7 +96,7 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
     children: ChildPool, task: Task, lake: Lake, sql: str
 ) -> None:
     limit = task.settings.memory_bytes + (512 << 20)
-    with children.lent("memory") as child, pytest.raises((StatementError, ChildEnded)) as error:
+    with children.acquire("memory") as child, pytest.raises((StatementError, ChildEnded)) as error:
         run(child, task, lake.catalog, sql)
     assert isinstance(error.value, StatementError | ChildEnded)
     failure = error.value.failure()
@@ -107,7 +107,7 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
 
 def test_the_processors_time_is_bounded_whoever_watches(children: ChildPool, task: Task, lake: Lake) -> None:
     settings = replace(task.settings, timeout_seconds=-59.5)  # half a second is left
-    with children.lent("time") as child, pytest.raises(ChildEnded) as ended:
+    with children.acquire("time") as child, pytest.raises(ChildEnded) as ended:
         run(child, replace(task, settings=settings), lake.catalog, ENDLESS)
     assert ended.value.failure().message.startswith("EXCEEDED_TIME_LIMIT")
 
@@ -117,7 +117,7 @@ def test_a_child_outlives_what_the_catalog_refuses(children: ChildPool, task: Ta
         def databases(self) -> Sequence[Database]:
             raise AccessDenied("not you")
 
-    with children.lent("refused") as child:
+    with children.acquire("refused") as child:
         with pytest.raises(AccessDenied, match="not you"):
             run(child, task, Refusing(), "SHOW DATABASES")
         assert child.usable
@@ -134,7 +134,7 @@ def test_the_catalog_is_asked_once_for_what_a_statement_names_often(children: Ch
 
     catalog = Counting(lake.catalog.names, lake.catalog.kept, lake.catalog.parts)
     many = " UNION ALL ".join(["SELECT count(*) FROM flights WHERE month = 1"] * 20)
-    with children.lent("asked") as child:
+    with children.acquire("asked") as child:
         run(child, task, catalog, many)
         assert asked == ["flights"]
         run(child, task, catalog, many)
@@ -146,7 +146,7 @@ def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a secret")
     monkeypatch.setenv("PENSTOCK_STORE_URL", "postgresql://user:secret@host/store")
     pool = ChildPool()
-    with pool.lent("1") as child:
+    with pool.acquire("1") as child:
         assert "secret" not in str(psutil.Process(child.pid).environ())
     pool.close()
 
@@ -154,7 +154,7 @@ def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPat
 def test_a_child_ends_with_a_server_that_is_killed() -> None:
     program = (
         "import time; from penstock.query.execution.children import ChildPool\n"
-        "with ChildPool().lent('1') as child: print(child.pid, flush=True); time.sleep(600)"
+        "with ChildPool().acquire('1') as child: print(child.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-P", "-c", program], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
@@ -184,7 +184,7 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(CannotRun, match="cannot be started"):
         pool.read("SELECT 1", ())
-    with pool.lent("1") as child, pytest.raises(ChildEnded) as ended:
+    with pool.acquire("1") as child, pytest.raises(ChildEnded) as ended:
         child.run(task, FakeCatalog(), lambda _: None)
     assert ended.value.failure().message == "GENERIC_INTERNAL_ERROR: The process for the query cannot be started."
     monkeypatch.setattr(sys, "executable", "/no/such/python")

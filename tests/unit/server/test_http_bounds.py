@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 from penstock.server.http import protocol as http
 from penstock.server.http import serving as serving_module
 from penstock.server.http.hosts import HostRule, host_rule
-from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, SharingProtocol, Waiting, tracked
+from penstock.server.http.protocol import MAX_HEAD_BYTES, BoundedProtocol, IncompleteRequests, SharingProtocol, tracked
 from penstock.server.http.serving import Listening, listen, serve_app
 
 GOOD = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"
@@ -31,7 +31,7 @@ class Server:
 
     config: uvicorn.Config
 
-    def __init__(self, state: ServerState, port: int, waiting: Waiting) -> None:
+    def __init__(self, state: ServerState, port: int, waiting: IncompleteRequests) -> None:
         self.state, self.port, self.waiting = state, port, waiting
         self.bodies: list[int] = []
         self.gone = self.received = 0
@@ -94,7 +94,7 @@ def serving(work: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, limit: in
     """Run ``work`` with a server whose process may have ``limit`` connections; ``named`` goes to the protocol."""
 
     async def run() -> None:
-        waiting = Waiting(limit)
+        waiting = IncompleteRequests(limit)
         monkeypatch.setattr(http, "waiting", waiting)
         server = Server(ServerState(), 0, waiting)
         config = uvicorn.Config(

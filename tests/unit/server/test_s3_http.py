@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from penstock.server.http import s3 as s3_http
-from penstock.server.http.protocol import BoundedProtocol, Waiting
+from penstock.server.http.protocol import BoundedProtocol, IncompleteRequests
 from penstock.server.http.s3 import MIN_PROGRESS, UploadProtocol
 
 
 @pytest.fixture
-def waiting(monkeypatch: pytest.MonkeyPatch) -> Waiting:
-    made = Waiting(10)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> IncompleteRequests:
+    made = IncompleteRequests(10)
     monkeypatch.setattr(s3_http, "waiting", made)
     return made
 
 
 @pytest.fixture
-def connection(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
+def connection(waiting: IncompleteRequests, monkeypatch: pytest.MonkeyPatch) -> UploadProtocol:
     monkeypatch.setattr(BoundedProtocol, "on_body", lambda self, body: None)
     made = UploadProtocol.__new__(UploadProtocol)
     made._progress = 0
@@ -29,7 +29,7 @@ def connection(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> UploadProto
     return made
 
 
-def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol, waiting: Waiting) -> None:
+def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProtocol, waiting: IncompleteRequests) -> None:
     for _ in range(10):
         connection.on_body(b"x")
     assert waiting.since[connection] == 1.0
@@ -39,7 +39,9 @@ def test_the_deadline_begins_anew_with_enough_bytes_alone(connection: UploadProt
     assert waiting.since[connection] == 50.0
 
 
-def test_what_comes_after_the_answer_has_no_deadline_of_its_own(connection: UploadProtocol, waiting: Waiting) -> None:
+def test_what_comes_after_the_answer_has_no_deadline_of_its_own(
+    connection: UploadProtocol, waiting: IncompleteRequests
+) -> None:
     connection.answer_ends()
     connection.on_body(bytes(10 * MIN_PROGRESS))
     assert waiting.since[connection] == 1.0

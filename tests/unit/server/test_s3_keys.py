@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from penstock.access.keys import AccessKey
 from penstock.access.principals import root_arn
-from penstock.server.s3 import EarlyKeys
+from penstock.server.s3 import BootstrapKeys
 from penstock.settings.server import BootstrapKey
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
@@ -25,7 +25,7 @@ def sealer(tmp_path: Path) -> Sealer:
 
 def test_before_a_server_prepared_the_store_the_given_key_is_known_alone(sealer: Sealer) -> None:
     database = Database("sqlite://")
-    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+    keys = BootstrapKeys(database, sealer, KEY, ACCOUNT)
     found = keys.get(KEY.access_key_id)
     assert found is not None
     assert (found.principal, found.secret_access_key) == (root_arn(ACCOUNT), KEY.secret_access_key)
@@ -35,7 +35,7 @@ def test_before_a_server_prepared_the_store_the_given_key_is_known_alone(sealer:
 
 def test_a_root_key_that_was_removed_or_deactivated_is_not_taken(database: Database, sealer: Sealer) -> None:
     store = SqlAccessStore(database, sealer)
-    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+    keys = BootstrapKeys(database, sealer, KEY, ACCOUNT)
     assert keys.get(KEY.access_key_id) is None
     store.put(
         AccessKey(
@@ -58,7 +58,7 @@ def test_a_root_key_that_was_removed_or_deactivated_is_not_taken(database: Datab
 def test_a_store_that_fails_is_not_taken_for_one_without_keys(
     database: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = EarlyKeys(database, sealer, KEY, ACCOUNT)
+    keys = BootstrapKeys(database, sealer, KEY, ACCOUNT)
 
     def fail(_self: SqlAccessStore, _key: str) -> None:
         raise DBAPIError("SELECT", None, OSError("gone"))

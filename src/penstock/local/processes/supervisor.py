@@ -63,12 +63,12 @@ class ServiceState:
     problem: str | None = None
 
 
-class _Member:
+class _SupervisedService:
     """One supervised service."""
 
-    def __init__(self, service: Service, log: Path) -> None:
-        self.service = service
-        self.child = Child(service, log)
+    def __init__(self, definition: Service, log: Path) -> None:
+        self.definition = definition
+        self.child = Child(definition, log)
         self.ready = False
         self.start_seconds: float | None = None
         self.restarted_at: list[float] = []
@@ -76,8 +76,8 @@ class _Member:
 
     def state(self) -> ServiceState:
         return ServiceState(
-            name=self.service.name,
-            title=self.service.title,
+            name=self.definition.name,
+            title=self.definition.title,
             ready=self.ready and self.child.running,
             pid=self.child.leash_pid if self.child.running else None,
             restarts=len(self.restarted_at),
@@ -103,7 +103,7 @@ class Supervisor:
         changed: Callable[[], None] = lambda: None,
         report: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        self._members = {service.name: _Member(service, logs / f"{service.name}.log") for service in services}
+        self._services = {service.name: _SupervisedService(service, logs / f"{service.name}.log") for service in services}
         self._policy = policy or RestartPolicy()
         self._liveness = liveness or LivenessPolicy()
         self._changed = changed
@@ -114,19 +114,19 @@ class Supervisor:
     @property
     def failure(self) -> EnvironmentProblem | None:
         """Why a service counts as failed right now, the first of them; None where none does."""
-        return next((member.problem for member in self._members.values() if member.problem is not None), None)
+        return next((service.problem for service in self._services.values() if service.problem is not None), None)
 
     @property
     def states(self) -> list[ServiceState]:
         """The services in the order given."""
-        return [member.state() for member in self._members.values()]
+        return [service.state() for service in self._services.values()]
 
     def start(self) -> None:
         """Start everything and return when all are ready.
 
         Raises the :class:`EnvironmentProblem` of the first service that does not come up, with all others stopped.
         """
-        graph = {name: set(member.service.after) & set(self._members) for name, member in self._members.items()}
+        graph = {name: set(service.definition.after) & set(self._services) for name, service in self._services.items()}
         order = TopologicalSorter(graph)
         order.prepare()
         try:
@@ -139,8 +139,8 @@ class Supervisor:
     def run(self) -> None:
         """Watch the services until :meth:`request_stop`; restart what crashes or does not answer."""
         self._watchers = [
-            threading.Thread(target=self._watch, args=(member,), name=f"watch-{name}", daemon=True)
-            for name, member in self._members.items()
+            threading.Thread(target=self._watch, args=(service,), name=f"watch-{name}", daemon=True)
+            for name, service in self._services.items()
         ]
         for watcher in self._watchers:
             watcher.start()
@@ -158,11 +158,11 @@ class Supervisor:
         self._join_watchers()
         waves = self._waves()
         for wave in reversed(waves):
-            for member in wave:
-                member.child.stop(wait=False)
-            for member in wave:
-                member.child.stop()
-                member.ready = False
+            for service in wave:
+                service.child.stop(wait=False)
+            for service in wave:
+                service.child.stop()
+                service.ready = False
         self._changed()
 
     def _start_in(self, order: "TopologicalSorter[str]", executor: ThreadPoolExecutor) -> None:
@@ -170,7 +170,7 @@ class Supervisor:
         try:
             while order.is_active() and not self._stopping.is_set():
                 for name in order.get_ready():
-                    running[executor.submit(self._bring_up, self._members[name])] = name
+                    running[executor.submit(self._bring_up, self._services[name])] = name
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
@@ -180,71 +180,71 @@ class Supervisor:
             self._stopping.set()
             raise
 
-    def _bring_up(self, member: _Member) -> None:
-        member.child.start()
+    def _bring_up(self, service: _SupervisedService) -> None:
+        service.child.start()
         self._changed()
-        seconds = member.child.wait_ready(abandoned=self._stopping.is_set)
+        seconds = service.child.wait_ready(abandoned=self._stopping.is_set)
         if self._stopping.is_set():
             return
-        member.ready = True
-        member.problem = None
-        member.start_seconds = seconds
+        service.ready = True
+        service.problem = None
+        service.start_seconds = seconds
         self._changed()
-        self._report(f"{member.service.title} ready after {seconds:.1f} s")
+        self._report(f"{service.definition.title} ready after {seconds:.1f} s")
 
     def _join_watchers(self) -> None:
         for watcher in self._watchers:
             watcher.join()
 
-    def _watch(self, member: _Member) -> None:
+    def _watch(self, service: _SupervisedService) -> None:
         silent, asked_at = 0, time.monotonic()
         while not self._stopping.wait(_WATCH_PAUSE):
-            if not member.child.running:
-                self._restart(member)
+            if not service.child.running:
+                self._restart(service)
                 silent, asked_at = 0, time.monotonic()
             elif time.monotonic() - asked_at >= self._liveness.interval:
-                alive = member.service.is_alive(self._liveness.deadline)
+                alive = service.definition.is_alive(self._liveness.deadline)
                 silent, asked_at = (0 if alive else silent + 1), time.monotonic()
                 if silent >= self._liveness.patience and not self._stopping.is_set():
-                    self._report(f"{member.service.title} left {silent} questions in a row without an answer; ending it")
-                    member.child.kill()
+                    self._report(f"{service.definition.title} left {silent} questions in a row without an answer; ending it")
+                    service.child.kill()
 
-    def _restart(self, member: _Member) -> None:
+    def _restart(self, service: _SupervisedService) -> None:
         """Start a crashed service again, after a pause that grows, until it is ready."""
-        what = f"ended with status {member.child.exit_status}"
+        what = f"ended with status {service.child.exit_status}"
         pauses = RetryPolicy(pauses=doubling(self._policy.pause, self._policy.longest_pause))
         while not self._stopping.is_set():
-            member.ready = False
+            service.ready = False
             now = time.monotonic()
-            recent = sum(now - moment < self._policy.window for moment in member.restarted_at)
+            recent = sum(now - moment < self._policy.window for moment in service.restarted_at)
             pause = pauses.pause(recent + 1)
             if recent < self._policy.limit:
                 count = f"({recent + 1} of {self._policy.limit})"
-                self._report(f"{member.service.title} {what}; restarting it in {pause:g} s {count}")
+                self._report(f"{service.definition.title} {what}; restarting it in {pause:g} s {count}")
             else:
                 again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
-                known = member.problem is not None
-                member.problem = member.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
-                self._report(member.problem.message.partition("\n")[0] if known else str(member.problem))
+                known = service.problem is not None
+                service.problem = service.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
+                self._report(service.problem.message.partition("\n")[0] if known else str(service.problem))
             self._changed()
             if self._stopping.wait(pause):
                 return
-            member.restarted_at.append(time.monotonic())
+            service.restarted_at.append(time.monotonic())
             try:
-                self._bring_up(member)
+                self._bring_up(service)
                 return
             except Exception as error:  # noqa: BLE001 -- a full disk, a file in the way: whatever it is may pass
-                member.child.stop()
+                service.child.stop()
                 what = f"did not start: {_brief(error)}"
 
-    def _waves(self) -> list[list[_Member]]:
+    def _waves(self) -> list[list[_SupervisedService]]:
         """The services grouped so that each group needs only earlier ones."""
-        order = TopologicalSorter({n: set(m.service.after) & set(self._members) for n, m in self._members.items()})
+        order = TopologicalSorter({n: set(s.definition.after) & set(self._services) for n, s in self._services.items()})
         order.prepare()
         waves = []
         while order.is_active():
             names = order.get_ready()
-            waves.append([self._members[name] for name in names])
+            waves.append([self._services[name] for name in names])
             order.done(*names)
         return waves
 

@@ -30,7 +30,7 @@ from penstock.statements.model import ResultColumn, StatementStatistics, Stateme
 if TYPE_CHECKING:
     from penstock.query.execution.runner import Outcome, Task
 
-__all__ = ["Child", "ChildEnded", "ChildPool", "Reading"]
+__all__ = ["Child", "ChildEnded", "ChildPool", "StatementKind"]
 
 _log = logging.getLogger("penstock.query")
 
@@ -80,7 +80,7 @@ class ChildEnded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StatementKind:
     """What a statement's text is."""
 
     type: StatementType
@@ -130,7 +130,7 @@ class Child:
         self._process.wait()
         self._channel.close()
 
-    def read(self, sql: str, parameters: Sequence[str]) -> Reading:
+    def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """What ``sql`` is. Raises :class:`InvalidRequest` for what is refused, :class:`ChildEnded`."""
         self._send(("read", sql, tuple(parameters), (_READ_MEMORY, _READ_MEMORY, _READ_SECONDS)))
         answer = self._receive(_READ_DEADLINE)
@@ -138,7 +138,7 @@ class Child:
             raise InvalidRequest(answer["message"], remedy=answer["remedy"], athena_code=answer["code"])
         if answer["kind"] != "read":
             raise _unexpected(answer)
-        return Reading(StatementType(answer["type"]), answer["substatement"])
+        return StatementKind(StatementType(answer["type"]), answer["substatement"])
 
     def run(self, task: "Task", catalog: CatalogReader, planned: Callable[[StatementStatistics], None]) -> "Outcome":
         """Run ``task`` over ``catalog``, whose own errors go on from here.
@@ -240,7 +240,7 @@ class ChildPool:
         self._closed = False
 
     @contextmanager
-    def lent(self, account: str) -> Iterator[Child]:
+    def acquire(self, account: str) -> Iterator[Child]:
         """A child for statements of ``account``; it is kept afterwards where it is sound."""
         child = self._take(account)
         try:
@@ -248,7 +248,7 @@ class ChildPool:
         finally:
             self._give(account, child)
 
-    def read(self, sql: str, parameters: Sequence[str]) -> Reading:
+    def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """What ``sql`` is, read in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` when many wait."""
         with self._lock:
             if self._waiting >= self._max_waiting:
@@ -273,7 +273,7 @@ class ChildPool:
         if starter is not None:
             starter.shutdown()
 
-    def _read(self, sql: str, parameters: Sequence[str]) -> Reading:
+    def _read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         with self._lock:
             child = self._readers.pop() if self._readers else None
         if child is not None and not child.usable:

@@ -79,7 +79,7 @@ class EngineSession:
         A condition that holds for absent rows too (``key IS NULL`` over an outer join) proves nothing and is left out, as
         is one the engine cannot compute. Raises :class:`StatementError` for a value that its key's type does not have.
         """
-        with _walled() as connection:
+        with _sandboxed() as connection:
             _partition_values(connection, "partitions", table, list(enumerate(partitions)))
             names = ", ".join(
                 f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"
@@ -105,7 +105,7 @@ class EngineSession:
             self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
             for scan in plan.scans:
                 self._create_view(scan)
-            self._wall_in(plan.scans)
+            self._restrict_files(plan.scans)
             relation = self._connection.sql(f"EXPLAIN {plan.sql}" if plan.explain else plan.sql)
             if plan.explain:
                 return _explained(relation.fetchall())
@@ -131,7 +131,7 @@ class EngineSession:
         sql = view_sql(scan, found).replace(quote_name(f"{scan.view}_files"), f"{SCHEMA}.{quote_name(f'{scan.view}_files')}")
         self._connection.execute(f"CREATE VIEW {SCHEMA}.{quote_name(scan.view)} AS {sql}")
 
-    def _wall_in(self, scans: Sequence[Scan]) -> None:
+    def _restrict_files(self, scans: Sequence[Scan]) -> None:
         paths = sorted({file.path for scan in scans for file in scan.files})
         self._connection.execute(f"SET allowed_paths = [{', '.join(quote_text(path) for path in paths)}]")
         self._connection.execute("SET enable_external_access = false")
@@ -139,7 +139,7 @@ class EngineSession:
 
 
 @contextmanager
-def _walled() -> Iterator[duckdb.DuckDBPyConnection]:
+def _sandboxed() -> Iterator[duckdb.DuckDBPyConnection]:
     """A small engine without any file access."""
     config: dict[str, str | bool | int | float | list[str]] = {
         **_CLOSED,

@@ -38,7 +38,7 @@ class Run:
     ) -> None:
         self.statement = statement
         self.started = time.monotonic()
-        self.why: StatementError | str | None = None
+        self.reason: StatementError | str | None = None
         """Why it was interrupted: an error, or the words of whoever stopped it."""
         self.statistics = StatementStatistics()
         self._catalog = catalog
@@ -50,24 +50,24 @@ class Run:
         self._lock = threading.Lock()
         self._child: Child | None = None
 
-    def interrupt(self, why: StatementError | str) -> None:
+    def interrupt(self, reason: StatementError | str) -> None:
         """Stop it by killing its process, whatever that is doing; the first reason stays."""
         with self._lock:
-            if self.why is None:
-                self.why = why
+            if self.reason is None:
+                self.reason = reason
             if self._child is not None:
                 self._child.kill()
 
-    def timed(self, *, total_ms: int) -> StatementStatistics:
+    def statistics_after(self, *, total_ms: int) -> StatementStatistics:
         """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
         queued = max(0, total_ms - milliseconds_since(self.started))
         return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
 
     def check(self) -> None:
         """Raise where it was interrupted."""
-        if isinstance(self.why, StatementError):
-            raise self.why
-        if self.why is not None:
+        if isinstance(self.reason, StatementError):
+            raise self.reason
+        if self.reason is not None:
             raise Interrupted
 
     def execute(self) -> Outcome:
@@ -114,7 +114,7 @@ class Run:
             folder=folder,
             reuse=reuse,
         )
-        with self._children.lent(self._settings.account) as child:
+        with self._children.acquire(self._settings.account) as child:
             with self._lock:
                 self._child = child
             try:

@@ -60,19 +60,19 @@ class Watch:
             if not self._runs:
                 self._busy.clear()
 
-    def interrupt(self, statement_id: StatementId, why: StatementError | str) -> None:
+    def interrupt(self, statement_id: StatementId, reason: StatementError | str) -> None:
         """Interrupt the statement if it runs here."""
         with self._lock:
             run = self._runs.get(statement_id)
         if run is not None:
-            run.interrupt(why)
+            run.interrupt(reason)
 
-    def interrupt_all(self, why: StatementError) -> None:
+    def interrupt_all(self, reason: StatementError) -> None:
         """Interrupt everything."""
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
-            run.interrupt(why)
+            run.interrupt(reason)
 
     def close(self) -> None:
         """End the thread."""
@@ -108,8 +108,8 @@ class Watch:
             runs[statement_id].interrupt("Query canceled by user")
         # An interruption that met the engine between two steps is repeated until the statement has ended.
         for run in runs.values():
-            if run.why is not None:
-                run.interrupt(run.why)
+            if run.reason is not None:
+                run.interrupt(run.reason)
         if runs and now - self._beaten >= self._settings.heartbeat_seconds:
             self._store.beat(self._owner, at=self._clock())
             self._beaten = now

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from penstock.server.http.hosts import HostRule, host_of
 
-__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "SharingProtocol", "Waiting", "tracked", "waiting"]
+__all__ = ["MAX_HEADERS", "MAX_HEAD_BYTES", "BoundedProtocol", "IncompleteRequests", "SharingProtocol", "tracked", "waiting"]
 
 _log = logging.getLogger("penstock.server")
 
@@ -47,7 +47,7 @@ _INVALID = (400, "SerializationException", "Invalid HTTP request received.")
 _TOO_LARGE = (431, "RequestHeadersTooLargeException", f"The request's head is larger than {MAX_HEAD_BYTES} bytes.")
 
 
-class Waiting:
+class IncompleteRequests:
     """The connections whose next request is not whole yet, by when it has to be; the one that waits longest comes first.
 
     One for a process, used by its event loop alone.
@@ -104,7 +104,7 @@ def _connection_limit() -> int:
     return max(16, min(_MOST_CONNECTIONS, files - _SPARE_FILES))
 
 
-waiting = Waiting(_connection_limit())
+waiting = IncompleteRequests(_connection_limit())
 
 
 class BoundedProtocol(asyncio.Protocol):
