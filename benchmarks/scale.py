@@ -23,6 +23,7 @@ from benchmarks.timing import Row
 from penstock.registry.model import AVAILABLE, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.versions.registration import Registration
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import tables
@@ -187,6 +188,6 @@ def _register(service: RegistryService, number: int, count: int) -> list[float]:
     for version in range(count):
         text = _numbered(number, version)
         began = time.perf_counter()
-        service.versions.register(key, text)
+        service.versions.register(Registration(key=key, definition=text))
         spent.append(time.perf_counter() - began)
     return spent

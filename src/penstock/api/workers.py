@@ -10,17 +10,17 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from penstock.api.errors import Throttled
 
-__all__ = ["Gathering", "Workers"]
+__all__ = ["RequestCoalescer", "Workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
-_RUNS = 8  # of one gathering at a time: a slow item does not hold up all that come after it
+_RUNS = 8  # of one coalescer at a time: a slow item does not hold up all that come after it
 _PATIENCE = 0.05  # seconds that items wait behind runs that go on before another one starts
-_MAX_GATHERED = 32
-_GATHERING = 0.001  # seconds behind a run of several in which what comes is gathered
+_MAX_BATCH = 32
+_LINGER = 0.001  # seconds behind a run of several in which what comes is collected
 _MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
 _MAX_OF_ONE = 500  # of them of one owner
 
@@ -107,8 +107,8 @@ class Workers:
                 self._hand_out()
 
 
-class Gathering(Generic[T, R]):
-    """Items that wait while others are worked on go to a thread together.
+class RequestCoalescer(Generic[T, R]):
+    """Collects the items that wait while others are worked on, and gives them to a thread together.
 
     For work that costs less for many at once, such as writes that are committed together, and because a thread that
     answers one request after the other hands the interpreter to the event loop and back for each.
@@ -152,11 +152,11 @@ class Gathering(Generic[T, R]):
         await asyncio.sleep(0)
         try:
             while self._waiting:
-                taken = [self._waiting.popleft() for _ in range(min(_MAX_GATHERED, len(self._waiting)))]
+                taken = [self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))]
                 await self._answer(taken)
                 if len(self._waiting) < len(taken) > 1:
                     # Who was answered together often asks again at once: they come together once more.
-                    await asyncio.sleep(_GATHERING)
+                    await asyncio.sleep(_LINGER)
         finally:
             self._runs.discard(asyncio.current_task())
 

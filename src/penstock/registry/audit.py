@@ -61,7 +61,7 @@ def current_actor() -> Actor:
 class AuditTrail(Protocol):
     """The part of a store that reads what it recorded; each change is recorded in the transaction that makes it."""
 
-    def list_audit(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
+    def list(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
         """Up to ``count`` entries numbered below ``before``, the newest first, of one resource or of all."""
 
 
@@ -75,7 +75,7 @@ class AuditLog:
         """A page of changes, the newest first; ``resource`` keeps those of a registry or schema alone."""
 
         def read(before: int | None, count: int) -> Sequence[AuditEntry]:
-            return self._trail.list_audit(before, count, resource=resource)
+            return self._trail.list(before, count, resource=resource)
 
         return page(f"audit:{resource or ''}", token, size, read, lambda entry: entry.number, kind=int)
 
@@ -97,7 +97,7 @@ class AuditLog:
         before = decode_token(listing, token, int)
         found: list[AuditEntry] = []
         for _ in range(_MAX_BATCHES):
-            batch = self._trail.list_audit(before, _BATCH, resource=resource)
+            batch = self._trail.list(before, _BATCH, resource=resource)
             for entry in batch:
                 if since is not None and entry.time < since:
                     return Page(items=found)

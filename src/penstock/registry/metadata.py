@@ -8,7 +8,7 @@ from penstock.errors import InvalidInput
 from penstock.paging import Page, page
 from penstock.registry.errors import MetadataNotFound
 from penstock.registry.model import Metadata, RegistryLimits, Version
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import MetadataStore
 
 __all__ = ["INCOMPATIBILITY_KEY", "VersionMetadata"]
 
@@ -24,7 +24,7 @@ _FORBIDDEN = re.compile(r"[^a-zA-Z0-9+\-=._./@:;<]")
 class VersionMetadata:
     """Metadata by version id. A key may have several values; keys come back in the order of their names."""
 
-    def __init__(self, store: RegistryStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
+    def __init__(self, store: MetadataStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
         self._store = store
         self._now = now
         self._limits = limits
@@ -34,11 +34,11 @@ class VersionMetadata:
         if key.startswith(_RESERVED):
             raise InvalidInput(f"The metadata key '{key}' begins with {_RESERVED}, which the server keeps for itself.")
         pair = Metadata(key=key, value=value, created=self._now())
-        self._store.put_metadata(version.id, pair, limit=self._limits.metadata_per_version)
+        self._store.put(version.id, pair, limit=self._limits.metadata_per_version)
 
     def remove(self, version: Version, key: str, value: str) -> None:
         """Remove a pair; :class:`MetadataNotFound`."""
-        if not self._store.remove_metadata(version.id, key, value):
+        if not self._store.remove(version.id, key, value):
             raise MetadataNotFound(version.id, key, value)
 
     def query(
@@ -53,7 +53,7 @@ class VersionMetadata:
 
         ``wanted`` keeps the pairs that equal one of these keys and values, where None equals all.
         """
-        pairs = [*self._store.list_metadata(version.id), *_verdict(version)]
+        pairs = [*self._store.list(version.id), *_verdict(version)]
         kept: dict[str, list[Metadata]] = {}
         for pair in sorted(pairs, key=lambda pair: pair.key):
             if not wanted or any(_matches(pair, key, value) for key, value in wanted):

@@ -1,11 +1,11 @@
 """The registry's values as the store holds them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import NamedTuple
 
-from penstock.registry.audit import Actor
+from penstock.registry.audit import Actor, current_actor
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict
 
 __all__ = [
@@ -135,11 +135,15 @@ class Version(VersionHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """A version to be added by ``actor`` where the revision of its schema is still ``revision``."""
+    """A version to be added by ``actor`` where the revision of its schema is still ``revision``.
+
+    It takes the place of version id ``replaces``, which may be its own.
+    """
 
     version: Version
     revision: int
-    actor: Actor
+    replaces: str | None = None
+    actor: Actor = field(default_factory=current_actor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from penstock.paging import Page, page
 from penstock.registry.errors import RegistryExists, RegistryNotFound
 from penstock.registry.model import Registry, RegistryLimits
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import RegistriesStore
 from penstock.tags import check_tags
 
 __all__ = ["Registries"]
@@ -18,7 +18,7 @@ _ATTEMPTS = 10
 class Registries:
     """Registries by name. Deleting one deletes all it holds, at once."""
 
-    def __init__(self, store: RegistryStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
+    def __init__(self, store: RegistriesStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
         self._store = store
         self._now = now
         self._limits = limits
@@ -28,12 +28,12 @@ class Registries:
         check_tags(tags or {}, self._limits.tags)
         now = self._now()
         registry = Registry(name=name, description=description, created=now, updated=now)
-        self._store.add_registry(registry, tags or {}, limit=self._limits.registries)
+        self._store.add(registry, tags or {}, limit=self._limits.registries)
         return registry
 
     def get(self, name: str) -> Registry:
         """The registry; :class:`RegistryNotFound`."""
-        registry = self._store.get_registry(name)
+        registry = self._store.get(name)
         if registry is None:
             raise RegistryNotFound(name)
         return registry
@@ -41,7 +41,7 @@ class Registries:
     def ensure(self, name: str, description: str) -> Registry:
         """The registry, made with ``description`` where there is none; :class:`RegistryFull`."""
         for _ in range(_ATTEMPTS):
-            registry = self._store.get_registry(name)
+            registry = self._store.get(name)
             if registry is not None:
                 return registry
             with contextlib.suppress(RegistryExists):
@@ -50,18 +50,14 @@ class Registries:
 
     def list(self, *, token: str | None = None, size: int = 25) -> Page[Registry]:
         """A page of registries, by name."""
-        return page("registries", token, size, self._store.list_registries, lambda registry: registry.name, kind=str)
+        return page("registries", token, size, self._store.list, lambda registry: registry.name, kind=str)
 
     def update(self, name: str, *, description: str) -> None:
         """Replace the description; :class:`RegistryNotFound`."""
-        if not self._store.update_registry(name, description, self._now()):
+        if not self._store.update(name, description, self._now()):
             raise RegistryNotFound(name)
 
     def delete(self, name: str) -> None:
         """Delete a registry with its schemas; :class:`RegistryNotFound`."""
-        if not self._store.delete_registry(name):
+        if not self._store.delete(name):
             raise RegistryNotFound(name)
-
-    def highest_schema_id(self, name: str) -> int:
-        """The highest of Confluent's ids that the registry has given a definition, be it gone or not; 0 before the first."""
-        return self._store.highest_schema_id(name)

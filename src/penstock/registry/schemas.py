@@ -6,12 +6,12 @@ from datetime import datetime
 
 from penstock.errors import InvalidInput
 from penstock.paging import Page, page
-from penstock.registry.errors import RegistryNotFound, SchemaNotFound, TooMuchContention, VersionNotFound
+from penstock.registry.errors import SchemaNotFound, TooMuchContention, VersionNotFound
 from penstock.registry.identity import DEFAULT_REGISTRY, fingerprint_with, new_version_id
 from penstock.registry.model import AVAILABLE, Reference, RegistryLimits, Schema, SchemaKey, Version
 from penstock.registry.policies.scopes import ScopeConfigs
 from penstock.registry.registries import Registries
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import SchemaStore, VersionStore
 from penstock.registry.versions.definitions import Definitions
 from penstock.registry.versions.references import declared_references
 from penstock.schema.compatibility import CompatibilityMode
@@ -50,7 +50,8 @@ class Schemas:
 
     def __init__(
         self,
-        store: RegistryStore,
+        store: SchemaStore,
+        versions: VersionStore,
         definitions: Definitions,
         registries: Registries,
         configs: ScopeConfigs,
@@ -59,6 +60,7 @@ class Schemas:
         limits: RegistryLimits,
     ) -> None:
         self._store = store
+        self._versions = versions
         self._definitions = definitions
         self._registries = registries
         self._configs = configs
@@ -88,11 +90,11 @@ class Schemas:
         )
         if wanted.registry is None:
             self._registries.ensure(DEFAULT_REGISTRY, "Made for schemas without a registry.")
-        return schema, self._store.add_schema(schema, first, wanted.tags or {})
+        return schema, self._store.add(schema, first, wanted.tags or {})
 
     def get(self, key: SchemaKey) -> Schema:
         """The schema; :class:`SchemaNotFound`."""
-        schema = self._store.get_schema(key)
+        schema = self._store.get(key)
         if schema is None:
             raise SchemaNotFound(*key)
         return schema
@@ -115,18 +117,18 @@ class Schemas:
         after: SchemaKey | None = None,
         count: int = 1_000,
     ) -> Sequence[SchemaKey]:
-        """Keys of schemas, by registry and name, that hold something: see :meth:`RegistryStore.list_subjects`."""
+        """Keys of schemas, by registry and name, that hold something: see :meth:`SchemaStore.list_subjects`."""
         return self._store.list_subjects(registry, prefix, after, count, live=live, deleted=deleted)
 
     def list(self, registry: str | None = None, *, token: str | None = None, size: int = 25) -> Page[Schema]:
         """A page of schemas by registry and name, of one registry or of all; :class:`RegistryNotFound`."""
-        if registry is not None and self._store.get_registry(registry) is None:
-            raise RegistryNotFound(registry)
+        if registry is not None:
+            self._registries.get(registry)
 
         def read(after: str | None, count: int) -> Sequence[Schema]:
             # Names hold no slash.
             last = None if after is None else SchemaKey(*(after.partition("/")[::2]))
-            return self._store.list_schemas(registry, last, count)
+            return self._store.list(registry, last, count)
 
         return page(f"schemas:{registry or ''}", token, size, read, lambda schema: "/".join(schema.key), kind=str)
 
@@ -168,18 +170,18 @@ class Schemas:
 
     def delete(self, key: SchemaKey) -> None:
         """Delete a schema with its versions; :class:`SchemaNotFound`."""
-        if not self._store.delete_schema(key):
+        if not self._store.delete(key):
             raise SchemaNotFound(*key)
 
     def _change(self, key: SchemaKey, changed: Callable[[Schema], Schema]) -> None:
         for _ in range(_ATTEMPTS):
-            if self._store.update_schema(changed(self.get(key))):
+            if self._store.update(changed(self.get(key))):
                 return
         raise TooMuchContention(*key)
 
     def _checkpoint(self, schema: Schema, number: int | None) -> int:
         wanted = schema.latest if number is None else number
-        version = None if wanted is None else self._store.get_version_numbered(schema.key, wanted)
+        version = None if wanted is None else self._versions.get_numbered(schema.key, wanted)
         if version is None or version.deleted is not None:
             raise VersionNotFound(f"SchemaName: {schema.key.name}, VersionNumber: {wanted or 'latest'}")
         if version.status != AVAILABLE:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
@@ -13,6 +14,7 @@ from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Versio
 from penstock.registry.policies.resources import ResourcePolicies
 from penstock.registry.policies.scopes import ScopeConfigs
 from penstock.registry.registries import Registries
+from penstock.registry.resources import Resources
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
 from penstock.registry.tags import Tags
@@ -24,6 +26,8 @@ from penstock.schema.formats import format_of
 from penstock.schema.hive import HiveColumn
 
 __all__ = ["RegistryService", "SchemaReferenceLike"]
+
+_UTC_NOW = partial(datetime.now, UTC)
 
 
 class SchemaReferenceLike(Protocol):
@@ -41,10 +45,6 @@ class SchemaReferenceLike(Protocol):
     def schema_version_number(self) -> int | None: ...
 
 
-def _utcnow() -> datetime:
-    return datetime.now(UTC)
-
-
 class RegistryService:
     """The semantics of Glue's registry operations, free of their wire shapes.
 
@@ -59,20 +59,23 @@ class RegistryService:
         region: str = DEFAULT_REGION,
         account: str = DEFAULT_ACCOUNT,
         limits: RegistryLimits | None = None,
-        now: Callable[[], datetime] = _utcnow,
+        now: Callable[[], datetime] = _UTC_NOW,
     ) -> None:
         limits = limits or RegistryLimits()
-        self._definitions = Definitions(store)
+        self._definitions = Definitions(store.versions)
         self.identity = Identity(region=region, account=account)
-        self.configs = ScopeConfigs(store)
-        self.registries = Registries(store, now=now, limits=limits)
-        self.schemas = Schemas(store, self._definitions, self.registries, self.configs, now=now, limits=limits)
-        self.versions = Versions(store, self._definitions, now=now, limits=limits)
-        self.deletion = Deletions(store, self.versions, now=now)
-        self.metadata = VersionMetadata(store, now=now, limits=limits)
-        self.audit = AuditLog(store)
-        self.resource_policies = ResourcePolicies(store, self.identity, now=now)
-        self.tags = Tags(store, self.identity, limits=limits)
+        self.configs = ScopeConfigs(store.configs)
+        self.registries = Registries(store.registries, now=now, limits=limits)
+        self.schemas = Schemas(
+            store.schemas, store.versions, self._definitions, self.registries, self.configs, now=now, limits=limits
+        )
+        self.versions = Versions(store.versions, store.schemas, store.schema_ids, self._definitions, now=now, limits=limits)
+        self.deletion = Deletions(store.deletion, store.schemas, store.versions, now=now)
+        self.metadata = VersionMetadata(store.metadata, now=now, limits=limits)
+        self.audit = AuditLog(store.audit)
+        resources = Resources(store.registries, store.schemas, self.identity)
+        self.resource_policies = ResourcePolicies(store.resource_policies, resources, self.identity, now=now)
+        self.tags = Tags(store.tags, resources, limits=limits)
 
     def diff(self, key: SchemaKey, first: int | None, second: int | None) -> str:
         """The difference of two versions (None: the latest) as a JSON Patch, with the verdict on refused ones."""

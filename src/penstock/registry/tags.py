@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from penstock.registry.identity import Identity
 from penstock.registry.model import RegistryLimits
-from penstock.registry.resources import existing_resource
-from penstock.registry.store import RegistryStore
+from penstock.registry.resources import Resources
+from penstock.registry.store import TagStore
 from penstock.tags import check_tags
 
 __all__ = ["Tags"]
@@ -14,9 +13,9 @@ __all__ = ["Tags"]
 class Tags:
     """Tags by the ARN of a registry or schema; :class:`ResourceNotFound` for any other ARN."""
 
-    def __init__(self, store: RegistryStore, identity: Identity, *, limits: RegistryLimits) -> None:
+    def __init__(self, store: TagStore, resources: Resources, *, limits: RegistryLimits) -> None:
         self._store = store
-        self._identity = identity
+        self._resources = resources
         self._limits = limits
 
     def owns(self, resource_arn: str) -> bool:
@@ -25,16 +24,13 @@ class Tags:
 
     def get(self, resource_arn: str) -> Mapping[str, str]:
         """The tags."""
-        return self._store.get_tags(self._resource(resource_arn))
+        return self._store.get(self._resources.existing(resource_arn))
 
     def add(self, resource_arn: str, tags: Mapping[str, str]) -> None:
         """Add or replace tags."""
         check_tags(tags, self._limits.tags)
-        self._store.add_tags(self._resource(resource_arn), tags, limit=self._limits.tags)
+        self._store.add(self._resources.existing(resource_arn), tags, limit=self._limits.tags)
 
     def remove(self, resource_arn: str, keys: Sequence[str]) -> None:
-        """Remove tags; missing ones are no error."""
-        self._store.remove_tags(self._resource(resource_arn), keys)
-
-    def _resource(self, resource_arn: str) -> str:
-        return existing_resource(self._store, self._identity, resource_arn)
+        """Remove tags; missing ones are not an error."""
+        self._store.remove(self._resources.existing(resource_arn), keys)

@@ -26,6 +26,7 @@ from penstock.registry.model import (
     GLOBAL_SCOPE,
     MAX_VERSION,
     Metadata,
+    NewVersion,
     Reference,
     Registry,
     RegistryLimits,
@@ -73,10 +74,10 @@ def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict
     """
     if registry is None:
         yield from _config(store, GLOBAL_SCOPE)
-    elif store.get_registry(registry) is None:
+    elif store.registries.get(registry) is None:
         raise RegistryNotFound(registry)
     after: str | None = None
-    while registries := store.list_registries(after, _PAGE):
+    while registries := store.registries.list(after, _PAGE):
         for item in registries:
             if registry in (None, item.name):
                 yield from _registry(store, item)
@@ -117,11 +118,11 @@ def _registry(store: RegistryStore, item: Registry) -> Iterator[dict[str, Any]]:
         "description": item.description,
         "created": item.created.isoformat(),
         "updated": item.updated.isoformat(),
-        "tags": dict(store.get_tags(resource)),
+        "tags": dict(store.tags.get(resource)),
     }
     yield from _config(store, resource)
     after: SchemaKey | None = None
-    while schemas := store.list_schemas(item.name, after, _PAGE):
+    while schemas := store.schemas.list(item.name, after, _PAGE):
         for schema in schemas:
             yield from _schema(store, schema)
         after = schemas[-1].key
@@ -140,15 +141,15 @@ def _schema(store: RegistryStore, schema: Schema) -> Iterator[dict[str, Any]]:
         "next_number": schema.next_number,
         "created": schema.created.isoformat(),
         "updated": schema.updated.isoformat(),
-        "tags": dict(store.get_tags(resource)),
+        "tags": dict(store.tags.get(resource)),
     }
     yield from _config(store, resource)
     after: int | None = None
-    while heads := store.list_versions(schema.key, after, _PAGE, deleted=True):
+    while heads := store.versions.list(schema.key, after, _PAGE, deleted=True):
         for head in heads:
-            version = store.get_version(head.id)
+            version = store.versions.get(head.id)
             if version is not None:
-                yield _version(version, [asdict(pair) for pair in store.list_metadata(head.id)])
+                yield _version(version, [asdict(pair) for pair in store.metadata.list(head.id)])
         after = heads[-1].number
 
 
@@ -179,7 +180,7 @@ def _version(version: Version, metadata: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _config(store: RegistryStore, scope: str) -> Iterator[dict[str, Any]]:
-    config = store.get_configs((scope,)).get(scope)
+    config = store.configs.get((scope,)).get(scope)
     if config is not None:
         yield {"kind": "policy", **asdict(config)}
 
@@ -269,16 +270,16 @@ class _Import:
             created=_time(record["created"]),
             updated=_time(record["updated"]),
         )
-        if self._store.get_registry(registry.name) is None:
+        if self._store.registries.get(registry.name) is None:
             with suppress(RegistryExists):
-                self._store.add_registry(registry, record["tags"], limit=RegistryLimits().registries)
+                self._store.registries.add(registry, record["tags"], limit=RegistryLimits().registries)
                 return
         self._report.differences.extend(_registry_differences(self._store, record))
 
     def _take_schema(self, record: Mapping[str, Any]) -> None:
         schema = _read_schema(record)
         try:
-            self._store.add_schema(schema, None, record["tags"])
+            self._store.schemas.add(schema, None, record["tags"])
         except SchemaExists:
             self._report.differences.extend(_schema_differences(self._store, record))
 
@@ -291,7 +292,7 @@ class _Import:
         except InvalidInput as error:
             self._differ(version, f"its definition is not valid here. {error}")
             return
-        known = self._store.get_version(version.id)
+        known = self._store.versions.get(version.id)
         if known is None:
             try:
                 known = self._insert(version)
@@ -309,17 +310,20 @@ class _Import:
             return
         for pair in metadata:
             try:
-                self._store.put_metadata(version.id, pair, limit=MAX_VERSION)
+                self._store.metadata.put(version.id, pair, limit=MAX_VERSION)
             except MetadataExists:
                 continue
 
     def _insert(self, version: Version) -> Version | None:
         for _ in range(_ATTEMPTS):
-            added = self._store.add_version(version, revision=self._service.schemas.get(version.key).revision, replaces=None)
+            revision = self._service.schemas.get(version.key).revision
+            [added] = self._store.versions.add([NewVersion(version=version, revision=revision)])
+            if isinstance(added, Exception):
+                raise added
             if added is not None:
                 return added
-            same = self._store.find_version(version.key, version.fingerprint)
-            taken = self._store.get_version_numbered(version.key, version.number)
+            same = self._store.versions.find(version.key, version.fingerprint)
+            taken = self._store.versions.get_numbered(version.key, version.number)
             if same is not None:
                 self._differ(version, f"the same schema is version {same.number} here, with id {same.id}.")
                 return None
@@ -358,14 +362,14 @@ class _Comparison:
         self._report.differences.extend(_schema_differences(self._store, record))
         key = _read_schema(record).key
         after: int | None = None
-        while heads := self._store.list_versions(key, after, _PAGE, deleted=True):
+        while heads := self._store.versions.list(key, after, _PAGE, deleted=True):
             self._unseen.update((head.id, head) for head in heads)
             after = heads[-1].number
 
     def _version(self, record: Mapping[str, Any]) -> None:
-        stored = self._store.get_version(str(record["id"]))
+        stored = self._store.versions.get(str(record["id"]))
         self._unseen.pop(str(record["id"]), None)
-        if stored is None or self._store.get_schema(SchemaKey(record["registry"], record["schema"])) is None:
+        if stored is None or self._store.schemas.get(SchemaKey(record["registry"], record["schema"])) is None:
             self._add_difference(
                 f"Version {record['number']} of schema {record['schema']} in registry {record['registry']} is not here, "
                 f"with id {record['id']}."
@@ -375,7 +379,7 @@ class _Comparison:
         for what in ("key", "number", "status", "definition", "created", "deleted", "contract"):
             if getattr(stored, what) != getattr(wanted, what):
                 self._add_difference(f"{_named(wanted)}: its {what} is another one here.")
-        pairs = {(pair.key, pair.value) for pair in self._store.list_metadata(wanted.id)}
+        pairs = {(pair.key, pair.value) for pair in self._store.metadata.list(wanted.id)}
         if pairs != {(pair.key, pair.value) for pair in metadata}:
             self._add_difference(f"{_named(wanted)}: its metadata is other here.")
 
@@ -390,17 +394,17 @@ class _Comparison:
 
 def _registry_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iterator[str]:
     name = record["name"]
-    stored = store.get_registry(name)
+    stored = store.registries.get(name)
     if stored is None:
         yield f"Registry {name} is not here."
-    elif (stored.description, store.get_tags(registry_resource(name))) != (record["description"], record["tags"]):
+    elif (stored.description, store.tags.get(registry_resource(name))) != (record["description"], record["tags"]):
         yield f"Registry {name} has another description or other tags here."
 
 
 def _schema_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iterator[str]:
     wanted = _read_schema(record)
     name = f"Schema {wanted.key.name} in registry {wanted.key.registry}"
-    stored = store.get_schema(wanted.key)
+    stored = store.schemas.get(wanted.key)
     if stored is None:
         yield f"{name} is not here."
         return
@@ -408,7 +412,7 @@ def _schema_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iter
         here, there = getattr(stored, what), getattr(wanted, what)
         if here != there:
             yield f"{name} has {what.replace('_', ' ')} {here or 'none'} here, {there or 'none'} in the source."
-    if store.get_tags(schema_resource(wanted.key)) != record["tags"]:
+    if store.tags.get(schema_resource(wanted.key)) != record["tags"]:
         yield f"{name} has other tags here."
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from penstock.api.aws.protocol.operations import Handler, OperationSet
+from penstock.api.aws.protocol.operations import AnyHandler, OperationSet
 from penstock.api.tenants import Tenant
 
 __all__ = ["ServedTenant", "ServedTenants"]
@@ -27,7 +27,7 @@ class ServedTenants:
         self._known = known
         self._start = start
         self._running: dict[str, ServedTenant] = {first.account: first}
-        self._handlers: dict[str, Mapping[tuple[str, str], Handler]] = {first.account: _handlers(first)}
+        self._handlers: dict[str, Mapping[tuple[str, str], AnyHandler]] = {first.account: _handlers(first)}
         self._lock = Lock()
         self._closed = False
 
@@ -48,7 +48,7 @@ class ServedTenants:
                 self._running[account] = tenant
         return tenant
 
-    def handler(self, account: str, service: str, operation: str) -> Handler:
+    def handler(self, account: str, service: str, operation: str) -> AnyHandler:
         """The handler of a running tenant."""
         return self._handlers[account][service, operation]
 
@@ -61,5 +61,5 @@ class ServedTenants:
             tenant.close()
 
 
-def _handlers(tenant: ServedTenant) -> Mapping[tuple[str, str], Handler]:
+def _handlers(tenant: ServedTenant) -> Mapping[tuple[str, str], AnyHandler]:
     return {(each.service, name): handler for each in tenant.operations for name, handler in each.handlers.items()}

@@ -13,6 +13,7 @@ from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.registry.tables import schema_versions, schemas
+from tests.unit.registry.registrations import register
 
 _SUITE = import_module("tests.unit.store.test_backup")
 KEY = SchemaKey("r", "s")
@@ -33,7 +34,7 @@ def test_a_backup_of_postgresql_restores_into_sqlite_and_back(postgres_database:
     assert _SUITE.rows(postgres_database) == _SUITE.rows(local)
     # New rows get numbers behind those that came with the backup.
     running.schemas.create(NewSchema(registry="r", name="u", data_format="AVRO", definition='"double"'))
-    assert running.versions.register(KEY, '"double"').number == 3
+    assert register(running, KEY, '"double"').number == 3
     local.close()
 
 
@@ -48,7 +49,7 @@ def test_a_backup_is_of_one_moment_though_writers_go_on(postgres_database: Datab
             while not stop.is_set():
                 number += 1
                 definition = f'{{"type":"enum","name":"E","symbols":["a_{writer}_{number}"]}}'
-                service.versions.register(KEY, definition)
+                register(service, KEY, definition)
         except BaseException as error:  # noqa: BLE001 -- the assertion below shows it
             wrong.append(error)
 

@@ -1,4 +1,4 @@
-"""Work on threads: bounded, and together where it was gathered."""
+"""Work on threads: bounded, and in batches where requests are coalesced."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ import pytest
 
 from penstock.api import workers as module
 from penstock.api.errors import Throttled
-from penstock.api.workers import Gathering, Workers
+from penstock.api.workers import RequestCoalescer, Workers
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ async def entered(held: "Desk | Held") -> None:
 def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
-        gathering: Gathering[int, Any] = Gathering(workers, held)
-        asked = [asyncio.ensure_future(gathering.run(1))]
+        coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
+        asked = [asyncio.ensure_future(coalescer.run(1))]
         await entered(held)
-        asked += [asyncio.ensure_future(gathering.run(item)) for item in range(2, 9)]
+        asked += [asyncio.ensure_future(coalescer.run(item)) for item in range(2, 9)]
         # They do not wait for ever behind one that takes long.
         await entered(held)
         held.go.set()
@@ -56,23 +56,23 @@ def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -
 
 
 def test_those_answered_together_that_ask_again_go_together(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GATHERING", 0.5)
+    monkeypatch.setattr(module, "_LINGER", 0.5)
     calls = []
 
     def work(items: Sequence[int]) -> Sequence[int]:
         calls.append(len(items))
         return items
 
-    async def client(gathering: Gathering[int, int], number: int) -> Any:
-        await gathering.run(number)
+    async def client(coalescer: RequestCoalescer[int, int], number: int) -> Any:
+        await coalescer.run(number)
         # A network lies between: some come back sooner than others.
         for _ in range(3 * number):
             await asyncio.sleep(0)
-        return await gathering.run(number)
+        return await coalescer.run(number)
 
     async def scenario() -> Any:
-        gathering: Gathering[int, int] = Gathering(workers, work)
-        return await asyncio.gather(*(client(gathering, number) for number in range(8)))
+        coalescer: RequestCoalescer[int, int] = RequestCoalescer(workers, work)
+        return await asyncio.gather(*(client(coalescer, number) for number in range(8)))
 
     assert asyncio.run(scenario()) == list(range(8))
     assert calls == [8, 8]
@@ -82,8 +82,8 @@ def test_each_gets_its_own_error(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
         held.go.set()
-        gathering: Gathering[int, Any] = Gathering(workers, held)
-        return await asyncio.gather(*(gathering.run(item) for item in (1, -1, 2)), return_exceptions=True)
+        coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
+        return await asyncio.gather(*(coalescer.run(item) for item in (1, -1, 2)), return_exceptions=True)
 
     one, refused, two = asyncio.run(scenario())
     assert (one, two) == (10, 20)
@@ -93,9 +93,9 @@ def test_each_gets_its_own_error(workers: Workers) -> None:
 @pytest.mark.parametrize("work", [lambda _: 1 / 0, lambda _: []], ids=["raises", "short"])
 def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable[..., Any]) -> None:
     async def scenario() -> Any:
-        gathering: Gathering[int, int] = Gathering(workers, work)
-        first = await asyncio.gather(*(gathering.run(item) for item in range(3)), return_exceptions=True)
-        return first, await asyncio.gather(gathering.run(1), return_exceptions=True)
+        coalescer: RequestCoalescer[int, int] = RequestCoalescer(workers, work)
+        first = await asyncio.gather(*(coalescer.run(item) for item in range(3)), return_exceptions=True)
+        return first, await asyncio.gather(coalescer.run(1), return_exceptions=True)
 
     first, [later] = asyncio.run(asyncio.wait_for(scenario(), 30))
     assert all(isinstance(answer, ArithmeticError | ValueError) for answer in [*first, later])
@@ -104,8 +104,8 @@ def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable
 def test_one_that_gave_up_does_not_disturb_the_others(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
-        gathering: Gathering[int, Any] = Gathering(workers, held)
-        asked = [asyncio.ensure_future(gathering.run(item)) for item in (1, 2, 3)]
+        coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
+        asked = [asyncio.ensure_future(coalescer.run(item)) for item in (1, 2, 3)]
         await entered(held)
         asked[1].cancel()
         await asyncio.sleep(0)
@@ -123,13 +123,13 @@ def test_too_many_that_wait_are_told_to_slow_down(workers: Workers, monkeypatch:
 
     async def scenario() -> Any:
         held = Held()
-        gathering: Gathering[int, Any] = Gathering(workers, held)
-        asked = [asyncio.ensure_future(gathering.run(1))]
+        coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
+        asked = [asyncio.ensure_future(coalescer.run(1))]
         await entered(held)
-        asked += [asyncio.ensure_future(gathering.run(item)) for item in (2, 3)]
+        asked += [asyncio.ensure_future(coalescer.run(item)) for item in (2, 3)]
         await asyncio.sleep(0)
         with pytest.raises(Throttled):
-            await gathering.run(4)
+            await coalescer.run(4)
         held.go.set()
         return await asyncio.gather(*asked)
 
@@ -140,10 +140,10 @@ def test_closing_leaves_nobody_waiting() -> None:
     async def scenario() -> Any:
         workers = Workers(1, name="test")
         held = Held()
-        gathering: Gathering[int, Any] = Gathering(workers, held)
-        running = asyncio.ensure_future(gathering.run(1))
+        coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
+        running = asyncio.ensure_future(coalescer.run(1))
         await entered(held)
-        queued = asyncio.ensure_future(gathering.run(2))
+        queued = asyncio.ensure_future(coalescer.run(2))
         await asyncio.sleep(0)
         closing = asyncio.create_task(asyncio.to_thread(workers.close))
         held.go.set()

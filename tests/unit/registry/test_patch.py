@@ -14,6 +14,7 @@ from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
 from penstock.store.memory.registry import MemoryRegistryStore
+from tests.unit.registry.registrations import register
 
 NAMES = st.sampled_from(["name", "type", "a", "a/b", "~", "~1", ""])
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from([1.0, 0.5, "a", "b", "1"])
@@ -75,7 +76,7 @@ def registered(data_format, first, second, mode):
     service.registries.create("r")
     wanted = NewSchema(registry="r", name="s", definition=first, data_format=data_format, compatibility=mode)
     schema = service.schemas.create(wanted)[0]
-    service.versions.register(schema.key, second)
+    register(service, schema.key, second)
     return service, schema.key
 
 

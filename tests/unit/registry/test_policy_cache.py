@@ -25,12 +25,12 @@ def store() -> MemoryRegistryStore:
 def put(store: MemoryRegistryStore) -> None:
     now = datetime.now(UTC)
     policy = ResourcePolicy(resource=CATALOG, text=TEXT, hash="1", created=now, updated=now)
-    store.put_resource_policy(policy, lambda _stored: None)
+    store.resource_policies.put(policy, lambda _stored: None)
 
 
 def test_what_another_process_changes_holds_after_the_time(store: MemoryRegistryStore) -> None:
     now = 0.0
-    cache = PolicyCache(store, ttl=5.0, clock=lambda: now)
+    cache = PolicyCache(store.resource_policies, ttl=5.0, clock=lambda: now)
     assert not cache.is_fresh
     assert cache.of("schema/r/s") is None
     assert cache.is_fresh  # that there is none is known, too
@@ -43,7 +43,7 @@ def test_what_another_process_changes_holds_after_the_time(store: MemoryRegistry
 
 
 def test_what_this_process_changes_holds_at_once(store: MemoryRegistryStore) -> None:
-    cache = PolicyCache(store)
+    cache = PolicyCache(store.resource_policies)
     assert cache.of(CATALOG) is None
     put(store)
     cache.forget()

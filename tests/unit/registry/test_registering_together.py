@@ -84,7 +84,7 @@ def test_a_refused_one_that_fits_now_takes_a_new_number(three_schemas):
 
 def test_changes_are_recorded_as_those_of_who_asked(three_schemas, store):
     three_schemas.versions.register_all([asked("a", record(x="int", y="int")), asked("b", record(x="int", y="int"))])
-    entries = store.list_audit(None, 2, resource=None)
+    entries = store.audit.list(None, 2, resource=None)
     assert {(entry.resource, entry.principal) for entry in entries} == {
         ("schema/r/a", "arn:anne"),
         ("schema/r/b", "arn:anne"),

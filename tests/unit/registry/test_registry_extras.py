@@ -19,12 +19,13 @@ from penstock.registry.errors import (
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.model import GLOBAL_SCOPE, Reference, SchemaKey, ScopeConfig
+from penstock.registry.model import GLOBAL_SCOPE, NewVersion, Reference, SchemaKey, ScopeConfig
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.registry.versions.references import REFERENCES_TAG, declared_references
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES
+from tests.unit.registry.registrations import judge, register
 
 KEY, USER = SchemaKey("r", "s"), SchemaKey("r", "user")
 ADDRESS = '{"type":"record","name":"a.Address","fields":[{"name":"city","type":"string"}]}'
@@ -65,7 +66,7 @@ class TestReferences:
         address = create(service, "address", ADDRESS)
         person = create(service, "person", PERSON, references=(refer("a.Address", "address"),))
         create(service, "team")
-        team = service.versions.register(SchemaKey("r", "team"), TEAM, references=(refer("a.Person", "person"),))
+        team = register(service, SchemaKey("r", "team"), TEAM, references=(refer("a.Person", "person"),))
         return address, person, team
 
     def test_a_definition_builds_on_others_over_any_number_of_steps(self, service, chain):
@@ -78,9 +79,9 @@ class TestReferences:
 
     def test_a_reference_names_something_usable(self, service, chain):
         with pytest.raises(MissingReference, match=r"version 7 of schema person.* Register the referenced"):
-            service.versions.register(USER._replace(name="team"), TEAM, references=(refer("a.Person", "person", 7),))
+            register(service, USER._replace(name="team"), TEAM, references=(refer("a.Person", "person", 7),))
         create(service, "plain", record(a="int"), "BACKWARD")
-        refused = service.versions.register(SchemaKey("r", "plain"), record(a="string"))
+        refused = register(service, SchemaKey("r", "plain"), record(a="string"))
         with pytest.raises(MissingReference, match="FAILURE"):
             create(service, "x", TEAM, references=(refer("a.Person", "plain", refused.number),))
         service.deletion.soft_all(SchemaKey("r", "team"))
@@ -92,13 +93,13 @@ class TestReferences:
     def test_compatibility_looks_through_references(self, service, chain):
         address_key, person_key = SchemaKey("r", "address"), SchemaKey("r", "person")
         wider = ADDRESS.replace('"string"', '["null","string"]')
-        assert service.versions.register(address_key, wider).number == 2
+        assert register(service, address_key, wider).number == 2
         broken = ADDRESS.replace('"string"', '"int"')
         service.schemas.set_compatibility(address_key, CompatibilityMode.NONE)
-        assert service.versions.register(address_key, broken).number == 3
-        judged = service.versions.judge(person_key, PERSON, references=(refer("a.Address", "address", 3),))
+        assert register(service, address_key, broken).number == 3
+        judged = judge(service, person_key, PERSON, references=(refer("a.Address", "address", 3),))
         assert not judged.compatible
-        assert service.versions.judge(person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
+        assert judge(service, person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
 
     def test_what_others_build_on_is_not_deleted(self, service, chain):
         with pytest.raises(VersionReferenced, match="r/person version 1"):
@@ -111,7 +112,7 @@ class TestReferences:
 
     def test_one_name_means_one_text(self, service, chain):
         service.schemas.set_compatibility(SchemaKey("r", "address"), CompatibilityMode.NONE)
-        service.versions.register(SchemaKey("r", "address"), ADDRESS.replace("city", "town"))
+        register(service, SchemaKey("r", "address"), ADDRESS.replace("city", "town"))
         both = (refer("a.Address", "address", 2), refer("a.Person", "person"))
         with pytest.raises(BadReference, match="two different"):
             create(service, "x", TEAM, references=both)
@@ -125,7 +126,7 @@ class TestReferences:
             )
             create(service, f"c{number}")
             refers = (refer(f"n{number}", f"c{number - 1}"),)
-            service.versions._store.add_version(replace(made, references=refers), revision=0, replaces=None)
+            service.versions._store.add([NewVersion(version=replace(made, references=refers), revision=0)])
         with pytest.raises(BadReference, match="more than 100"):
             create(service, "x", TEAM, references=(refer("n", "c101"),))
 
@@ -134,7 +135,7 @@ class TestReferences:
         declared = create(service, "tagged", TEAM, tags=tags)
         assert declared.references == (refer("a.Person", "person"),)
         assert declared.schema_id == chain[2].schema_id
-        again = service.versions.register(declared.key, TEAM.replace("lead", "boss"))
+        again = register(service, declared.key, TEAM.replace("lead", "boss"))
         assert again.references == declared.references
         assert service.versions.find(declared.key, TEAM) == declared
 
@@ -180,24 +181,24 @@ class TestPolicies:
         service.schemas.set_compatibility(KEY, CompatibilityMode.DISABLED)
         assert effective() == "DISABLED"
         with pytest.raises(VersioningDisabled):
-            service.versions.register(KEY, record(b="int"))
+            register(service, KEY, record(b="int"))
         service.schemas.set_compatibility(KEY, None)
         service.configs.delete("schema/r/s")
         service.configs.delete("registry/r")
-        assert service.versions.register(KEY, record(b="string")).status == "AVAILABLE"
+        assert register(service, KEY, record(b="string")).status == "AVAILABLE"
 
 
 class TestRefusals:
     def test_a_refusal_can_write_nothing(self, service):
         create(service, "s", record(a="int"))
         with pytest.raises(IncompatibleSchema, match="TYPE_MISMATCH") as refused:
-            service.versions.register(KEY, record(a="string"), keep_refused=False)
+            register(service, KEY, record(a="string"), keep_refused=False)
         assert [conflict.version for conflict in refused.value.verdict.conflicts] == [1]
         assert service.schemas.get(KEY).next_number == 2
-        kept = service.versions.register(KEY, record(a="string"))
+        kept = register(service, KEY, record(a="string"))
         assert kept.status == "FAILURE"
         with pytest.raises(IncompatibleSchema):
-            service.versions.register(KEY, record(a="string"), keep_refused=False)
+            register(service, KEY, record(a="string"), keep_refused=False)
         assert service.versions.heads(KEY) == service.versions.heads(KEY, deleted=True)
         assert [head.number for head in service.versions.heads(KEY)] == [1]
         with pytest.raises(VersionNotFound):
@@ -206,43 +207,43 @@ class TestRefusals:
     def test_the_called_api_brings_its_rules(self, service):
         create(service, "s", '{"type":"record","name":"R","fields":[]}')
         renamed = '{"type":"record","name":"S","fields":[]}'
-        assert service.versions.judge(KEY, renamed).compatible
-        assert not service.versions.judge(KEY, renamed, rules=CONFLUENT_RULES).compatible
+        assert judge(service, KEY, renamed).compatible
+        assert not judge(service, KEY, renamed, rules=CONFLUENT_RULES).compatible
 
     def test_judging_against_chosen_versions(self, service):
         create(service, "s", record(a="int"), "NONE")
-        service.versions.register(KEY, record(a="string"))
-        service.versions.register(KEY, record(b=("int", 0)))
+        register(service, KEY, record(a="string"))
+        register(service, KEY, record(b=("int", 0)))
 
-        def judge(against, mode="BACKWARD"):
-            return service.versions.judge(KEY, record(a="int"), mode=CompatibilityMode(mode), against=against)
+        def compared(against, mode="BACKWARD"):
+            return judge(service, KEY, record(a="int"), mode=CompatibilityMode(mode), against=against)
 
-        assert judge([1]).checked == (1,)
-        assert judge([1]).compatible
-        assert [conflict.version for conflict in judge([1, 2, 3]).conflicts] == [3, 2]
-        assert judge([1, 2, 3]).checked == (1, 2, 3)
-        assert judge([2], "NONE").compatible
+        assert compared([1]).checked == (1,)
+        assert compared([1]).compatible
+        assert [conflict.version for conflict in compared([1, 2, 3]).conflicts] == [3, 2]
+        assert compared([1, 2, 3]).checked == (1, 2, 3)
+        assert compared([2], "NONE").compatible
         with pytest.raises(VersionNotFound):
-            judge([9])
+            compared([9])
 
 
 class TestImport:
     def test_ids_and_numbers_are_kept(self, service):
         first = create(service, "s", record(a="int"), schema_id=70, number=3)
         assert (first.schema_id, first.number) == (70, 3)
-        early = service.versions.register(KEY, record(a="string"), schema_id=60, number=1, checked=False)
+        early = register(service, KEY, record(a="string"), schema_id=60, number=1, checked=False)
         assert (early.schema_id, early.number, early.status) == (60, 1, "AVAILABLE")
         assert service.schemas.get(KEY).latest == 3
-        same = service.versions.register(KEY, record(a="int"), schema_id=70, number=3, checked=False)
+        same = register(service, KEY, record(a="int"), schema_id=70, number=3, checked=False)
         assert same == first
-        assert service.versions.register(KEY, record(a="int", b=("int", 0))).schema_id == 71
+        assert register(service, KEY, record(a="int", b=("int", 0))).schema_id == 71
         assert service.versions.with_schema_id("r", 60) == early
 
     def test_conflicts(self, service):
         create(service, "s", record(a="int"), schema_id=70, number=3)
 
         def imported(definition, **more):
-            service.versions.register(KEY, definition, checked=False, **more)
+            register(service, KEY, definition, checked=False, **more)
 
         with pytest.raises(NumberTaken, match=r"Version 3 of schema s .* is another definition"):
             imported(record(b="int"), number=3)
@@ -259,7 +260,7 @@ class TestDeletion:
     @pytest.fixture
     def two(self, service):
         create(service, "s", record(a="int"))
-        service.versions.register(KEY, record(a="int", b=("int", 0)))
+        register(service, KEY, record(a="int", b=("int", 0)))
         return service
 
     def test_softly_and_back(self, two):
@@ -274,16 +275,16 @@ class TestDeletion:
         assert two.versions.find(KEY, gone.definition, deleted=True).id == gone.id
         assert two.versions.get(gone.id).definition == gone.definition
         assert two.versions.get_numbered(KEY, None).number == 1
-        back = two.versions.register(KEY, gone.definition)
+        back = register(two, KEY, gone.definition)
         assert (back.id, back.schema_id, back.number) == (gone.id, gone.schema_id, 3)
         assert [head.number for head in two.versions.heads(KEY, deleted=True)] == [1, 3]
 
     def test_what_was_deleted_counts_for_no_check_and_its_text_stays_readable(self, two):
         two.deletion.soft_all(KEY)
-        changed = two.versions.register(KEY, record(a="string"))
+        changed = register(two, KEY, record(a="string"))
         assert (changed.number, changed.status) == (3, "AVAILABLE")
         with pytest.raises(IncompatibleSchema):
-            two.versions.register(KEY, record(a="int"))
+            register(two, KEY, record(a="int"))
         assert two.versions.get_numbered(KEY, 1, deleted=True).status == "AVAILABLE"
 
     def test_for_good_only_after_softly(self, two):
@@ -306,7 +307,7 @@ class TestDeletion:
     def test_glues_listing_and_deletion_see_no_soft_deleted_version(self, two):
         two.deletion.soft(KEY, 2)
         assert [head.number for head in two.versions.list(KEY).items] == [1]
-        assert two.versions.delete(KEY, range(2, 4)).missing == [2, 3]
+        assert two.deletion.delete(KEY, range(2, 4)).missing == [2, 3]
         assert two.versions.get_numbered(KEY, 2, deleted=True).number == 2
 
 
@@ -362,6 +363,6 @@ def test_the_other_formats_build_on_references_too(service, data_format, base, n
     assert alone != user
     for references in (None, ()):
         assert service.versions.find(SchemaKey("r", "person"), alone, references=references) == person
-        assert service.versions.register(SchemaKey("r", "person"), alone, references=references) == person
+        assert register(service, SchemaKey("r", "person"), alone, references=references) == person
     with pytest.raises(VersionReferenced):
         service.schemas.delete(SchemaKey("r", "address"))

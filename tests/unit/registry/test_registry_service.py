@@ -3,6 +3,7 @@
 import json
 import threading
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -24,10 +25,10 @@ from penstock.registry.model import RegistryLimits, SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.registry.versions import history
-from penstock.registry.versions import registration as versions
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.hive import HiveColumn
+from tests.unit.registry.registrations import judge, register
 
 KEY = SchemaKey("r", "s")
 ARN = "arn:aws:glue:us-east-1:000000000000"
@@ -62,7 +63,7 @@ def numbers(service):
 def test_a_definition_is_one_version_in_every_spelling(service):
     _, first = create(service, definition='{"namespace":"n","type":"record","name":"R","fields":[]}')
     same = '{"type": "record", "name": "n.R", "fields": []}'
-    assert service.versions.register(KEY, same) == first
+    assert register(service, KEY, same) == first
     assert service.versions.find(KEY, same).definition == first.definition
     assert numbers(service) == [(1, "AVAILABLE")]
 
@@ -71,15 +72,15 @@ def test_thirty_two_callers_register_one_version(service):
     create(service, definition=record(a="int"))
     barrier, seen, wrong = threading.Barrier(32), [], []
 
-    def register(index):
+    def work(index):
         spaced = record(a="int", b=("int", 0)).replace(",", "," + " " * index)
         barrier.wait()
         try:
-            seen.append(service.versions.register(KEY, spaced))
+            seen.append(register(service, KEY, spaced))
         except Exception as error:  # noqa: BLE001 - the assertion below shows it
             wrong.append(error)
 
-    threads = [threading.Thread(target=register, args=(index,)) for index in range(32)]
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(32)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -97,14 +98,14 @@ def test_two_services_on_one_store_number_without_gaps(store):
     create(services[0], "NONE", record())
     barrier, wrong = threading.Barrier(16), []
 
-    def register(index):
+    def work(index):
         barrier.wait()
         try:
-            services[index % 2].versions.register(KEY, record(**{f"f{index % 8}": "int"}))
+            register(services[index % 2], KEY, record(**{f"f{index % 8}": "int"}))
         except Exception as error:  # noqa: BLE001 - the assertion below shows it
             wrong.append(error)
 
-    threads = [threading.Thread(target=register, args=(index,)) for index in range(16)]
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -115,13 +116,13 @@ def test_two_services_on_one_store_number_without_gaps(store):
 
 def test_an_incompatible_definition_becomes_a_refused_version(service):
     create(service, definition=record(a="int"))
-    refused = service.versions.register(KEY, record(a="string", b="int"))
+    refused = register(service, KEY, record(a="string", b="int"))
     assert (refused.number, refused.status) == (2, "FAILURE")
     assert [(item.direction, item.version, item.incompatibility.path) for item in refused.verdict.conflicts] == [
         ("BACKWARD", 1, "/a"),
         ("BACKWARD", 1, "/b"),
     ]
-    assert service.versions.register(KEY, record(a="string", b="int")) == refused
+    assert register(service, KEY, record(a="string", b="int")) == refused
     assert service.versions.find(KEY, record(a="string", b="int")).status == "FAILURE"
     assert service.versions.get(refused.id).verdict == refused.verdict
     schema = service.schemas.get(KEY)
@@ -131,16 +132,16 @@ def test_an_incompatible_definition_becomes_a_refused_version(service):
 
 def test_refused_versions_count_for_no_check(service):
     create(service, definition=record(a="int"))
-    service.versions.register(KEY, record(a="string"))
-    assert service.versions.register(KEY, record(a="long")).status == "AVAILABLE"
+    register(service, KEY, record(a="string"))
+    assert register(service, KEY, record(a="long")).status == "AVAILABLE"
     assert numbers(service) == [(1, "AVAILABLE"), (2, "FAILURE"), (3, "AVAILABLE")]
 
 
 def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service):
     create(service, definition=record(a="int"))
-    refused = service.versions.register(KEY, record(a="string"))
+    refused = register(service, KEY, record(a="string"))
     service.schemas.update(KEY, compatibility=CompatibilityMode.NONE, latest=True)
-    accepted = service.versions.register(KEY, record(a="string"))
+    accepted = register(service, KEY, record(a="string"))
     assert (accepted.number, accepted.status) == (3, "AVAILABLE")
     with pytest.raises(VersionNotFound):
         service.versions.get(refused.id)
@@ -150,64 +151,64 @@ def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service)
 def test_a_refusal_is_logged(service, caplog):
     create(service, definition=record(a="int"))
     with caplog.at_level("WARNING", logger="penstock.registry"):
-        service.versions.register(KEY, record(a="string"))
+        register(service, KEY, record(a="string"))
     assert "version 2 refused" in caplog.text
     assert "TYPE_MISMATCH at /a" in caplog.text
 
 
 def test_judging_writes_nothing(service):
     create(service, definition=record(a="int"))
-    assert not service.versions.judge(KEY, record(a="string")).compatible
-    assert service.versions.judge(KEY, record(a="long")).checked == (1,)
+    assert not judge(service, KEY, record(a="string")).compatible
+    assert judge(service, KEY, record(a="long")).checked == (1,)
     assert numbers(service) == [(1, "AVAILABLE")]
 
 
 def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
     create(service, "NONE", record(a="int"))
-    service.versions.register(KEY, record(a="string"))
-    service.versions.register(KEY, record(a="string", b=("int", 0)))
+    register(service, KEY, record(a="string"))
+    register(service, KEY, record(a="string", b=("int", 0)))
     service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
-    assert service.versions.judge(KEY, record(a="string")).checked == (2, 3)
-    assert service.versions.register(KEY, record(a="string", c=("int", 0))).status == "AVAILABLE"
+    assert judge(service, KEY, record(a="string")).checked == (2, 3)
+    assert register(service, KEY, record(a="string", c=("int", 0))).status == "AVAILABLE"
     service.schemas.update(KEY, checkpoint=1)
-    assert not service.versions.judge(KEY, record(a="string", d=("int", 0))).compatible
+    assert not judge(service, KEY, record(a="string", d=("int", 0))).compatible
     assert service.schemas.get(KEY).checkpoint == 1
 
 
 def test_a_history_that_takes_too_long_to_compare_with_is_refused(service, monkeypatch):
     create(service, "FULL_ALL", record(a="int"))
-    service.versions.register(KEY, record(a="int", b=("int", 0)))
+    register(service, KEY, record(a="int", b=("int", 0)))
     monkeypatch.setattr(history, "_SECONDS", -1.0)
     with pytest.raises(TooComplex, match=r"all 2 versions: .* for 0 of them, version 2 being the next"):
-        service.versions.register(KEY, record(a="int", c=("int", 0)))
+        register(service, KEY, record(a="int", c=("int", 0)))
     assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
 
 
 def test_a_long_history_is_read_a_few_versions_at_a_time(service, monkeypatch):
     create(service, "NONE", record(a="int"))
     for number in range(6):
-        service.versions.register(KEY, record(a="int", **{f"f{number}": ("int", 0)}))
-    service.versions.delete(KEY, range(4, 5))
+        register(service, KEY, record(a="int", **{f"f{number}": ("int", 0)}))
+    service.deletion.delete(KEY, range(4, 5))
     service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
     read = []
-    scan = service.versions._store.scan_versions
-    monkeypatch.setattr(versions, "_TEXTS", 2)
+    scan = service.versions._store.scan
+    monkeypatch.setattr(history, "_TEXTS", 2)
     monkeypatch.setattr(
         service.versions._store,
-        "scan_versions",
+        "scan",
         lambda *asked, **named: read.append([version.number for version in scan(*asked, **named)]) or scan(*asked, **named),
     )
-    assert service.versions.judge(KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
+    assert judge(service, KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
     assert read == [[6, 7], [3, 5], [2]]
-    found = service.versions.judge(KEY, record(a="string"))
+    found = judge(service, KEY, record(a="string"))
     assert [conflict.version for conflict in found.conflicts] == [7, 6, 5, 3, 2]
 
 
 def test_disabled_takes_no_new_versions(service):
     _, first = create(service, "DISABLED", record(a="int"))
-    assert service.versions.register(KEY, record(a="int")) == first
+    assert register(service, KEY, record(a="int")) == first
     with pytest.raises(VersioningDisabled, match="DISABLED"):
-        service.versions.register(KEY, record(a="long"))
+        register(service, KEY, record(a="long"))
 
 
 def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
@@ -215,12 +216,12 @@ def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
     assert (schema.latest, version) == (None, None)
     with pytest.raises(VersionNotFound):
         service.versions.get_numbered(KEY, None)
-    assert service.versions.register(KEY, record(a="int")).number == 1
+    assert register(service, KEY, record(a="int")).number == 1
 
 
 def test_invalid_definitions_are_refused_outright(service):
     create(service, definition=record(a="int"))
-    for call in (service.versions.register, service.versions.find, service.versions.judge):
+    for call in (partial(register, service), service.versions.find, partial(judge, service)):
         with pytest.raises(InvalidSchema, match="not JSON"):
             call(KEY, "{")
     with pytest.raises(InvalidSchema):
@@ -233,7 +234,7 @@ def test_invalid_definitions_are_refused_outright(service):
 
 def test_updates(service):
     create(service, definition=record(a="int"))
-    refused = service.versions.register(KEY, record(a="string"))
+    refused = register(service, KEY, record(a="string"))
     with pytest.raises(InvalidInput, match="checkpoint"):
         service.schemas.update(KEY, compatibility=CompatibilityMode.FULL)
     with pytest.raises(InvalidInput, match="changes nothing"):
@@ -244,7 +245,7 @@ def test_updates(service):
         service.schemas.update(KEY, checkpoint=9)
     with pytest.raises(SchemaNotFound):
         service.schemas.update(SchemaKey("r", "x"), description="d")
-    service.versions.register(KEY, record(a="long"))
+    register(service, KEY, record(a="long"))
     service.schemas.update(KEY, compatibility=CompatibilityMode.FULL, latest=True, description="new")
     schema = service.schemas.get(KEY)
     assert (schema.compatibility, schema.checkpoint, schema.description) == (CompatibilityMode.FULL, 3, "new")
@@ -253,18 +254,18 @@ def test_updates(service):
 def test_deleting_versions(service):
     create(service, "NONE", record())
     for index in range(2, 6):
-        service.versions.register(KEY, record(**{f"f{index}": "int"}))
+        register(service, KEY, record(**{f"f{index}": "int"}))
     service.schemas.update(KEY, checkpoint=3)
     with pytest.raises(ProtectedVersion, match="is the checkpoint"):
-        service.versions.delete(KEY, range(2, 5))
+        service.deletion.delete(KEY, range(2, 5))
     with pytest.raises(ProtectedVersion, match="first version"):
-        service.versions.delete(KEY, range(1, 3))
+        service.deletion.delete(KEY, range(1, 3))
     with pytest.raises(InvalidInput, match="26 versions"):
-        service.versions.delete(KEY, range(4, 30))
-    done = service.versions.delete(KEY, range(4, 8))
+        service.deletion.delete(KEY, range(4, 30))
+    done = service.deletion.delete(KEY, range(4, 8))
     assert (list(done.deleted), list(done.missing)) == ([4, 5], [6, 7])
     assert [number for number, _ in numbers(service)] == [1, 2, 3]
-    assert service.versions.register(KEY, record(f4="int")).number == 6
+    assert register(service, KEY, record(f4="int")).number == 6
 
 
 def test_lists_survive_writes_between_pages(service):
@@ -306,7 +307,7 @@ def test_missing_things_are_told_in_the_words_the_java_serde_matches(service):
 
 def test_metadata_shows_why_a_version_was_refused(service):
     create(service, definition=record(a="int"))
-    refused = service.versions.register(KEY, record(a="string", b="int"))
+    refused = register(service, KEY, record(a="string", b="int"))
     service.metadata.put(refused, "team", "x")
     page = service.metadata.query(refused)
     assert [(key, [pair.value for pair in pairs]) for key, pairs in page.items] == [
@@ -333,7 +334,7 @@ def test_metadata_limits(service):
 
 def test_the_difference_shows_the_verdict_and_no_mere_spelling(service):
     create(service, definition=record(a="int"))
-    service.versions.register(KEY, record(a="string"))
+    register(service, KEY, record(a="string"))
     (operation,) = json.loads(service.diff(KEY, None, 2))
     (refused,) = operation.pop("penstock:refused")
     assert operation == {"op": "replace", "path": "/fields/0/type", "value": "string"}
@@ -367,14 +368,14 @@ def test_limits_of_registries_and_versions(store):
         service.registries.create("q")
     create(service, "NONE", record())
     with pytest.raises(RegistryFull, match="1 versions"):
-        service.versions.register(KEY, record(a="int"))
+        register(service, KEY, record(a="int"))
 
 
 def test_endless_contention_ends_with_an_error(service, store, monkeypatch):
     create(service, "NONE", record())
-    monkeypatch.setattr(type(store), "add_version", lambda *_args, **_more: None)
+    monkeypatch.setattr(type(store.versions), "add", lambda _self, new: [None] * len(new))
     with pytest.raises(TooMuchContention):
-        service.versions.register(KEY, record(a="int"))
+        register(service, KEY, record(a="int"))
 
 
 @dataclass(frozen=True)
@@ -388,8 +389,8 @@ class Reference:
 
 def test_columns_of_a_tables_reference(service):
     _, first = create(service, definition=record(a="int"))
-    second = service.versions.register(KEY, record(a="int", b=("string", "")))
-    refused = service.versions.register(KEY, record(a="string"))
+    second = register(service, KEY, record(a="int", b=("string", "")))
+    refused = register(service, KEY, record(a="string"))
     one, two = HiveColumn(name="a", type="int"), HiveColumn(name="b", type="string")
     columns = service.columns_of
     assert columns(Reference(schema_version_id=first.id)) == (one,)

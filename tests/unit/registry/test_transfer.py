@@ -13,6 +13,7 @@ from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
+from tests.unit.registry.registrations import register
 from tests.unit.registry.test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 
@@ -29,11 +30,11 @@ def source():
     first = create(service, "s", record(a="int"), "BACKWARD", tags={"t": "u"})
     service.metadata.put(first, "k", "v")
     service.metadata.put(first, "k", "w")
-    service.versions.register(KEY, record(a="string"))
-    service.versions.register(KEY, record(a="int", b=("int", 0)), contract='{"properties":{"owner":"x"}}')
-    service.versions.register(KEY, record(a="int", c=("int", 0)))
-    service.versions.register(KEY, record(a="int", d=("int", 0)))
-    service.versions.delete(KEY, range(5, 6))
+    register(service, KEY, record(a="string"))
+    register(service, KEY, record(a="int", b=("int", 0)), contract='{"properties":{"owner":"x"}}')
+    register(service, KEY, record(a="int", c=("int", 0)))
+    register(service, KEY, record(a="int", d=("int", 0)))
+    service.deletion.delete(KEY, range(5, 6))
     service.deletion.soft(KEY, 4)
     service.schemas.update(KEY, checkpoint=3)
     service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL))
@@ -74,7 +75,7 @@ def test_all_of_it_comes_back_and_twice_is_once(source, target):
     assert target[1].schemas.get(KEY).latest == 3
     again = import_lines(*target, lines)
     assert (again.differences, again.versions, again.added) == ([], 7, 0)
-    assert target[1].versions.register(KEY, record(a="int", e=("int", 0))).number == 6
+    assert register(target[1], KEY, record(a="int", e=("int", 0))).number == 6
 
 
 def test_one_registry_alone(source, target):
@@ -168,7 +169,7 @@ def test_a_reference_that_the_file_does_not_hold_is_said(source, target):
         "Version 1 of schema a-team",
         "Version 1 of schema m-person",
     ]
-    assert target[0].get_schema(SchemaKey("r", "a-team")).latest is None
+    assert target[0].schemas.get(SchemaKey("r", "a-team")).latest is None
 
 
 def test_a_comparison_tells_every_kind_of_difference(source, target):
@@ -184,7 +185,7 @@ def test_a_comparison_tells_every_kind_of_difference(source, target):
     service.tags.add("arn:aws:glue:us-east-1:000000000000:schema/r/s", {"more": "x"})
     service.schemas.update(KEY, compatibility=CompatibilityMode.FULL, checkpoint=1, description="y")
     service.metadata.put(service.versions.get_numbered(KEY, 3), "k", "x")
-    mine = service.versions.register(KEY, record(a="int", mine=("int", 0)), checked=False)
+    mine = register(service, KEY, record(a="int", mine=("int", 0)), checked=False)
     service.deletion.soft(KEY, 3)
     service.schemas.delete(SchemaKey("r", "a-team"))
     found = compared(store, service, records()).differences

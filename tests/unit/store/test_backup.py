@@ -26,6 +26,7 @@ from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.store.sql.tables import metadata
 from penstock.store.sql.tenancy import of_account, with_database
+from tests.unit.registry.registrations import register
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
 SECRET = Secret(
@@ -51,7 +52,7 @@ def fill(database: Database) -> RegistryService:
     service.registries.create("r", tags={"a": "b"})
     _, version = service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
     assert version is not None
-    service.versions.register(SchemaKey("r", "s"), '"long"')
+    register(service, SchemaKey("r", "s"), '"long"')
     service.metadata.put(version, "k", "v")
     SqlSecretStore(database, Sealer(bytes(32))).create(SECRET)
     return service
@@ -85,7 +86,7 @@ def test_a_backup_restores_every_row(filled, tmp_path):
     assert rows(other) == rows(filled)
     assert SqlSecretStore(other, Sealer(bytes(32))).by_name(SECRET.account, "db") == SECRET
     key = SchemaKey("r", "s")
-    assert RegistryService(SqlRegistryStore(other)).versions.register(key, '"double"').number == 3
+    assert register(RegistryService(SqlRegistryStore(other)), key, '"double"').number == 3
     other.close()
     assert (tmp_path / "backups" / "one.backup").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in (tmp_path / "backups").iterdir()] == ["one.backup"]
@@ -96,7 +97,7 @@ def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled, tmp_pa
     running = Database(str(filled.url))
     service = RegistryService(SqlRegistryStore(running))
     key = SchemaKey("r", "s")
-    later = service.versions.register(key, '"double"')
+    later = register(service, key, '"double"')
     service.schemas.create(NewSchema(registry="r", name="later", data_format="AVRO", definition='"int"'))
     assert service.versions.get(later.id) == later
     with pytest.raises(InvalidInput, match=r"holds something already: schemas.*--replace"):
@@ -106,20 +107,20 @@ def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled, tmp_pa
         service.schemas.get(SchemaKey("r", "later"))
     assert service.schemas.get(key).latest == 2
     assert [head.number for head in service.versions.heads(key)] == [1, 2]
-    assert service.versions._store.get_version(later.id) is None
+    assert service.versions._store.get(later.id) is None
     running.close()
 
 
 def test_no_schema_id_is_given_twice_after_a_restore(filled, tmp_path):
     key = SchemaKey("r", "s")
     back_up(filled, tmp_path / "b")
-    given = RegistryService(SqlRegistryStore(filled)).versions.register(key, '"double"').schema_id
+    given = register(RegistryService(SqlRegistryStore(filled)), key, '"double"').schema_id
     restore(tmp_path / "b", filled, replace=True)
-    assert RegistryService(SqlRegistryStore(filled)).versions.register(key, '"string"').schema_id == given + 1
+    assert register(RegistryService(SqlRegistryStore(filled)), key, '"string"').schema_id == given + 1
     # The store is lost with what it gave: only its owner knows how far that went.
     other = sqlite_store(tmp_path / "other.db")
     restore(tmp_path / "b", other, ids_above=41)
-    assert RegistryService(SqlRegistryStore(other)).versions.register(key, '"string"').schema_id == 42
+    assert register(RegistryService(SqlRegistryStore(other)), key, '"string"').schema_id == 42
     other.close()
 
 

@@ -17,6 +17,7 @@ from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
+from tests.unit.registry.registrations import register
 
 KEY = SchemaKey("r", "s")
 
@@ -63,7 +64,7 @@ def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk, tmp_path):
     taken = 1
     with pytest.raises(StorageFull, match=r"^The store cannot be written: its disk is full\. Nothing was changed\. Free"):  # noqa: PT012
         for number in range(2, 200):
-            service.versions.register(KEY, large(number))
+            register(service, KEY, large(number))
             taken += 1
     assert [head.number for head in service.versions.heads(KEY)] == list(range(1, taken + 1))
     assert disk.database.unwritable == "its disk is full"
@@ -73,7 +74,7 @@ def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk, tmp_path):
         secrets.create("111122223333", "large", value=SecretValue(binary=bytes(60_000)))
     assert secrets.list("111122223333") == []
     disk.pages = 1 << 30
-    assert service.versions.register(KEY, '"long"').number == taken + 1
+    assert register(service, KEY, '"long"').number == taken + 1
     assert ready.problems() == {}
 
 

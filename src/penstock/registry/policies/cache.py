@@ -1,4 +1,4 @@
-"""Resource policies as they judge: parsed, and kept for a while."""
+"""A cache of parsed resource policies, for decisions."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from penstock.access.policies.documents import Kind, Policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.caching import SharedCache
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import ResourcePolicyStore
 
 __all__ = ["CATALOG", "PolicyCache"]
 
@@ -25,7 +25,7 @@ class PolicyCache:
     A change that this process makes holds at once (:meth:`forget`).
     """
 
-    def __init__(self, store: RegistryStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: ResourcePolicyStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         # One value: what holds for a schema may hang on all of them.
         self._kept: SharedCache[str, Mapping[str, Policy]] = SharedCache(1, seconds=ttl, clock=clock)
@@ -61,7 +61,7 @@ class PolicyCache:
         found: dict[str, Policy] = {}
         after: str | None = None
         while True:
-            rows = self._store.list_resource_policies(after, _PAGE)
+            rows = self._store.list(after, _PAGE)
             for row in rows:
                 try:
                     found[row.resource] = parsed_policy(row.text, Kind.RESOURCE)

@@ -15,8 +15,8 @@ from penstock.registry.errors import ConditionFailed, ResourcePolicyNotFound
 from penstock.registry.identity import Identity
 from penstock.registry.model import ResourcePolicy
 from penstock.registry.policies.cache import CATALOG, PolicyCache
-from penstock.registry.resources import existing_resource
-from penstock.registry.store import RegistryStore
+from penstock.registry.resources import Resources
+from penstock.registry.store import ResourcePolicyStore
 
 __all__ = ["ResourcePolicies"]
 
@@ -29,8 +29,11 @@ class ResourcePolicies:
     ``cache`` has them parsed, for decisions.
     """
 
-    def __init__(self, store: RegistryStore, identity: Identity, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, store: ResourcePolicyStore, resources: Resources, identity: Identity, *, now: Callable[[], datetime]
+    ) -> None:
         self._store = store
+        self._resources = resources
         self._identity = identity
         self._now = now
         self.cache = PolicyCache(store)
@@ -38,14 +41,14 @@ class ResourcePolicies:
     def get(self, resource_arn: str | None) -> ResourcePolicy:
         """The policy; :class:`ResourcePolicyNotFound`."""
         resource = self._resource(resource_arn)
-        policy = self._store.get_resource_policy(resource)
+        policy = self._store.get(resource)
         if policy is None:
             raise ResourcePolicyNotFound(resource)
         return policy
 
     def list(self, *, token: str | None = None, size: int = 100) -> Page[ResourcePolicy]:
         """A page of all policies, by resource."""
-        return page("policies", token, size, self._store.list_resource_policies, lambda policy: policy.resource, kind=str)
+        return page("policies", token, size, self._store.list, lambda policy: policy.resource, kind=str)
 
     def put(
         self, resource_arn: str | None, text: str, *, hash_condition: str | None = None, exists: bool | None = None
@@ -65,7 +68,7 @@ class ResourcePolicies:
                 raise ConditionFailed(f"{resource} has {'a' if stored is not None else 'no'} resource policy.")
             _check_hash(resource, stored, hash_condition)
 
-        stored = self._store.put_resource_policy(wanted, check)
+        stored = self._store.put(wanted, check)
         self.cache.forget()
         return stored
 
@@ -78,13 +81,13 @@ class ResourcePolicies:
                 raise ResourcePolicyNotFound(resource)
             _check_hash(resource, stored, hash_condition)
 
-        self._store.delete_resource_policy(resource, check)
+        self._store.delete(resource, check)
         self.cache.forget()
 
     def _resource(self, resource_arn: str | None) -> str:
         if resource_arn is None or self._identity.is_catalog(resource_arn):
             return CATALOG
-        return existing_resource(self._store, self._identity, resource_arn)
+        return self._resources.existing(resource_arn)
 
 
 def _hash(text: str) -> str:

@@ -15,7 +15,7 @@ from penstock.registry.model import (
     SchemaKey,
     ScopeConfig,
 )
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import ConfigStore
 from penstock.schema.compatibility import CompatibilityMode
 
 __all__ = ["ScopeConfigs", "compatibility_of", "prevailing_mode", "refuse_unwritable"]
@@ -26,16 +26,16 @@ _UNSAID = CompatibilityMode.BACKWARD
 class ScopeConfigs:
     """Configs by scope; a schema's own compatibility goes before all of them."""
 
-    def __init__(self, store: RegistryStore) -> None:
+    def __init__(self, store: ConfigStore) -> None:
         self._store = store
 
     def get(self, scope: str) -> ScopeConfig | None:
         """The config of ``scope`` alone."""
-        return self._store.get_configs((scope,)).get(scope)
+        return self._store.get((scope,)).get(scope)
 
     def change(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
-        """Put what ``change`` makes of a scope's config in its place: see :meth:`RegistryStore.change_config`."""
-        return self._store.change_config(scope, change)
+        """Put what ``change`` makes of a scope's config in its place: see :meth:`ConfigStore.change`."""
+        return self._store.change(scope, change)
 
     def put(self, config: ScopeConfig) -> None:
         """Add or replace the config of its scope."""
@@ -48,7 +48,7 @@ class ScopeConfigs:
     def chain(self, key: SchemaKey) -> Sequence[ScopeConfig]:
         """Those that hold for the schema, the nearest first: of its name, its registry, the whole store."""
         scopes = config_scopes(key)
-        found = self._store.get_configs(scopes)
+        found = self._store.get(scopes)
         return [found[scope] for scope in scopes if scope in found]
 
     def mode(self, key: SchemaKey) -> str:
@@ -65,7 +65,7 @@ class ScopeConfigs:
     def check_deletable(self, registry: str) -> None:
         """:class:`~penstock.registry.errors.NotWritable` where the registry, or a schema in it, is READONLY."""
         self.check_writable(SchemaKey(registry, ""))
-        for config in self._store.list_configs(schema_resource(SchemaKey(registry, ""))):
+        for config in self._store.list(schema_resource(SchemaKey(registry, ""))):
             if config.mode in READONLY_MODES:
                 raise NotWritable(SchemaKey(registry, config.scope.rpartition("/")[2]), config.mode)
 

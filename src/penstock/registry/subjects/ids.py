@@ -48,7 +48,7 @@ class SubjectIds:
 
     def highest(self, version: Version) -> int:
         """The highest id that was ever given in the context of ``version``."""
-        return self._service.registries.highest_schema_id(version.key.registry)
+        return self._service.versions.highest_schema_id(version.key.registry)
 
     def versions(self, schema_id: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
         """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""

@@ -47,6 +47,7 @@ from penstock.registry.subjects.names import (
     subject_of,
 )
 from penstock.registry.subjects.terms import NO_TERMS, Terms
+from penstock.registry.versions.registration import Registration
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.incompatibility import Incompatibility
@@ -197,16 +198,18 @@ class Subjects:
             raise Incompatible(subject, mismatch, level=level_name(mismatch.mode))
         try:
             return self._service.versions.register(
-                key,
-                wanted.text,
-                references=references,
-                rules=config.rules,
-                keep_refused=False,
-                schema_id=schema_id,
-                number=number,
-                checked=not importing,
-                contract=wanted.contract,
-                terms=config.terms,
+                Registration(
+                    key=key,
+                    definition=wanted.text,
+                    references=references,
+                    rules=config.rules,
+                    keep_refused=False,
+                    schema_id=schema_id,
+                    number=number,
+                    checked=not importing,
+                    contract=wanted.contract,
+                    terms=config.terms,
+                )
             )
         except IncompatibleSchema as error:
             raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
@@ -318,15 +321,15 @@ class Subjects:
         numbers: list[int] | None = None
         if against is not None:
             numbers = [schema.latest if against == LATEST else self.version(subject, int(against)).number]
-        return self._service.versions.judge(
-            key,
-            wanted.text,
+        registration = Registration(
+            key=key,
+            definition=wanted.text,
             references=references,
             rules=config.rules,
-            against=numbers,
             contract=wanted.contract,
             terms=config.terms,
         )
+        return self._service.versions.judge(registration, against=numbers)
 
     def references_of(self, version: Version) -> Sequence[SubjectReference]:
         """The references of a version; subjects are named so that they are found from its context and the default one."""

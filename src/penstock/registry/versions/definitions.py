@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from penstock.caching import SharedCache
 from penstock.errors import InvalidInput
 from penstock.registry.model import Reference, Version
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import VersionStore
 from penstock.registry.versions.references import References
 from penstock.schema.errors import InvalidSchema, NotSelfContained
 from penstock.schema.format import ParsedSchema, ReferencedText
@@ -23,8 +23,8 @@ _WITH_LEGACY = "AVRO"  # the one format of which registries took more once
 class Definitions:
     """Parses definitions and remembers the recent ones, up to a million characters of text."""
 
-    def __init__(self, store: RegistryStore) -> None:
-        self._references = References(store)
+    def __init__(self, versions: VersionStore) -> None:
+        self._references = References(versions)
         self._parsed: SharedCache[tuple[str, str, tuple[ReferencedText, ...], bool], ParsedSchema] = SharedCache(
             _CAPACITY_CHARS
         )
@@ -47,7 +47,7 @@ class Definitions:
         :class:`~penstock.registry.errors.BadReference`.
         """
         read = self._read if legacy else self._parse
-        return read(data_format, text, self._references.texts(data_format, references, new=usable))
+        return read(data_format, text, self._references.texts(data_format, references, new=usable) if references else ())
 
     def of(self, version: Version) -> ParsedSchema:
         """The definition of a stored version."""

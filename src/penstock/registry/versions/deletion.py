@@ -1,36 +1,88 @@
-"""Deletion in two steps, as Confluent's clients know it: softly first, which can be taken back, then for good.
+"""Deletion of versions: at once, as Glue's clients know it, and in two steps, as Confluent's do.
 
-What is soft-deleted is left out of compatibility checks and listings, and stays readable by its ids. Registering the same
-definition again brings it back.
+The first of the two steps, soft deletion, can be taken back. What is soft-deleted is left out of compatibility checks and
+listings, and stays readable by its ids. Registering the same definition again brings it back.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from penstock.registry.errors import NotSoftDeleted, SchemaNotFound, SoftDeleted, TooMuchContention, VersionNotFound
+from penstock.errors import InvalidInput
+from penstock.registry.errors import (
+    NotSoftDeleted,
+    ProtectedVersion,
+    SchemaNotFound,
+    SoftDeleted,
+    TooMuchContention,
+    VersionNotFound,
+)
 from penstock.registry.model import AVAILABLE, Schema, SchemaKey, Version
-from penstock.registry.store import RegistryStore
-from penstock.registry.versions.registration import Versions
+from penstock.registry.store import DeletionStore, SchemaStore, VersionStore
+from penstock.registry.versions.history import all_heads
 
-__all__ = ["Deletions"]
+__all__ = ["Deletion", "Deletions"]
 
 T = TypeVar("T")
 
 _ATTEMPTS = 200
+_MAX_DELETED = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """What DeleteSchemaVersions did: numbers that are gone, numbers that were never there."""
+
+    deleted: Sequence[int]
+    missing: Sequence[int]
 
 
 class Deletions:
-    """Both steps, for a version and for all versions of a schema. Refused versions are no concern of it.
+    """Glue's deletion of a range of versions; both of Confluent's steps, for a version and for all versions of a schema.
 
-    Every method raises :class:`SchemaNotFound`, :class:`VersionNotFound`, and
-    :class:`~penstock.registry.errors.VersionReferenced` where other versions build on what would go.
+    Confluent's steps leave refused versions alone. Every method raises :class:`SchemaNotFound`, :class:`VersionNotFound`,
+    and :class:`~penstock.registry.errors.VersionReferenced` where other versions build on what would go.
     """
 
-    def __init__(self, store: RegistryStore, versions: Versions, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: DeletionStore,
+        schemas: SchemaStore,
+        versions: VersionStore,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
         self._store = store
+        self._schemas = schemas
         self._versions = versions
         self._now = now
+
+    def delete(self, key: SchemaKey, numbers: range) -> Deletion:
+        """Delete up to 25 versions.
+
+        :class:`ProtectedVersion`, and nothing deleted, where the checkpoint or the first version is among them; they go with
+        the schema alone.
+        """
+        if len(numbers) > _MAX_DELETED:
+            raise InvalidInput(f"{len(numbers)} versions were given; one call deletes {_MAX_DELETED}.")
+
+        def attempt(schema: Schema) -> Sequence[int] | None:
+            if schema.checkpoint in numbers:
+                raise ProtectedVersion(
+                    f"Version {schema.checkpoint} of schema {key.name} is the checkpoint and cannot be deleted.",
+                    remedy="Move the checkpoint with UpdateSchema first.",
+                )
+            if 1 in numbers:
+                raise ProtectedVersion(
+                    f"The first version of schema {key.name} cannot be deleted.", remedy="DeleteSchema deletes all versions."
+                )
+            heads = self._versions.list(key, numbers.start - 1, len(numbers))
+            live = [head.number for head in heads if head.number in numbers]
+            return self._store.delete(key, live, self._now(), revision=schema.revision)
+
+        deleted = self._repeat(key, attempt)
+        return Deletion(deleted=deleted, missing=[number for number in numbers if number not in deleted])
 
     def soft(self, key: SchemaKey, number: int) -> Version:
         """Soft-delete a version; :class:`SoftDeleted` where it is already."""
@@ -39,7 +91,7 @@ class Deletions:
             version = self._version(key, number)
             if version.deleted is not None:
                 raise SoftDeleted(key, number)
-            done = self._store.soft_delete_versions(key, [number], self._now(), revision=schema.revision)
+            done = self._store.soft_delete(key, [number], self._now(), revision=schema.revision)
             return None if done is None else version
 
         return self._repeat(key, attempt)
@@ -48,13 +100,13 @@ class Deletions:
         """Soft-delete all versions: their numbers; :class:`SoftDeleted` where they are already."""
 
         def attempt(schema: Schema) -> Sequence[int] | None:
-            heads = self._versions.heads(key, deleted=True)
+            heads = all_heads(self._versions, key, deleted=True)
             live = [head.number for head in heads if head.deleted is None]
             if not heads:
                 raise SchemaNotFound(*key)
             if not live:
                 raise SoftDeleted(key)
-            return self._store.soft_delete_versions(key, live, self._now(), revision=schema.revision)
+            return self._store.soft_delete(key, live, self._now(), revision=schema.revision)
 
         return self._repeat(key, attempt)
 
@@ -64,31 +116,31 @@ class Deletions:
         def attempt(schema: Schema) -> Sequence[int] | None:
             if self._version(key, number).deleted is None:
                 raise NotSoftDeleted(key, number)
-            return self._store.delete_versions(key, [number], self._now(), revision=schema.revision)
+            return self._store.delete(key, [number], self._now(), revision=schema.revision)
 
         self._repeat(key, attempt)
         return number
 
     def purge_all(self, key: SchemaKey) -> Sequence[int]:
         """Delete the schema for good with its versions, whose numbers are given; :class:`NotSoftDeleted`."""
-        heads = self._versions.heads(key, deleted=True)
+        heads = all_heads(self._versions, key, deleted=True)
         if not heads:
             raise SchemaNotFound(*key)
         if any(head.deleted is None for head in heads):
             raise NotSoftDeleted(key)
-        if not self._store.delete_schema(key):
+        if not self._schemas.delete(key):
             raise SchemaNotFound(*key)
         return [head.number for head in heads]
 
     def _version(self, key: SchemaKey, number: int) -> Version:
-        version = self._store.get_version_numbered(key, number)
+        version = self._versions.get_numbered(key, number)
         if version is None or version.status != AVAILABLE:
             raise VersionNotFound(f"RegistryName: {key.registry}, SchemaName: {key.name}, VersionNumber: {number}")
         return version
 
     def _repeat(self, key: SchemaKey, attempt: Callable[[Schema], T | None]) -> T:
         for _ in range(_ATTEMPTS):
-            schema = self._store.get_schema(key)
+            schema = self._schemas.get(key)
             if schema is None:
                 raise SchemaNotFound(*key)
             done = attempt(schema)

@@ -6,9 +6,15 @@ made to hurt take more. The budget is therefore one for all, plus what an ordina
 is done, and an end to all patience.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
 
-from penstock.registry.model import Version
+from penstock.registry.model import AVAILABLE, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.store import VersionStore
+from penstock.registry.subjects.terms import Terms
+from penstock.registry.versions.definitions import Definitions
 from penstock.schema import compatibility, cpu_budget
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, relevant
 from penstock.schema.errors import TooComplex
@@ -16,13 +22,91 @@ from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import CompatibilityRules
 
-__all__ = ["MAX_CONFLICTS", "check"]
+__all__ = ["MAX_CONFLICTS", "Candidate", "History", "all_heads", "check"]
 
 MAX_CONFLICTS = 100
 _SECONDS = 0.5  # of the processor, the compiler's included
 _SECONDS_PER_VERSION = 0.005
 _SECONDS_PER_CHARACTER = 0.000_003
 _MOST_SECONDS = 45.0
+_PAGE = 1_000
+_TEXTS = 50  # versions of a long history in memory at once: 17 MB where all are as large as they may be
+
+
+class Candidate(NamedTuple):
+    """A definition with its contract, and what it is judged by."""
+
+    parsed: ParsedSchema
+    contract: str | None
+    rules: CompatibilityRules
+    terms: Terms
+
+
+class History:
+    """The earlier versions of a schema, as compatibility sees them.
+
+    They are the AVAILABLE ones from the checkpoint on: the last of them for BACKWARD, FORWARD and FULL, all of them for the
+    _ALL modes. Refused versions (FAILURE) and soft-deleted ones count for nothing.
+    """
+
+    def __init__(self, versions: VersionStore, definitions: Definitions) -> None:
+        self._versions = versions
+        self._definitions = definitions
+
+    def judge(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
+        """What ``mode`` and the candidate's terms say of it as the next version of ``schema``."""
+        verdict = self._compare(schema, mode, new)
+        if not new.terms.reserves:
+            return verdict
+        latest = None if schema.latest is None else self._versions.get_numbered(schema.key, schema.latest)
+        return replace(verdict, conflicts=(*new.terms.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
+
+    def judge_against(self, chosen: Sequence[Version], mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
+        """As :meth:`judge`, compared with the ``chosen`` versions alone, the latest first."""
+        reserved = new.terms.conflicts(new.parsed, new.contract, chosen[0] if chosen else None)
+        chosen = [version for version in chosen if new.terms.alike(new.contract, version.contract)]
+        verdict = self._check(mode, new, sorted(version.number for version in chosen), chosen)
+        return replace(verdict, conflicts=(*reserved, *verdict.conflicts))
+
+    def _compare(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
+        if schema.latest is None or not relevant(mode, [schema.latest]):
+            return CompatibilityVerdict(mode=mode)
+        grouped = new.terms.group is not None
+        if mode.checks_all or grouped:
+            heads = all_heads(self._versions, schema.key)
+            numbers = [head.number for head in heads if head.number >= schema.checkpoint]
+            earlier = self._texts(schema.key, numbers)
+            if grouped:
+                earlier = (version for version in earlier if new.terms.alike(new.contract, version.contract))
+                if not mode.checks_all:
+                    earlier = islice(earlier, 1)
+        else:
+            last = self._versions.get_numbered(schema.key, schema.latest)
+            found = [last] if last is not None and last.status == AVAILABLE and last.deleted is None else []
+            numbers, earlier = [version.number for version in found], iter(found)
+        return self._check(mode, new, numbers, earlier)
+
+    def _check(
+        self, mode: CompatibilityMode, new: Candidate, numbers: Sequence[int], earlier: Iterable[Version]
+    ) -> CompatibilityVerdict:
+        return check(mode, new.parsed, numbers, earlier, read=self._definitions.of, rules=new.rules)
+
+    def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:
+        """The versions ``numbers`` (ascending), the last first, a few at a time; none that is deleted meanwhile."""
+        for end in range(len(numbers), 0, -_TEXTS):
+            few = numbers[max(0, end - _TEXTS) : end]
+            found = self._versions.scan(key.registry, key.name, (key, few[0] - 1), len(few), deleted=False)
+            yield from (version for version in reversed(found) if version.key == key and version.number <= few[-1])
+
+
+def all_heads(versions: VersionStore, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
+    """All AVAILABLE versions by number; none where there is no such schema."""
+    found: list[VersionHead] = []
+    while True:
+        rows = versions.list(key, found[-1].number if found else None, _PAGE, deleted=deleted)
+        found.extend(rows)
+        if len(rows) < _PAGE:
+            return [head for head in found if head.status == AVAILABLE]
 
 
 def check(

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from penstock.registry.errors import BadReference, MissingReference
 from penstock.registry.model import AVAILABLE, Reference, Version
-from penstock.registry.store import RegistryStore
+from penstock.registry.store import VersionStore
 from penstock.schema.format import ReferencedText
 
 __all__ = ["REFERENCES_TAG", "References", "declared_references"]
@@ -26,8 +26,8 @@ _TARGET = re.compile(r"(?:([^/@;=]+)/)?([^/@;=]+)@([1-9]\d{0,5})", re.ASCII)
 class References:
     """Looks referenced versions up, and what they refer to in turn."""
 
-    def __init__(self, store: RegistryStore) -> None:
-        self._store = store
+    def __init__(self, versions: VersionStore) -> None:
+        self._versions = versions
 
     def texts(self, data_format: str, references: Sequence[Reference], *, new: bool = False) -> tuple[ReferencedText, ...]:
         """All that ``references`` lead to, each behind what it builds on itself.
@@ -74,7 +74,7 @@ class References:
             )
 
     def _version(self, data_format: str, reference: Reference, *, new: bool) -> Version:
-        version = self._store.get_version_numbered(reference.key, reference.number)
+        version = self._versions.get_numbered(reference.key, reference.number)
         if version is None:
             raise MissingReference(reference.name, reference.key, reference.number)
         if new and (version.status != AVAILABLE or version.deleted is not None):

@@ -29,7 +29,7 @@ from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, 
 from penstock.errors import LimitExceeded
 from penstock.store.sql.access_codec import entity_from, entity_json
 from penstock.store.sql.database import Database, metadata, retried
-from penstock.store.sql.registry.base import write_audit
+from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]

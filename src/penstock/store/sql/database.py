@@ -83,6 +83,8 @@ class Database:
         elif self.is_sqlite:
             # The connection that wrote last: each has pages in memory, and drops all of them once another one has written.
             options["pool_use_lifo"] = True
+            # As many as threads ask for: one with a pinned connection may want another, and files have no limit.
+            options["max_overflow"] = -1
         self.engine: Engine = create_engine(self.url, **options)
         self.unwritable: str | None = None
         """Why the last write that failed for want of room did; set back by who finds that one succeeds."""

@@ -19,7 +19,7 @@ from penstock.locks import file_lock
 from penstock.store.sql.access import accounts
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import revision_of
-from penstock.store.sql.registry.base import write_audit
+from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.sealing import SEALED, MasterKey, MasterKeys, Sealer, key_id_of
 from penstock.store.sql.tenancy import of_account, with_database
 

@@ -17,6 +17,8 @@ from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
+from tests.unit.api.handlers import called
+from tests.unit.registry.registrations import register
 
 CONTEXT = RequestContext(
     service="cloudtrail",
@@ -40,9 +42,9 @@ def lookup() -> Callable[..., Any]:
             service.schemas.create(wanted)
     with acting(Actor(principal="arn:aws:iam::000000000000:user/bo")):
         for kind in ("int", "long", "string"):
-            service.versions.register(SchemaKey("r", "a"), f'"{kind}"')
+            register(service, SchemaKey("r", "a"), f'"{kind}"')
     handler = operations(service.audit).handlers["LookupEvents"]
-    return lambda **request: handler(request, CONTEXT)
+    return lambda **request: called(handler, request, CONTEXT)
 
 
 def by(key: str, value: str) -> list[dict[str, str]]:

@@ -23,6 +23,7 @@ from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.errors import PenstockError
 from penstock.server.wiring import Services, prepare, wire
 from penstock.settings.server import ServerSettings
+from tests.unit.api.handlers import called
 
 ACCOUNT = "111122223333"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/reader"
@@ -205,7 +206,7 @@ class World:
             service=endpoint.service.model.name, operation=endpoint.operation, account=ACCOUNT, region="us-east-1",
             principal=f"arn:aws:iam::{ACCOUNT}:root", request_id="1",
         )  # fmt: skip
-        return endpoint.handler(request, context)
+        return called(endpoint.handler, request, context)
 
     def call(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
         endpoint = next(each for each in self.served(service) if each.operation == operation)

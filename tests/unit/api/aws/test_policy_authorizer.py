@@ -21,6 +21,7 @@ from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.memory.registry import MemoryRegistryStore
+from tests.unit.api.handlers import called
 from tests.unit.api.memory_tenant import memory_tenant
 
 A, B = "111122223333", "444455556666"
@@ -57,7 +58,7 @@ def tenant(account: str, clock: Any) -> Tenant:
     service = RegistryService(store, region="us-east-1", account=account)
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
-    service.resource_policies.cache = PolicyCache(store, clock=clock)
+    service.resource_policies.cache = PolicyCache(store.resource_policies, clock=clock)
     return memory_tenant(service)
 
 
@@ -90,7 +91,7 @@ class World:
             caller=caller,
         )
         handler, context = self.authorizer.authorize(Endpoint(), request or SCHEMA, context)
-        return handler(SCHEMA, context)["of"], context.account
+        return called(handler, SCHEMA, context)["of"], context.account
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from penstock.api.aws.protocol import dispatch
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import RequestContext
@@ -444,7 +443,8 @@ def test_changes_are_recorded_as_the_callers(loop: Any, client: Any) -> None:
     table = EndpointTable([operations(service)])
     endpoint = table.get("AWSGlue.CreateRegistry")
     assert endpoint is not None
-    dispatch._work_as(endpoint, {"RegistryName": "r"}, context, None)
+    [answer] = endpoint.answer([({"RegistryName": "r"}, context)], None)
+    assert not isinstance(answer, Exception)
     (entry,) = service.audit.list().items
     assert (entry.principal, entry.client, entry.operation, entry.resource) == (
         "ana",

@@ -8,6 +8,7 @@ import pytest
 from penstock.registry.errors import IncompatibleSchema
 from penstock.registry.model import SchemaKey
 from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, ConfluentApi
+from tests.unit.registry.registrations import register
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_the_audit_log_says_that_metadata_changed_and_not_how(api: ConfluentApi)
 def test_metadata_of_a_configuration_reaches_glues_callers_by_the_version_before(api: ConfluentApi) -> None:
     api.put("/config", overrideMetadata=OVER)
     api.register("s", V1)
-    api.service.versions.register(SchemaKey("default-registry", "s"), V2)
+    register(api.service, SchemaKey("default-registry", "s"), V2)
     assert metadata(api, "s", 2) == OVER
 
 
@@ -158,7 +159,7 @@ def test_a_group_of_glues_callers_is_the_whole_schema(api: ConfluentApi) -> None
     api.register("s", V1, metadata=major("1"))
     api.register("s", BROKEN, metadata=major("2"))
     with pytest.raises(IncompatibleSchema):
-        api.service.versions.register(SchemaKey("default-registry", "s"), V2, keep_refused=False)
+        register(api.service, SchemaKey("default-registry", "s"), V2, keep_refused=False)
 
 
 def reserved(*names: str) -> dict[str, dict[str, str]]:

@@ -1,5 +1,6 @@
 """Levels and modes through Confluent's interface."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.schema.compatibility import CompatibilityMode
 from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, ConfluentApi
+from tests.unit.api.handlers import called
 
 LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
 
@@ -183,7 +185,7 @@ def test_the_global_context_is_what_all_inherit(api: ConfluentApi) -> None:
 
 SCHEMA_ID = {"RegistryName": "default-registry", "SchemaName": "s"}
 LATEST = {"LatestVersion": True}
-GLUE_WRITES = {
+GLUE_WRITES: dict[str, dict[str, Any]] = {
     "RegisterSchemaVersion": {"SchemaId": SCHEMA_ID, "SchemaDefinition": V2},
     "CreateSchema": {"SchemaName": "new", "DataFormat": "AVRO", "Compatibility": "NONE", "SchemaDefinition": V1},
     "UpdateSchema": {"SchemaId": SCHEMA_ID, "Compatibility": "NONE", "SchemaVersionNumber": LATEST},
@@ -193,10 +195,8 @@ GLUE_WRITES = {
 }
 
 
-def glue(api: ConfluentApi, operation: str, **request: Any) -> dict[str, Any]:
-    handler: Any = registry.operations(api.service).handlers[operation]
-    answer: dict[str, Any] = handler(request or GLUE_WRITES[operation], None)
-    return answer
+def glue(api: ConfluentApi, operation: str, **request: Any) -> Mapping[str, Any]:
+    return called(registry.operations(api.service).handlers[operation], request or GLUE_WRITES[operation])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from penstock.registry.model import SchemaKey
 from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, ConfluentApi
+from tests.unit.registry.registrations import register
 
 
 @pytest.fixture
@@ -162,8 +163,8 @@ def test_metadata_goes_on_with_the_next_version(api: ConfluentApi) -> None:
     # What Glue's callers register is the same schema, and goes on with it too.
     key = SchemaKey("default-registry", "s")
     assert api.service.versions.find(key, V2).number == 2
-    assert api.service.versions.register(key, V2).number == 2
-    assert api.service.versions.register(key, V3).number == 3
+    assert register(api.service, key, V2).number == 2
+    assert register(api.service, key, V3).number == 3
     assert api.get("/subjects/s/versions/3")[1]["metadata"] == OTHER
     # An import keeps what it is given.
     api.call("PUT", "/mode/s?force=true", {"mode": "IMPORT"})
@@ -208,7 +209,7 @@ def test_looks_schemas_up(api: ConfluentApi) -> None:
 def test_a_refused_version_of_glue_is_not_there(api: ConfluentApi) -> None:
     api.register("s", V1)
     key = api.service.schemas.list().items[0].key
-    refused = api.service.versions.register(key, BROKEN)
+    refused = register(api.service, key, BROKEN)
     assert refused.status == "FAILURE"
     assert api.refused("POST", "/subjects/s", {"schema": BROKEN}) == (404, 40403)
     assert api.refused("GET", f"/subjects/s/versions/{refused.number}") == (404, 40402)

@@ -27,7 +27,7 @@ from penstock.api.aws.authorization.extra_actions import (
 )
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.iam.sts import origin_of
-from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread, ServedOperation
+from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
 from penstock.api.tenants import Tenant, Tenants
 from penstock.errors import AccessDenied
 
@@ -45,7 +45,7 @@ _CRAWLER_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", 
 class ServingTenants(Tenants, Protocol):
     """The tenants of the server, with the handlers of their operations."""
 
-    def handler(self, account: str, service: str, operation: str) -> Handler:
+    def handler(self, account: str, service: str, operation: str) -> AnyHandler:
         """The handler of a running tenant."""
 
 
@@ -71,7 +71,7 @@ class PolicyAuthorizer:
 
     def authorize(
         self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
-    ) -> tuple[Handler, RequestContext]:
+    ) -> tuple[AnyHandler, RequestContext]:
         """As the protocol says; no policy is evaluated for the root of the first account."""
         caller, service = context.caller, context.service
         assert caller is not None
@@ -244,10 +244,11 @@ def _named(resources: Sequence[str]) -> Sequence[str]:
     return [each for each in resources if each not in EVERYTHING]
 
 
-def _filtered(handler: Handler, context: RequestContext, decisions: _Decisions) -> Handler:
+def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decisions) -> AnyHandler:
     """``handler``, whose answers leave out the members that the caller may not see."""
     lists = LISTED.get((context.service, context.operation))
-    if lists is None:
+    # Operations that are answered in batches list nothing.
+    if lists is None or isinstance(handler, BatchHandler):
         return handler
 
     def filtered(request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:

@@ -19,11 +19,10 @@ from penstock.access.principals import ANONYMOUS
 from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.authorization.login import Login, named_key, named_service
-from penstock.api.aws.protocol.coalescing import Gathered, answer_together
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY
-from penstock.api.aws.protocol.operations import OperationAuthorizer, RequestContext, RunOnThread, Trace
+from penstock.api.aws.protocol.operations import BatchHandler, OperationAuthorizer, RequestContext, RunOnThread, Trace
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.errors import Throttled, UnreadableRequest
@@ -31,9 +30,8 @@ from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.observer import CompletedRequest, Observer
 from penstock.api.throttle import Buckets
-from penstock.api.workers import Gathering, Workers
+from penstock.api.workers import RequestCoalescer, Workers
 from penstock.errors import AccessDenied, PenstockError
-from penstock.registry.audit import Actor, acting
 
 __all__ = ["AwsApp"]
 
@@ -119,7 +117,7 @@ class AwsApp:
         self._region = region
         self._observer = observer
         self._workers = Workers(threads, name="penstock-api")
-        self._gatherings: dict[Endpoint, Gathering[tuple[Any, RequestContext], bytes]] = {}
+        self._coalescers: dict[Endpoint, RequestCoalescer[tuple[Any, RequestContext], bytes]] = {}
 
     def close(self) -> None:
         """Let running handlers end and start no more."""
@@ -328,21 +326,21 @@ class AwsApp:
             trace=Trace(),
         )
         if endpoint.inline:
-            try:
-                return _work(endpoint, raw, context, self._authorizer)
-            except RunOnThread:
-                context = context._replace(on_loop=False)
-        if isinstance(endpoint.handler, Gathered):
-            return await self._gathering(endpoint).run((raw, context))
+            [answer] = endpoint.answer([(raw, context)], self._authorizer)
+            if not isinstance(answer, RunOnThread):
+                return _returned(answer)
+            context = context._replace(on_loop=False)
+        if isinstance(endpoint.handler, BatchHandler):
+            return await self._coalescer(endpoint).run((raw, context))
         owner = exchange.key_id or exchange.client
-        answer: bytes = await self._workers.run(_work_as, endpoint, raw, context, self._authorizer, owner=owner)
-        return answer
+        [answer] = await self._workers.run(endpoint.answer, [(raw, context)], self._authorizer, owner=owner)
+        return _returned(answer)
 
-    def _gathering(self, endpoint: Endpoint) -> Gathering[tuple[Any, RequestContext], bytes]:
-        known = self._gatherings.get(endpoint)
+    def _coalescer(self, endpoint: Endpoint) -> RequestCoalescer[tuple[Any, RequestContext], bytes]:
+        known = self._coalescers.get(endpoint)
         if known is None:
-            known = Gathering(self._workers, partial(answer_together, endpoint, self._authorizer))
-            self._gatherings[endpoint] = known
+            known = RequestCoalescer(self._workers, partial(endpoint.answer, authorizer=self._authorizer))
+            self._coalescers[endpoint] = known
         return known
 
     def _render(self, exchange: _Exchange, error: Exception) -> RenderedError:
@@ -368,19 +366,10 @@ def _new_id() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def _work(endpoint: Endpoint, raw: Any, context: RequestContext, authorizer: OperationAuthorizer | None) -> bytes:
-    request, handler = endpoint.check(raw), endpoint.handler
-    if context.trace is not None:
-        context.trace.request = request
-    if authorizer is not None:
-        handler, context = authorizer.authorize(endpoint, request, context)
-    return endpoint.encode(handler(request, context), context)
-
-
-def _work_as(endpoint: Endpoint, raw: Any, context: RequestContext, authorizer: OperationAuthorizer | None) -> bytes:
-    # Inline operations change nothing that is recorded.
-    with acting(Actor(principal=context.principal, client=context.client)):
-        return _work(endpoint, raw, context, authorizer)
+def _returned(answer: bytes | Exception) -> bytes:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _client(scope: Scope) -> str:

@@ -1,6 +1,6 @@
 """Operations by their X-Amz-Target: what is served, what AWS has and this server does not, and what nobody knows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +9,19 @@ import orjson
 from penstock.api.aws.members import Members, members_of
 from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed, UnknownOperation
 from penstock.api.aws.protocol.models import SERVICES, ServiceModel, load_model
-from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.operations import (
+    AnyHandler,
+    Asked,
+    BatchHandler,
+    Handler,
+    OperationAuthorizer,
+    OperationSet,
+    RequestContext,
+)
 from penstock.api.aws.protocol.query import QUERY_CODES, read_members, write_response
 from penstock.api.aws.protocol.shapes import Checker, Renderer, ShapeCompiler, UnservedMember
 from penstock.errors import InternalError, InvalidInput, OperationNotServed, PenstockError
+from penstock.registry.audit import Actor, acting
 
 __all__ = ["Endpoint", "EndpointTable", "Service"]
 
@@ -42,7 +51,7 @@ class Endpoint:
         self,
         service: Service,
         operation: str,
-        handler: Handler,
+        handler: AnyHandler,
         *,
         inline: bool,
         bounded: bool = False,
@@ -58,6 +67,36 @@ class Endpoint:
         self._misplaced = misplaced or {}
         self._checker: Checker | None = None
         self._renderer: Renderer | None = None
+
+    def answer(
+        self, sent: Sequence[tuple[Any, RequestContext]], authorizer: OperationAuthorizer | None
+    ) -> list[bytes | Exception]:
+        """For each request as it was sent, in order, the body of its answer or what it is refused with.
+
+        Each is checked, authorized and answered for itself; those of one :class:`BatchHandler` are answered together.
+        """
+        answers: list[bytes | Exception] = []
+        batches: dict[BatchHandler, dict[int, Asked]] = {}
+        for raw, context in sent:
+            try:
+                request, handler = self.check(raw), self.handler
+                if context.trace is not None:
+                    context.trace.request = request
+                if authorizer is not None:
+                    handler, context = authorizer.authorize(self, request, context)  # noqa: PLW2901 -- the one to go on with
+                if isinstance(handler, BatchHandler):
+                    batches.setdefault(handler, {})[len(answers)] = (request, context)
+                    answers.append(b"")
+                else:
+                    # Inline operations change nothing that is recorded.
+                    response = handler(request, context) if context.on_loop else _acted(handler, request, context)
+                    answers.append(self.encode(response, context))
+            except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request
+                answers.append(error)
+        for handler, asked in batches.items():
+            for (place, (_, context)), answer in zip(asked.items(), handler.answer(list(asked.values())), strict=True):
+                answers[place] = answer if isinstance(answer, Exception) else self._encoded(answer, context)
+        return answers
 
     def check(self, request: Any) -> Mapping[str, Any]:
         """The request in Python's terms; raises ``UnreadableRequest``, :class:`InvalidShape` with every broken rule, or
@@ -99,6 +138,12 @@ class Endpoint:
         if self.service.model.query:
             return write_response(self.service.model, self.operation, response, context.request_id)
         return orjson.dumps(self.render(response))
+
+    def _encoded(self, response: Mapping[str, Any], context: RequestContext) -> bytes | Exception:
+        try:
+            return self.encode(response, context)
+        except Exception as error:  # noqa: BLE001 -- rendered as the answer of this request
+            return error
 
 
 class EndpointTable:
@@ -198,6 +243,11 @@ class EndpointTable:
                 message_keys=model.message_keys,
             )
         return self._services[name]
+
+
+def _acted(handler: Handler, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
+    with acting(Actor(principal=context.principal, client=context.client)):
+        return handler(request, context)
 
 
 def _empty(value: Any, path: str, broken: list[str]) -> Any:  # noqa: ARG001

@@ -13,7 +13,19 @@ from typing import Any, NamedTuple, Protocol
 from penstock.access.principals import Caller
 from penstock.query.ports import CatalogAccess
 
-__all__ = ["Handler", "OperationAuthorizer", "OperationSet", "RequestContext", "RunOnThread", "ServedOperation", "Trace"]
+__all__ = [
+    "Answer",
+    "AnyHandler",
+    "Asked",
+    "BatchHandler",
+    "Handler",
+    "OperationAuthorizer",
+    "OperationSet",
+    "RequestContext",
+    "RunOnThread",
+    "ServedOperation",
+    "Trace",
+]
 
 
 class RequestContext(NamedTuple):
@@ -63,13 +75,29 @@ class RunOnThread(Exception):
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
+Asked = tuple[Mapping[str, Any], RequestContext]
+Answer = Mapping[str, Any] | Exception
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchHandler:
+    """A handler that answers several requests together: many writes in one transaction cost less than each in its own.
+
+    ``answer`` gives for each request, in order, its response or the error that it is refused with: an error of one is not
+    an error of the others. It knows who asks from the contexts alone.
+    """
+
+    answer: Callable[[Sequence[Asked]], Sequence[Answer]]
+
+
+AnyHandler = Handler | BatchHandler
 
 
 class ServedOperation(Protocol):
     """The operation that a request names."""
 
     @property
-    def handler(self) -> Handler: ...
+    def handler(self) -> AnyHandler: ...
 
 
 class OperationAuthorizer(Protocol):
@@ -77,7 +105,7 @@ class OperationAuthorizer(Protocol):
 
     def authorize(
         self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
-    ) -> tuple[Handler, RequestContext]:
+    ) -> tuple[AnyHandler, RequestContext]:
         """The handler to call, and its context; :class:`~penstock.access.errors.NotAuthorized` where the caller may not.
 
         ``request`` is checked. On the event loop it raises :class:`RunOnThread` where it would have to read a store.
@@ -96,7 +124,7 @@ class OperationSet:
     """
 
     service: str
-    handlers: Mapping[str, Handler]
+    handlers: Mapping[str, AnyHandler]
     inline: frozenset[str] = field(default_factory=frozenset)
     bounded: frozenset[str] = field(default_factory=frozenset)
     """Those that leave a record with each call and change nothing that would bound them: an account has so many a second."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.operations import AnyHandler, OperationSet, RequestContext
 from penstock.api.aws.registry.policies import policy_handlers
 from penstock.api.aws.registry.shapes import Request, number_of, present, registry_of, schema_of, timestamp
 from penstock.api.aws.registry.tags import TagOwner, tag_handlers
@@ -34,7 +34,7 @@ def operations(service: RegistryService, *, tag_owners: tuple[TagOwner, ...] = (
     ``tag_owners`` answer for ARNs of other kinds (databases, tables, jobs), asked in turn.
     """
     schemas, registries = _Schemas(service), _Registries(service)
-    handlers: dict[str, Handler] = {
+    handlers: dict[str, AnyHandler] = {
         "CreateRegistry": registries.create,
         "GetRegistry": registries.get,
         "ListRegistries": registries.list,

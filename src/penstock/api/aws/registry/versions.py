@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.api.aws.protocol.coalescing import Asked, Gathered
-from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
+from penstock.api.aws.protocol.operations import Answer, AnyHandler, Asked, BatchHandler, RequestContext, RunOnThread
 from penstock.api.aws.registry.shapes import Request, number_of, present, schema_of, timestamp
 from penstock.errors import InvalidInput, PenstockError
 from penstock.registry.audit import Actor
@@ -21,11 +20,11 @@ _MAX_ERROR = 5_000  # SchemaValidationError in the Glue API model
 _RANGE = re.compile(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?", re.ASCII)
 
 
-def version_handlers(service: RegistryService) -> dict[str, Handler]:
+def version_handlers(service: RegistryService) -> dict[str, AnyHandler]:
     """The handlers by operation name."""
     versions, metadata = _Versions(service), _Metadata(service)
     return {
-        "RegisterSchemaVersion": Gathered(versions.register, versions.register_all),
+        "RegisterSchemaVersion": BatchHandler(versions.register),
         "GetSchemaVersion": versions.get,
         "GetSchemaByDefinition": versions.find,
         "ListSchemaVersions": versions.list,
@@ -45,12 +44,8 @@ class _Versions:
         self._service = service
         self._versions = service.versions
 
-    def register(self, request: Request, _: RequestContext) -> Request:
-        key = schema_of(self._service.identity, request["SchemaId"])
-        return _registered(self._versions.register(key, request["SchemaDefinition"], bound=True))
-
-    def register_all(self, asked: Sequence[Asked]) -> list[Request | Exception]:
-        answers: list[Request | Exception | None] = []
+    def register(self, asked: Sequence[Asked]) -> list[Answer]:
+        answers: list[Answer | None] = []
         wanted: list[Registration] = []
         for request, context in asked:
             try:
@@ -59,10 +54,10 @@ class _Versions:
                 answers.append(error)
                 continue
             actor = Actor(principal=context.principal, client=context.client)
-            wanted.append(Registration(key=key, definition=request["SchemaDefinition"], actor=actor))
+            wanted.append(Registration(key=key, definition=request["SchemaDefinition"], bound=True, actor=actor))
             answers.append(None)
         registered = iter(self._versions.register_all(wanted))
-        return [_registered_or_not(next(registered)) if answer is None else answer for answer in answers]
+        return [_registered(next(registered)) if answer is None else answer for answer in answers]
 
     def get(self, request: Request, context: RequestContext) -> Request:
         version = _version_of(self._service, request)
@@ -85,7 +80,7 @@ class _Versions:
     def delete(self, request: Request, _: RequestContext) -> Request:
         key = schema_of(self._service.identity, request["SchemaId"])
         self._service.configs.check_writable(key)
-        done = self._versions.delete(key, _range(request["Versions"]))
+        done = self._service.deletion.delete(key, _range(request["Versions"]))
         errors = [
             {
                 "VersionNumber": number,
@@ -117,12 +112,10 @@ class _Versions:
         }
 
 
-def _registered(version: Version) -> Request:
-    return {"SchemaVersionId": version.id, "VersionNumber": version.number, "Status": version.status}
-
-
-def _registered_or_not(outcome: Version | Exception) -> Request | Exception:
-    return outcome if isinstance(outcome, Exception) else _registered(outcome)
+def _registered(outcome: Version | Exception) -> Answer:
+    if isinstance(outcome, Exception):
+        return outcome
+    return {"SchemaVersionId": outcome.id, "VersionNumber": outcome.number, "Status": outcome.status}
 
 
 class _Metadata:

@@ -17,7 +17,8 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from penstock.caching import SharedCache
 from penstock.registry.model import Version
 from penstock.store.sql.database import Database
-from penstock.store.sql.direct import Direct, Prepared
+from penstock.store.sql.direct import Direct, Prepared, Row
+from penstock.store.sql.registry.rows import to_version
 from penstock.store.sql.registry.tables import registry_epoch
 
 __all__ = ["VersionCache"]
@@ -44,6 +45,18 @@ class VersionCache:
         event.listen(database.engine, "engine_disposed", self._close)
         # One connection for all: nobody else can commit, and this process clears the cache itself.
         self._alone = isinstance(database.engine.pool, StaticPool)
+
+    def read(self, key: Hashable, query: Prepared, named: Row) -> Version | None:
+        """The version that ``key`` names: the one in memory, or the first row of ``query``."""
+        cached, stamp = self.get(key)
+        if cached is not None:
+            return cached
+        row = self._direct.first(query, named)
+        if row is None:
+            return None
+        version = to_version(row)
+        self.put(key, version, stamp)
+        return version
 
     def get(self, key: Hashable) -> tuple[Version | None, int]:
         """The version, unless something was deleted since it was put, and the stamp for one that is read now."""

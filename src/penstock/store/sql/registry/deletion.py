@@ -1,4 +1,4 @@
-"""Deletion of versions in the registry's SQL store, and the check that nothing builds on what goes."""
+"""Deletion of schema versions in SQL, and the check that nothing builds on what goes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,56 +10,55 @@ from penstock.registry.errors import VersionReferenced
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, SchemaKey
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.base import RegistryPart, count_deletion, write_audit
+from penstock.store.sql.registry.audit import write_audit
+from penstock.store.sql.registry.base import RegistryDatabase, count_deletion
 from penstock.store.sql.registry.rows import micros, to_head
 from penstock.store.sql.registry.statements import HEAD, JOINED, is_schema
 from penstock.store.sql.registry.tables import schema_references, schema_versions, schemas
 
-__all__ = ["DeletionRows", "refuse_referenced"]
+__all__ = ["SqlDeletion", "refuse_referenced"]
 
 _SHOWN = 20  # referrers that an error carries
 
 
-class DeletionRows(RegistryPart):
-    """Deletion, soft and hard; what each method does is in :class:`penstock.registry.store.RegistryStore`."""
+class SqlDeletion:
+    """:class:`penstock.registry.store.DeletionStore`."""
 
-    def delete_versions(
-        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
-    ) -> Sequence[int] | None:
-        deleted = self._delete_versions(key, numbers, now, revision)
+    def __init__(self, shared: RegistryDatabase) -> None:
+        self._database = shared.database
+        self._cache = shared.cache
+
+    def delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int) -> Sequence[int] | None:
+        deleted = self._delete(key, numbers, now, revision)
         self._cache.forget()
         return deleted
 
-    def soft_delete_versions(
-        self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int
-    ) -> Sequence[int] | None:
-        marked = self._soft_delete_versions(key, numbers, now, revision)
+    def soft_delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, *, revision: int) -> Sequence[int] | None:
+        marked = self._soft_delete(key, numbers, now, revision)
         self._cache.forget()
         return marked
 
     @retried
-    def _delete_versions(self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int) -> Sequence[int] | None:
+    def _delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int) -> Sequence[int] | None:
         with self._database.write() as connection:
-            schema_id = _step(connection, key, now, revision)
-            if schema_id is None:
+            schema_row = _step(connection, key, now, revision)
+            if schema_row is None:
                 return None
-            chosen = and_(schema_versions.c.schema_id == schema_id, schema_versions.c.number.in_(list(numbers)))
+            chosen = and_(schema_versions.c.schema_id == schema_row, schema_versions.c.number.in_(list(numbers)))
             refuse_referenced(connection, f"A version of schema {key.name}", select(schema_versions.c.id).where(chosen))
             gone = connection.execute(delete(schema_versions).where(chosen).returning(schema_versions.c.number)).scalars()
             deleted = sorted(gone)
-            _finish(connection, key, schema_id, "DeleteVersions", deleted)
+            _finish(connection, key, schema_row, "DeleteVersions", deleted)
         return deleted
 
     @retried
-    def _soft_delete_versions(
-        self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int
-    ) -> Sequence[int] | None:
+    def _soft_delete(self, key: SchemaKey, numbers: Sequence[int], now: datetime, revision: int) -> Sequence[int] | None:
         with self._database.write() as connection:
-            schema_id = _step(connection, key, now, revision)
-            if schema_id is None:
+            schema_row = _step(connection, key, now, revision)
+            if schema_row is None:
                 return None
             chosen = and_(
-                schema_versions.c.schema_id == schema_id,
+                schema_versions.c.schema_id == schema_row,
                 schema_versions.c.number.in_(list(numbers)),
                 schema_versions.c.deleted.is_(None),
             )
@@ -67,7 +66,7 @@ class DeletionRows(RegistryPart):
             _refuse(connection, f"A version of schema {key.name}", targets, schema_versions.c.deleted.is_(None))
             change = update(schema_versions).where(chosen).values(deleted=micros(now))
             marked = sorted(connection.execute(change.returning(schema_versions.c.number)).scalars())
-            _finish(connection, key, schema_id, "SoftDeleteVersions", marked)
+            _finish(connection, key, schema_row, "SoftDeleteVersions", marked)
         return marked
 
 
@@ -103,18 +102,18 @@ def _step(connection: Connection, key: SchemaKey, now: datetime, revision: int) 
     return moved
 
 
-def _finish(connection: Connection, key: SchemaKey, schema_id: int, operation: str, numbers: Sequence[int]) -> None:
+def _finish(connection: Connection, key: SchemaKey, schema_row: int, operation: str, numbers: Sequence[int]) -> None:
     latest = (
         select(schema_versions.c.number)
         .where(
-            schema_versions.c.schema_id == schema_id,
+            schema_versions.c.schema_id == schema_row,
             schema_versions.c.status == AVAILABLE,
             schema_versions.c.deleted.is_(None),
         )
         .order_by(schema_versions.c.number.desc())
         .limit(1)
     )
-    connection.execute(update(schemas).where(schemas.c.id == schema_id).values(latest=latest.scalar_subquery()))
+    connection.execute(update(schemas).where(schemas.c.id == schema_row).values(latest=latest.scalar_subquery()))
     count_deletion(connection)
     shown = ", ".join(str(number) for number in numbers[:50]) or "none"
     write_audit(connection, operation, schema_resource(key), f"versions {shown}")

@@ -13,6 +13,7 @@ from penstock.store.sql.direct import Row
 
 __all__ = [
     "config_row",
+    "key_parameters",
     "micros",
     "schema_row",
     "time_of",
@@ -37,6 +38,11 @@ def micros(time: datetime) -> int:
 def time_of(stored: int) -> datetime:
     """The time that :func:`micros` wrote."""
     return _EPOCH + stored * _MICROSECOND
+
+
+def key_parameters(key: SchemaKey) -> dict[str, Any]:
+    """The parameters that name a schema."""
+    return {"r_registry": key.registry, "r_name": key.name}
 
 
 def schema_row(schema: Schema) -> dict[str, Any]:

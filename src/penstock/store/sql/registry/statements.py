@@ -31,7 +31,6 @@ __all__ = [
     "Statements",
     "beginning_with",
     "is_schema",
-    "naming",
 ]
 
 HEAD = (
@@ -182,11 +181,6 @@ class Statements:
         self.record = ready(_insert_all(audit, but="id"))
         self.last_record = ready(select(func.max(audit.c.id).label("id")))
         self.forget_records = ready(delete(audit).where(audit.c.id <= bindparam("r_last")))
-
-
-def naming(key: SchemaKey) -> dict[str, Any]:
-    """The parameters that name a schema."""
-    return {"r_registry": key.registry, "r_name": key.name}
 
 
 def is_schema(key: SchemaKey) -> ColumnElement[bool]:

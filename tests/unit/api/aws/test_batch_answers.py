@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.access.errors import NotAuthorized
-from penstock.api.aws.protocol.coalescing import Gathered, answer_together
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
-from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.operations import BatchHandler, OperationSet, RequestContext
 from penstock.api.errors import UnreadableRequest
 from penstock.errors import NotFound
 
@@ -23,10 +22,7 @@ class Store:
         self.status = status
         self.calls: list[list[tuple[str, str]]] = []
 
-    def one(self, request: Any, context: Any) -> Any:
-        return self.many([(request, context)])[0]
-
-    def many(self, asked: Sequence[tuple[Mapping[str, Any], RequestContext]]) -> list[Any]:
+    def answer(self, asked: Sequence[tuple[Mapping[str, Any], RequestContext]]) -> list[Any]:
         names = [request["SchemaId"]["SchemaName"] for request, _ in asked]
         self.calls.append([(name, context.principal) for name, (_, context) in zip(names, asked, strict=True)])
         return [
@@ -36,8 +32,8 @@ class Store:
             for name in names
         ]
 
-    def handler(self) -> Gathered:
-        return Gathered(self.one, self.many)
+    def handler(self) -> BatchHandler:
+        return BatchHandler(self.answer)
 
 
 class OperationAuthorizer:
@@ -52,7 +48,7 @@ class OperationAuthorizer:
         return self.handlers.get(context.account, endpoint.handler), context
 
 
-def endpoint(handler: Callable[..., Any] | Gathered) -> Endpoint:
+def endpoint(handler: Callable[..., Any] | BatchHandler) -> Endpoint:
     found = EndpointTable([OperationSet(service="glue", handlers={"RegisterSchemaVersion": handler})]).get(
         "AWSGlue.RegisterSchemaVersion"
     )
@@ -60,8 +56,8 @@ def endpoint(handler: Callable[..., Any] | Gathered) -> Endpoint:
     return found
 
 
-def answers_of(handler: Callable[..., Any] | Gathered, gate: Any, raw: Any) -> list[Any]:
-    return list(answer_together(endpoint(handler), gate, raw))
+def answers_of(handler: Callable[..., Any] | BatchHandler, authorizer: Any, raw: Any) -> list[Any]:
+    return endpoint(handler).answer(raw, authorizer)
 
 
 def asked(name: str, principal: str = "ana", account: str = "1") -> tuple[dict[str, Any], RequestContext]:
