@@ -66,8 +66,8 @@ class AvroSchema:
         except REFUSALS as error:
             raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error
         convert_defaults(self.tree, named)
-        self.shape: Node = analyse(self.tree)
-        self.walk_first = needs_check(self.shape)
+        self.layout: Node = analyse(self.tree)
+        self.walk_first = needs_check(self.layout)
         self.root_name = root_name(self.tree)
 
     @property
@@ -162,12 +162,12 @@ def decoder(
     read = fastavro.schemaless_reader
     writer_parsed = writer.parsed
     reader_parsed = reader.parsed if reader is not None and reader.parsed != writer.parsed else None
-    walk_first, shape = writer.walk_first, writer.shape
+    walk_first, layout = writer.walk_first, writer.layout
 
     def decode(data: bytes) -> Any:
         if walk_first:
             try:
-                check(shape, data, start, limits)
+                check(layout, data, start, limits)
             except (TruncatedPayload, MalformedPayload) as error:
                 raise _refused(type(error), writer, data, start, error.message) from None
         source = BytesIO(data)
