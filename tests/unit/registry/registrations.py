@@ -8,7 +8,7 @@ from penstock.registry.service import RegistryService
 from penstock.registry.versions.registration import Registration
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict
 
-__all__ = ["judge", "register"]
+__all__ = ["check_compatibility", "register"]
 
 
 def register(service: RegistryService, key: SchemaKey, definition: str, **more: Any) -> Version:
@@ -16,7 +16,7 @@ def register(service: RegistryService, key: SchemaKey, definition: str, **more: 
     return service.versions.register(Registration(key=key, definition=definition, **more))
 
 
-def judge(
+def check_compatibility(
     service: RegistryService,
     key: SchemaKey,
     definition: str,
@@ -25,5 +25,7 @@ def judge(
     against: Sequence[int] | None = None,
     **more: Any,
 ) -> CompatibilityVerdict:
-    """Judge ``definition``; ``more`` are members of :class:`Registration`."""
-    return service.versions.judge(Registration(key=key, definition=definition, **more), mode=mode, against=against)
+    """Check ``definition``; ``more`` are members of :class:`Registration`."""
+    return service.versions.check_compatibility(
+        Registration(key=key, definition=definition, **more), mode=mode, against=against
+    )

@@ -58,27 +58,27 @@ def history(count, definition=""):
         )
 
 
-def judge(count, read, mode=CompatibilityMode.BACKWARD_ALL, *, characters=0):
+def compared(count, read, mode=CompatibilityMode.BACKWARD_ALL, *, characters=0):
     return check(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
 
 
 def test_ten_thousand_ordinary_versions_are_judged(clock):
-    assert judge(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
+    assert compared(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
     assert clock.reads == 10_000
 
 
 def test_long_ordinary_versions_are_judged_and_not_for_ever(clock):
-    assert len(judge(230, clock.reading(NEW, 0.19), characters=100_000).checked) == 230
+    assert len(compared(230, clock.reading(NEW, 0.19), characters=100_000).checked) == 230
     assert clock.now == pytest.approx(43.7)
     clock.now = 0.0
     with pytest.raises(TooComplex, match="up to 45 seconds"):
-        judge(250, clock.reading(NEW, 0.19), characters=100_000)
+        compared(250, clock.reading(NEW, 0.19), characters=100_000)
     assert clock.now < 45.2
 
 
 def test_versions_made_to_hurt_are_refused_within_a_second(clock):
     with pytest.raises(TooComplex) as refused:
-        judge(63, clock.reading(NEW, 0.12))
+        compared(63, clock.reading(NEW, 0.12))
     assert clock.now < 1.0
     words = str(refused.value)
     assert "all 63 versions" in words
@@ -89,7 +89,7 @@ def test_versions_made_to_hurt_are_refused_within_a_second(clock):
 
 def test_a_single_version_that_takes_too_long_is_named(clock):
     with pytest.raises(TooComplex, match=r"compare with version 1: 0\.60 seconds"):
-        judge(1, clock.reading(NEW, 0.6), CompatibilityMode.BACKWARD)
+        compared(1, clock.reading(NEW, 0.6), CompatibilityMode.BACKWARD)
 
 
 def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
@@ -118,13 +118,13 @@ def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
 
 
 def test_no_more_is_read_than_conflicts_are_shown(clock):
-    verdict = judge(1_000, clock.reading(OTHER, 0.0))
+    verdict = compared(1_000, clock.reading(OTHER, 0.0))
     assert len(verdict.conflicts) == module.MAX_CONFLICTS == clock.reads
     assert verdict.conflicts[0].version == 1_000
 
 
 def test_nothing_is_read_where_nothing_is_compared(clock):
-    assert judge(9, clock.reading(OTHER, 9.0), CompatibilityMode.NONE).checked == ()
+    assert compared(9, clock.reading(OTHER, 9.0), CompatibilityMode.NONE).checked == ()
     assert clock.reads == 0
 
 

@@ -1,4 +1,4 @@
-"""Resource policies as they judge: kept for their time, and forgotten at once where this process changes them."""
+"""Resource policies as decisions use them: kept for their time, and forgotten at once where this process changes them."""
 
 import json
 from datetime import UTC, datetime

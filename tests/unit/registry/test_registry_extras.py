@@ -25,7 +25,7 @@ from penstock.registry.service import RegistryService
 from penstock.registry.versions.references import REFERENCES_TAG, declared_references
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES
-from tests.unit.registry.registrations import judge, register
+from tests.unit.registry.registrations import check_compatibility, register
 
 KEY, USER = SchemaKey("r", "s"), SchemaKey("r", "user")
 ADDRESS = '{"type":"record","name":"a.Address","fields":[{"name":"city","type":"string"}]}'
@@ -97,9 +97,9 @@ class TestReferences:
         broken = ADDRESS.replace('"string"', '"int"')
         service.schemas.set_compatibility(address_key, CompatibilityMode.NONE)
         assert register(service, address_key, broken).number == 3
-        judged = judge(service, person_key, PERSON, references=(refer("a.Address", "address", 3),))
-        assert not judged.compatible
-        assert judge(service, person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
+        found = check_compatibility(service, person_key, PERSON, references=(refer("a.Address", "address", 3),))
+        assert not found.compatible
+        assert check_compatibility(service, person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
 
     def test_what_others_build_on_is_not_deleted(self, service, chain):
         with pytest.raises(VersionReferenced, match="r/person version 1"):
@@ -207,16 +207,16 @@ class TestRefusals:
     def test_the_called_api_brings_its_rules(self, service):
         create(service, "s", '{"type":"record","name":"R","fields":[]}')
         renamed = '{"type":"record","name":"S","fields":[]}'
-        assert judge(service, KEY, renamed).compatible
-        assert not judge(service, KEY, renamed, rules=CONFLUENT_RULES).compatible
+        assert check_compatibility(service, KEY, renamed).compatible
+        assert not check_compatibility(service, KEY, renamed, rules=CONFLUENT_RULES).compatible
 
-    def test_judging_against_chosen_versions(self, service):
+    def test_checking_against_chosen_versions(self, service):
         create(service, "s", record(a="int"), "NONE")
         register(service, KEY, record(a="string"))
         register(service, KEY, record(b=("int", 0)))
 
         def compared(against, mode="BACKWARD"):
-            return judge(service, KEY, record(a="int"), mode=CompatibilityMode(mode), against=against)
+            return check_compatibility(service, KEY, record(a="int"), mode=CompatibilityMode(mode), against=against)
 
         assert compared([1]).checked == (1,)
         assert compared([1]).compatible

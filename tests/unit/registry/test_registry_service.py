@@ -28,7 +28,7 @@ from penstock.registry.versions import history
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
 from penstock.schema.hive import HiveColumn
-from tests.unit.registry.registrations import judge, register
+from tests.unit.registry.registrations import check_compatibility, register
 
 KEY = SchemaKey("r", "s")
 ARN = "arn:aws:glue:us-east-1:000000000000"
@@ -156,10 +156,10 @@ def test_a_refusal_is_logged(service, caplog):
     assert "TYPE_MISMATCH at /a" in caplog.text
 
 
-def test_judging_writes_nothing(service):
+def test_checking_compatibility_writes_nothing(service):
     create(service, definition=record(a="int"))
-    assert not judge(service, KEY, record(a="string")).compatible
-    assert judge(service, KEY, record(a="long")).checked == (1,)
+    assert not check_compatibility(service, KEY, record(a="string")).compatible
+    assert check_compatibility(service, KEY, record(a="long")).checked == (1,)
     assert numbers(service) == [(1, "AVAILABLE")]
 
 
@@ -168,10 +168,10 @@ def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
     register(service, KEY, record(a="string"))
     register(service, KEY, record(a="string", b=("int", 0)))
     service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
-    assert judge(service, KEY, record(a="string")).checked == (2, 3)
+    assert check_compatibility(service, KEY, record(a="string")).checked == (2, 3)
     assert register(service, KEY, record(a="string", c=("int", 0))).status == "AVAILABLE"
     service.schemas.update(KEY, checkpoint=1)
-    assert not judge(service, KEY, record(a="string", d=("int", 0))).compatible
+    assert not check_compatibility(service, KEY, record(a="string", d=("int", 0))).compatible
     assert service.schemas.get(KEY).checkpoint == 1
 
 
@@ -198,9 +198,9 @@ def test_a_long_history_is_read_a_few_versions_at_a_time(service, monkeypatch):
         "scan",
         lambda *asked, **named: read.append([version.number for version in scan(*asked, **named)]) or scan(*asked, **named),
     )
-    assert judge(service, KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
+    assert check_compatibility(service, KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
     assert read == [[6, 7], [3, 5], [2]]
-    found = judge(service, KEY, record(a="string"))
+    found = check_compatibility(service, KEY, record(a="string"))
     assert [conflict.version for conflict in found.conflicts] == [7, 6, 5, 3, 2]
 
 
@@ -221,7 +221,7 @@ def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
 
 def test_invalid_definitions_are_refused_outright(service):
     create(service, definition=record(a="int"))
-    for call in (partial(register, service), service.versions.find, partial(judge, service)):
+    for call in (partial(register, service), service.versions.find, partial(check_compatibility, service)):
         with pytest.raises(InvalidSchema, match="not JSON"):
             call(KEY, "{")
     with pytest.raises(InvalidSchema):

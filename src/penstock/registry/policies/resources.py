@@ -1,6 +1,6 @@
 """Resource policies of the catalog, a registry or a schema, replaced only on stated conditions.
 
-They judge requests together with the callers' own policies: see :mod:`penstock.access.policies.evaluate`.
+They are evaluated together with the callers' own policies: see :mod:`penstock.access.policies.evaluate`.
 """
 
 from collections.abc import Callable

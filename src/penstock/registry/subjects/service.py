@@ -329,7 +329,7 @@ class Subjects:
             contract=wanted.contract,
             terms=config.terms,
         )
-        return self._service.versions.judge(registration, against=numbers)
+        return self._service.versions.check_compatibility(registration, against=numbers)
 
     def references_of(self, version: Version) -> Sequence[SubjectReference]:
         """The references of a version; subjects are named so that they are found from its context and the default one."""

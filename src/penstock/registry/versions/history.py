@@ -34,7 +34,7 @@ _TEXTS = 50  # versions of a long history in memory at once: 17 MB where all are
 
 
 class Candidate(NamedTuple):
-    """A definition with its contract, and what it is judged by."""
+    """A definition with its contract, and what it is checked by."""
 
     parsed: ParsedSchema
     contract: str | None
@@ -53,7 +53,7 @@ class History:
         self._versions = versions
         self._definitions = definitions
 
-    def judge(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
+    def check_compatibility(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
         """What ``mode`` and the candidate's terms say of it as the next version of ``schema``."""
         verdict = self._compare(schema, mode, new)
         if not new.terms.reserves:
@@ -61,8 +61,8 @@ class History:
         latest = None if schema.latest is None else self._versions.get_numbered(schema.key, schema.latest)
         return replace(verdict, conflicts=(*new.terms.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
 
-    def judge_against(self, chosen: Sequence[Version], mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
-        """As :meth:`judge`, compared with the ``chosen`` versions alone, the latest first."""
+    def check_against(self, chosen: Sequence[Version], mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
+        """As :meth:`check_compatibility`, compared with the ``chosen`` versions alone, the latest first."""
         reserved = new.terms.conflicts(new.parsed, new.contract, chosen[0] if chosen else None)
         chosen = [version for version in chosen if new.terms.alike(new.contract, version.contract)]
         verdict = self._check(mode, new, sorted(version.number for version in chosen), chosen)

@@ -178,7 +178,7 @@ class Versions:
             mode = compatibility_of(effective)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
-            verdict = self._history.judge(schema, mode, Candidate(parsed, contract, wanted.rules, terms))
+            verdict = self._history.check_compatibility(schema, mode, Candidate(parsed, contract, wanted.rules, terms))
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
             # A refused text cannot take the place of one that was soft-deleted: that one stays readable by its ids.
@@ -240,7 +240,7 @@ class Versions:
                 raise NumberTaken(schema.key, wanted)
         return number
 
-    def judge(
+    def check_compatibility(
         self, wanted: Registration, *, mode: CompatibilityMode | None = None, against: Sequence[int] | None = None
     ) -> CompatibilityVerdict:
         """What :meth:`register` would find, without registering it.
@@ -258,9 +258,9 @@ class Versions:
             _, contract = self._known(schema, parsed, contract, terms=wanted.terms)
         new = Candidate(parsed, contract, wanted.rules, wanted.terms)
         if against is None:
-            return self._history.judge(schema, mode, new)
+            return self._history.check_compatibility(schema, mode, new)
         chosen = [self.get_numbered(wanted.key, number) for number in sorted(against, reverse=True)]
-        return self._history.judge_against(chosen, mode, new)
+        return self._history.check_against(chosen, mode, new)
 
     def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
         """A definition of no schema in particular; :class:`InvalidSchema`, :class:`BadReference` for its references."""
