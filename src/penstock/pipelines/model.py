@@ -22,6 +22,7 @@ __all__ = [
     "Pipeline",
     "Policy",
     "SecurityProtocol",
+    "Sink",
     "Transform",
     "Trigger",
 ]
@@ -115,6 +116,10 @@ class ParquetSink:
     compression: Literal["snappy", "zstd", "gzip", "none"] = "snappy"
 
 
+Sink = ParquetSink
+"""Any kind of sink. All have ``location``, ``partition_by``, ``catalog``, ``rows_per_task`` and ``compression``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
     """Where records go that cannot be read, partitioned by the date (UTC) of their Kafka timestamp."""
@@ -152,7 +157,7 @@ class Pipeline:
     name: str
     source: KafkaSource
     decode: Decode
-    sink: ParquetSink
+    sink: Sink
     dead_letters: DeadLetters
     checkpoint: str
     transform: Transform = field(default_factory=Transform)

@@ -1,7 +1,7 @@
 """Pipelines from YAML: each section read once, Glue's and Spark's option names accepted as they are."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
@@ -16,6 +16,7 @@ from penstock.pipelines.model import (
     Pipeline,
     Policy,
     SecurityProtocol,
+    Sink,
     Transform,
     Trigger,
 )
@@ -168,10 +169,17 @@ def _catalog(section: Section | None) -> CatalogTarget | None:
     return result
 
 
-def _sink(section: Section, base: Path) -> ParquetSink:
-    parquet = section.required_section("parquet")
+def _sink(section: Section, base: Path) -> Sink:
+    kind = next((name for name in _SINKS if section.has(name)), next(iter(_SINKS)))
+    settings = section.required_section(kind)
     section.done()
-    sink = ParquetSink(
+    sink = _SINKS[kind](settings, base)
+    settings.done()
+    return sink
+
+
+def _parquet_sink(parquet: Section, base: Path) -> ParquetSink:
+    return ParquetSink(
         location=_location(parquet, base, "location", "path"),
         partition_by=parquet.texts("partition_by", "partitionKeys", "partitionBy"),
         catalog=_catalog(parquet.section("catalog")),
@@ -179,8 +187,10 @@ def _sink(section: Section, base: Path) -> ParquetSink:
         rows_per_task=parquet.integer("rows_per_task", minimum=1) or 50_000,
         compression=parquet.choice(("snappy", "zstd", "gzip", "none"), "compression") or "snappy",
     )
-    parquet.done()
-    return sink
+
+
+_SINKS: Mapping[str, Callable[[Section, Path], Sink]] = {"parquet": _parquet_sink}
+"""By the name of their section below ``sink``."""
 
 
 def _dead_letters(section: Section, base: Path) -> DeadLetters:

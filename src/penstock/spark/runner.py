@@ -18,9 +18,10 @@ from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import CatalogTarget, Pipeline
 from penstock.spark import checkpoints
 from penstock.spark.commit.batches import BatchCommitter, StreamStopped
-from penstock.spark.commit.catalog import CatalogCalls, CatalogTable
+from penstock.spark.commit.catalog import PARQUET, CatalogCalls, CatalogTable, TableFormat
 from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.commit.sinks import table_format
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
 from penstock.spark.decode.versions import SchemaVersions, VersionSource
@@ -211,8 +212,10 @@ class _Run:
             files=self._files,
             stager=Stager(pipeline, versions, self._files),
             tables=Tables(
-                rows=self._table(pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by),
-                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS),
+                rows=self._table(
+                    pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by, table_format(pipeline.sink)
+                ),
+                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS, PARQUET),
             ),
             failpoint=options.failpoint,
             jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
@@ -222,11 +225,13 @@ class _Run:
             context, open_ledger=self._open_ledger, metrics=MetricsFile(options.metrics), on_batch=options.on_batch
         )
 
-    def _table(self, target: CatalogTarget | None, location: str, keys: Sequence[str]) -> CatalogTable | None:
+    def _table(
+        self, target: CatalogTarget | None, location: str, keys: Sequence[str], files: TableFormat
+    ) -> CatalogTable | None:
         if target is None:
             return None
         client = self._options.catalog or CatalogClient()
-        return CatalogTable(client, target, location=location, keys=keys, table_input=table_input)
+        return CatalogTable(client, target, location=location, keys=keys, files=files, table_input=table_input)
 
     def _start(self, committer: BatchCommitter, starting: str | None) -> StreamingQuery:
         pipeline = self._pipeline

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.pipelines import CatalogTarget
-from penstock.spark.commit.catalog import CatalogTable
+from penstock.spark.commit.catalog import PARQUET, CatalogTable
 
 COLUMNS = {"Id": "bigint", "day": "string"}
 
@@ -66,6 +66,7 @@ def target(catalog: Catalog, *, create: bool = True) -> CatalogTable:
         CatalogTarget(database="d", table="t", create=create),
         location="s3://lake/t/",
         keys=["day"],
+        files=PARQUET,
         table_input=lambda table: {key: value for key, value in table.items() if key != "VersionId"},
     )
 

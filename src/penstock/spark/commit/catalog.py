@@ -1,18 +1,34 @@
 """The catalog side of a sink: the table and its columns as data lands, and its partitions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
 from penstock.pipelines.model import CatalogTarget
 
-__all__ = ["CatalogCalls", "CatalogTable"]
+__all__ = ["PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 
-_INPUT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
-_OUTPUT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
-_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 _TRIES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFormat:
+    """What a table in the catalog says of its files: Glue's classification, and Hive's classes for them."""
+
+    classification: str
+    input_format: str
+    output_format: str
+    serde: str
+
+
+PARQUET = TableFormat(
+    classification="parquet",
+    input_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
+    output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
+    serde="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+)
 
 
 class CatalogCalls(Protocol):
@@ -36,7 +52,7 @@ class CatalogCalls(Protocol):
 
 
 class CatalogTable:
-    """One table of Parquet files at ``location``, partitioned by ``keys``."""
+    """One table of files at ``location``, in the format ``files``, partitioned by ``keys``."""
 
     def __init__(
         self,
@@ -45,12 +61,14 @@ class CatalogTable:
         *,
         location: str,
         keys: Sequence[str],
+        files: TableFormat,
         table_input: Callable[[Any], Any],
     ) -> None:
         self._client = client
         self._target = target
         self._location = location.rstrip("/")
         self._keys = tuple(keys)
+        self._files = files
         self._table_input = table_input
         self._added: set[str] = set()
 
@@ -121,14 +139,14 @@ class CatalogTable:
         return {
             "Name": self._target.table,
             "TableType": "EXTERNAL_TABLE",
-            "Parameters": {"classification": "parquet", "EXTERNAL": "TRUE"},
+            "Parameters": {"classification": self._files.classification, "EXTERNAL": "TRUE"},
             "PartitionKeys": [{"Name": key, "Type": columns.get(key, "string")} for key in self._keys],
             "StorageDescriptor": {
                 "Columns": [{"Name": name, "Type": kind} for name, kind in data.items()],
                 "Location": f"{self._location}/",
-                "InputFormat": _INPUT,
-                "OutputFormat": _OUTPUT,
-                "SerdeInfo": {"SerializationLibrary": _SERDE, "Parameters": {"serialization.format": "1"}},
+                "InputFormat": self._files.input_format,
+                "OutputFormat": self._files.output_format,
+                "SerdeInfo": {"SerializationLibrary": self._files.serde, "Parameters": {"serialization.format": "1"}},
             },
         }
 

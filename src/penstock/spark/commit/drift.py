@@ -52,7 +52,7 @@ def table_gaps(columns: Mapping[str, str], table: Mapping[str, str] | None, *, n
         theirs = known.get(column.lower())
         if theirs is None:
             text = f"column '{column}' ({kind}) is not in the catalog table {name}"
-            remedy = "Add it there, set sink.parquet.catalog.create, or drift.on_missing_field to warn."
+            remedy = "Add it there, set catalog.create of the sink, or drift.on_missing_field to warn."
             findings.append(Finding(kind="missing-field", text=text, remedy=remedy))
         elif theirs.lower() != kind.lower():
             text = f"column '{column}' is {kind} in this batch and {theirs} in the catalog table {name}"

@@ -16,9 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem
-from penstock.pipelines.model import ParquetSink, Pipeline
+from penstock.pipelines.model import Pipeline, Sink
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
+from penstock.spark.commit.sinks import write_files
 from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
@@ -151,8 +152,7 @@ class Stager:
             F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)
         ]
         output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
-        writer = output.write.mode("append").option("compression", sink.compression)
-        writer.option("maxRecordsPerFile", sink.max_records_per_file).partitionBy(*sink.partition_by).parquet(folder)
+        write_files(output, sink, folder)
         counts, results = read.get, written.get
         return Staged(
             frame=frame,
@@ -230,12 +230,12 @@ def _read_counts(plan: DecodePlan) -> list[Column]:
     ]
 
 
-def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
+def _check_partitions(columns: Mapping[str, Any], sink: Sink, name: str) -> None:
     lost = [key for key in sink.partition_by if key not in columns]
     if lost:
         raise InvalidInput(
             f"Pipeline {name}: there is no column '{lost[0]}' to partition by; there are {', '.join(columns)}.",
-            remedy="Add it in transform.columns, or correct sink.parquet.partition_by.",
+            remedy="Add it in transform.columns, or correct partition_by of the sink.",
         )
 
 
