@@ -22,6 +22,7 @@ from penstock.client.secrets import broker_credentials
 from penstock.functions.kafka.event import Schema
 from penstock.functions.model import SchemaRegistry
 from penstock.names import parse_arn
+from penstock.schema.format import DATA_FORMATS
 from penstock.serdes import confluent_frame as confluent
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
@@ -33,7 +34,6 @@ __all__ = ["DESERIALIZATION_ERROR", "SCHEMA_NOT_FOUND", "Decoded", "Decoder", "U
 SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
 DESERIALIZATION_ERROR = "DESERIALIZATION_ERROR"
 
-_FORMATS = ("AVRO", "JSON", "PROTOBUF")
 _ATTEMPTS = 2  # a call; who decodes tries again, and must not be away from its broker for long
 _MAX_PAYLOAD = 64 << 20  # bytes after inflation
 
@@ -86,7 +86,7 @@ class Decoder:
         else:
             self._source = _NoGlueRegistry()
             self._confluent = confluent_source or ConfluentClient(config.uri, user_info=_user_info(config.login))
-        self._reader = MessageReader(self._source, confluent=self._confluent, formats=_FORMATS)
+        self._reader = MessageReader(self._source, confluent=self._confluent, formats=DATA_FORMATS)
 
     @property
     def parts(self) -> frozenset[Literal["KEY", "VALUE"]]:

@@ -9,7 +9,10 @@ from penstock.schema.hive import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import CompatibilityRules
 
-__all__ = ["MAX_DEFINITION_CHARS", "Field", "ParsedSchema", "ReferencedText", "SchemaFormat", "fingerprint"]
+__all__ = ["DATA_FORMATS", "MAX_DEFINITION_CHARS", "Field", "ParsedSchema", "ReferencedText", "SchemaFormat", "fingerprint"]
+
+DATA_FORMATS = ("AVRO", "JSON", "PROTOBUF")
+"""Names of the formats, as Glue's DataFormat; their rules are in :data:`penstock.schema.formats.FORMATS`."""
 
 MAX_DEFINITION_CHARS = 170_000  # SchemaDefinitionString in the Glue API model
 
@@ -55,7 +58,11 @@ class SchemaFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """Glue's DataFormat: AVRO, JSON or PROTOBUF."""
+        """Glue's DataFormat: one of :data:`DATA_FORMATS`."""
+
+    @property
+    def ending(self) -> str:
+        """How names of files with definitions end: ``.avsc``."""
 
     def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.

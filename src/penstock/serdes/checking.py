@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.client.cache import OnceCache
 from penstock.errors import InvalidInput
+from penstock.schema.format import DATA_FORMATS
 from penstock.schema.version import SchemaText
 from penstock.serdes import frame
 from penstock.serdes.avro.codec import AvroSchema, AvroSchemas, encoder
@@ -16,7 +17,6 @@ from penstock.serdes.errors import MalformedPayload, PayloadTooLarge, SerdeError
 
 __all__ = ["DataChecks"]
 
-_FORMATS = ("AVRO", "JSON", "PROTOBUF")
 Check = Callable[[bytes], None]
 
 
@@ -33,8 +33,8 @@ class DataChecks:
         ``data`` is a message in AWS's frame, or the value as JSON text; for PROTOBUF also the message's own bytes. Raises
         :class:`InvalidInput` for an unknown format and :class:`UnreadableSchema` for a definition that cannot be used.
         """
-        if data_format not in _FORMATS:
-            raise InvalidInput(f"There is no data format {data_format!r}.", remedy=f"Known are {', '.join(_FORMATS)}.")
+        if data_format not in DATA_FORMATS:
+            raise InvalidInput(f"There is no data format {data_format!r}.", remedy=f"Known are {', '.join(DATA_FORMATS)}.")
         check = self._checks.get((data_format, definition), lambda: self._compile(data_format, definition))
         try:
             check(data.encode() if isinstance(data, str) else bytes(data))
@@ -44,7 +44,7 @@ class DataChecks:
 
     def _compile(self, data_format: str, definition: str) -> Check:
         text = SchemaText(definition=definition, data_format=data_format)
-        payloads = PayloadDecoders(None, formats=_FORMATS, schemas=AvroSchemas(1), limits=self._limits)
+        payloads = PayloadDecoders(None, formats=DATA_FORMATS, schemas=AvroSchemas(1), limits=self._limits)
         read = payloads.decoder(text, "The definition", start=0)
         plain = self._plain(text)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import InvalidInput
+from penstock.schema.format import DATA_FORMATS
 from penstock.serdes.avro.limits import Limits
 from penstock.serdes.frame import Compression
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["NameOfSchema", "SerdeConfig"]
 
 _COMPATIBILITIES = ("NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL")
-_FORMATS = ("AVRO", "JSON", "PROTOBUF")
 _AVRO_RECORDS = ("GENERIC_RECORD", "SPECIFIC_RECORD", "UNKNOWN")
 _MESSAGES = ("DYNAMIC_MESSAGE", "POJO", "UNKNOWN")
 # What AWS's serde does without a class of one's own; the constant and the class's full name.
@@ -168,7 +168,7 @@ _PROPERTIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "value.schemaName": ("value_schema", str),
     "schemaNameGenerationClass": ("schema_name_of", _naming),
     "schemaAutoRegistrationEnabled": ("auto_register", _flag),
-    "dataFormat": ("data_format", _one_of(*_FORMATS)),
+    "dataFormat": ("data_format", _one_of(*DATA_FORMATS)),
     "compatibility": ("compatibility", _one_of(*_COMPATIBILITIES)),
     "compression": ("compression", _compression),
     "compressionType": ("compression", _compression),

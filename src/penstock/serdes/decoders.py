@@ -68,7 +68,7 @@ class PayloadDecoders:
                 from penstock.serdes.json.decoder import json_decoder  # noqa: PLC0415
 
                 return json_decoder(self._reader or writer, start=start, limits=self._limits)
-            case _:
+            case "PROTOBUF":
                 from penstock.serdes.protobuf.decoder import protobuf_decoder  # noqa: PLC0415
 
                 return protobuf_decoder(
@@ -80,6 +80,8 @@ class PayloadDecoders:
                     in_header=in_header,
                     messages=self._messages,
                 )
+            case other:
+                raise UnreadableSchema(f"{what} is {other}, which nothing here reads.")
 
     def _avro_schema(self, schema: SchemaText) -> AvroSchema:
         if not schema.references:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import InvalidInput
+from penstock.schema.format import DATA_FORMATS
 from penstock.schema.version import SchemaText
 from penstock.serdes.codec import MessageReader
 from penstock.serdes.config import SerdeConfig
@@ -55,7 +56,7 @@ class RegistryDeserializer:
         message_class: "type[Message] | None" = None,
         source: SchemaSource | None = None,
         confluent: ConfluentSource | None = None,
-        formats: Collection[str] = ("AVRO", "JSON", "PROTOBUF"),
+        formats: Collection[str] = DATA_FORMATS,
         **settings: Any,
     ) -> None:
         config = resolve_config(properties, settings)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.schema.version import SchemaText
 from penstock.serdes.avro.codec import AvroSchema, encoder
+from penstock.serdes.errors import UnreadableSchema
 
 __all__ = ["payload_encoder"]
 
@@ -30,9 +31,11 @@ def payload_encoder(
             from penstock.serdes.json.encoder import json_encoder  # noqa: PLC0415
 
             return json_encoder(schema)
-        case _:
+        case "PROTOBUF":
             from penstock.serdes.protobuf.decoder import ProtobufSchema  # noqa: PLC0415
             from penstock.serdes.protobuf.encoder import protobuf_encoder  # noqa: PLC0415
 
             compiled = ProtobufSchema(schema)
             return lambda prefix: protobuf_encoder(compiled, message=message, prefix=prefix, ignore_unknown=ignore_unknown)
+        case other:
+            raise UnreadableSchema(f"Nothing is written as {other}.")

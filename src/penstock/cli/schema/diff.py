@@ -21,7 +21,7 @@ from penstock.schema.formats import FORMATS, format_of
 
 __all__ = ["diff"]
 
-_ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+_ENDINGS = {rules.ending: name for name, rules in FORMATS.items()}
 _DIFFERENT = 1
 
 

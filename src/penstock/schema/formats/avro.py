@@ -26,6 +26,11 @@ class AvroFormat:
         """Glue's DataFormat."""
         return "AVRO"
 
+    @property
+    def ending(self) -> str:
+        """How names of files with definitions end."""
+        return ".avsc"
+
     def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
         """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
 

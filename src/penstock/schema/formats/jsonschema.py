@@ -26,6 +26,11 @@ class JsonSchemaFormat:
         """Glue's DataFormat."""
         return "JSON"
 
+    @property
+    def ending(self) -> str:
+        """How names of files with definitions end."""
+        return ".json"
+
     def parse(
         self,
         text: str,

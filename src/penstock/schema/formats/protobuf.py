@@ -30,6 +30,11 @@ class ProtobufFormat:
         """Glue's DataFormat."""
         return "PROTOBUF"
 
+    @property
+    def ending(self) -> str:
+        """How names of files with definitions end."""
+        return ".proto"
+
     def parse(
         self,
         text: str,
