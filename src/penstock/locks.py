@@ -14,7 +14,7 @@ def file_lock(path: Path, *, patience: float = 0.0, shared: bool = False) -> "Ba
     """A lock on ``path``, for ``acquire`` and ``release`` or for ``with``; all threads share it.
 
     It is held until it is released or the object is gone; the file stays.
-    ``acquire`` raises :class:`TimeoutError` where another holds the lock after ``patience`` seconds, and :class:`OSError`
+    ``acquire`` raises :class:`TimeoutError` if another holds the lock after ``patience`` seconds, and :class:`OSError`
     where the file cannot be opened or its file system has no locks. A file that is made is its owner's alone, or as the
     umask says where several users are to lock it (``shared``). Those who try leave alone what the holder wrote into it.
     """

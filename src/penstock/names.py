@@ -55,7 +55,7 @@ def arn(service: str, region: str, account: str, resource: str) -> str:
 
 
 def parse_arn(text: str) -> Arn:
-    """Split an ARN; raise :class:`~penstock.errors.InvalidInput` where it is none."""
+    """Split an ARN; raise :class:`~penstock.errors.InvalidInput` if it is none."""
     match = _ARN.fullmatch(text) if len(text) <= _MAX_ARN else None
     if match is None:
         raise InvalidInput(f"'{text[:200]}' is not an ARN.", remedy="An ARN reads arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE.")

@@ -31,7 +31,7 @@ class InvalidToken(InvalidInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
-    """Some rows and the token of the next ones; None where these were the last."""
+    """Some rows and the token of the next ones; None if these were the last."""
 
     items: Sequence[T]
     next_token: str | None = None
@@ -107,7 +107,7 @@ def encode_token(listing: str, key: str | int) -> str:
 
 
 def decode_token(listing: str, token: str | None, kind: type[K]) -> K | None:
-    """The key in ``token``, None for no token; :class:`InvalidToken` where it is another listing's or none of ours."""
+    """The key in ``token``, None for no token; :class:`InvalidToken` if it is another listing's or none of ours."""
     if not token:
         return None
     try:

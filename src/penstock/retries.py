@@ -186,7 +186,7 @@ def wait_until(
     every: float = 0.05,
     longest: float | None = None,
 ) -> T | None:
-    """What ``condition`` gives once that is true; None where it was not within ``seconds`` (None: wait for ever).
+    """What ``condition`` gives once that is true; None if it was not within ``seconds`` (None: wait for ever).
 
     It is asked at once and then ``every`` so many seconds; with ``longest`` the pauses grow by half up to that.
     """

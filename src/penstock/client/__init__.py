@@ -1,6 +1,6 @@
-"""Cached clients of the registry, the catalog and the secrets over boto3; against AWS itself where no endpoint is set.
+"""Cached clients of the registry, the catalog and the secrets over boto3. Without an endpoint they use AWS.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists its public names. They are imported when they are used, because each needs the libraries of an extra.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""A session with the credentials of a role, which STS renews before they run out."""
+"""A session with the credentials of a role, which it renews with STS before they expire."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class _Role(CredentialProvider):
         self._session_name = session_name
 
     def load(self) -> Credentials:
-        """The role's credentials; STS is asked when they are first used."""
+        """Return the role's credentials. STS is called when they are first used."""
         source = self._own.get_credentials()
         if source is None:
             raise NoCredentialsError
@@ -46,7 +46,7 @@ class _Role(CredentialProvider):
 
 
 def assumed_role_session(role_arn: str, session_name: str, *, region: str | None = None) -> "Session":
-    """A boto3 session that acts as ``role_arn``; STS is asked, with the usual credentials, when the first call is made."""
+    """Return a boto3 session that acts as ``role_arn``. The first call calls STS, with the usual credentials."""
     own, acting = get_session(), get_session()
     where = region or default_region()
     for session in (own, acting):

@@ -1,4 +1,4 @@
-"""How to reach a Kafka broker, and what its client's errors mean to the one who started it."""
+"""Settings to reach a Kafka broker, and the translation of its client's errors."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _LOOPBACK = ("127.", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
-    """Addresses and login. ``security`` is chosen where not given: see :meth:`protocol`. ``extra`` is librdkafka's own."""
+    """Addresses and login. :meth:`protocol` chooses ``security`` if it is not given. ``extra`` goes to librdkafka."""
 
     brokers: str
     credentials: BrokerCredentials | None = None
@@ -30,7 +30,7 @@ class BrokerSettings:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def protocol(self) -> Security:
-        """The security protocol: with credentials TLS, unless every broker is this machine; without them none."""
+        """Return the security protocol: TLS with credentials, unless every broker is on this machine; else plain text."""
         if self.security is not None:
             return self.security
         if self.credentials is None:
@@ -39,7 +39,7 @@ class BrokerSettings:
         return "SASL_PLAINTEXT" if local and self.ca_file is None else "SASL_SSL"
 
     def client_config(self) -> dict[str, Any]:
-        """librdkafka's configuration; :class:`InvalidInput` where the settings contradict each other."""
+        """Return librdkafka's configuration; raise :class:`InvalidInput` if the settings contradict each other."""
         protocol = self.protocol()
         config: dict[str, Any] = {
             "bootstrap.servers": self.brokers,
@@ -61,7 +61,7 @@ class BrokerSettings:
 
 
 def broker_problem(error: KafkaError, brokers: str, topic: str, *, doing: str = "write to") -> PenstockError:
-    """What to tell the user about an error of the Kafka client that was ``doing`` something with the topic."""
+    """Return the error to show for an error of the Kafka client that was ``doing`` something with the topic."""
     code, text = error.code(), error.str()
     for codes, kind, message, remedy in _MEANINGS:
         if code in codes:
@@ -73,7 +73,7 @@ def broker_problem(error: KafkaError, brokers: str, topic: str, *, doing: str = 
 
 
 NO_TOPIC = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.LEADER_NOT_AVAILABLE})
-"""Codes of a topic that is not there, or not yet."""
+"""Codes of a topic that does not exist, or not yet."""
 
 FINAL = frozenset(
     {
@@ -85,7 +85,7 @@ FINAL = frozenset(
         KafkaError.TOPIC_EXCEPTION,
     }
 )
-"""Codes that waiting does not mend."""
+"""Codes of errors that a retry cannot resolve."""
 
 _MEANINGS: list[tuple[Set[int], type[PenstockError], str, str | None]] = [
     (
@@ -106,12 +106,17 @@ _MEANINGS: list[tuple[Set[int], type[PenstockError], str, str | None]] = [
         "Topic {topic} does not exist at {brokers}, and the broker does not create it.",
         "Create the topic first.",
     ),
-    ({KafkaError.TOPIC_EXCEPTION}, InvalidInput, "'{topic}' is no valid topic name: {text}", None),
+    ({KafkaError.TOPIC_EXCEPTION}, InvalidInput, "'{topic}' is not a valid topic name: {text}", None),
     (
         {KafkaError._SSL},
         EnvironmentProblem,
         "TLS to {brokers} failed: {text}",
         "Check --ca-file and the security protocol.",
     ),
-    ({KafkaError.MSG_SIZE_TOO_LARGE}, InvalidInput, "A message is larger than topic {topic} takes: {text}", None),
+    (
+        {KafkaError.MSG_SIZE_TOO_LARGE},
+        InvalidInput,
+        "A message is larger than topic {topic} accepts: {text}",
+        "Raise the topic's max.message.bytes.",
+    ),
 ]

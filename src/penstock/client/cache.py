@@ -1,4 +1,4 @@
-"""A bounded cache in which every key is computed once, whoever asks and however many ask at the same time."""
+"""A bounded cache that computes every key once, however many threads ask for it at the same time."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -14,10 +14,10 @@ V = TypeVar("V")
 
 
 class OnceCache(SharedCache[K, V]):
-    """A :class:`~penstock.caching.SharedCache` that computes what is missing.
+    """A :class:`~penstock.caching.SharedCache` that computes missing values.
 
-    Threads that ask for the same missing key wait for the one that computes it, and get its error where it fails; errors
-    are not kept.
+    Threads that ask for the same missing key wait for the one that computes it, and get its error if it fails. Errors are
+    not cached.
     """
 
     def __init__(self, capacity: int, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,7 +25,7 @@ class OnceCache(SharedCache[K, V]):
         self._pending: dict[K, Future[V]] = {}
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of ``key``, computed by ``make`` where it is missing; raises what ``make`` raises."""
+        """Return the value of ``key``, computed by ``make`` if it is missing. Raises the errors of ``make``."""
         with self._lock:
             known = self._found(key)
             if known is not None:
@@ -47,13 +47,13 @@ class OnceCache(SharedCache[K, V]):
         return value
 
     def drop(self, key: K) -> None:
-        """Forget a value, and let the next one who asks wait for none that is computed just now."""
+        """Remove a value. A computation that is under way is not used for later calls."""
         with self._lock:
             self._pending.pop(key, None)
         super().drop(key)
 
     def clear(self) -> None:
-        """Forget everything, as :meth:`drop` does."""
+        """Remove all values, as :meth:`drop` does."""
         with self._lock:
             self._pending.clear()
         super().clear()

@@ -1,6 +1,6 @@
-"""The data catalog's client: tables, and partitions added as often as one likes.
+"""The data catalog's client: tables, and partitions, which may be added repeatedly.
 
-Tables come and go in Glue's own shapes (``Table``, ``TableInput``), as botocore's model describes them.
+Tables have Glue's own shapes (``Table``, ``TableInput``), as botocore's model describes them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogClient", "table_input"]
 
-# BatchCreatePartition takes at most this many: https://docs.aws.amazon.com/glue/latest/webapi/API_BatchCreatePartition.html
+# BatchCreatePartition's limit: https://docs.aws.amazon.com/glue/latest/webapi/API_BatchCreatePartition.html
 _BATCH = 100
 
 _TABLE_INPUT = frozenset(
@@ -45,7 +45,7 @@ _TABLE_INPUT = frozenset(
 
 
 def table_input(table: "TableTypeDef") -> "TableInputTypeDef":
-    """The part of a table that an update may carry: without times, ids and owners that the service sets."""
+    """Return the members of a table that an update may have: without times, ids and owners, which the service sets."""
     return {key: value for key, value in table.items() if key in _TABLE_INPUT}  # type: ignore[return-value]
 
 
@@ -67,7 +67,7 @@ class CatalogClient:
         self._catalog: dict[str, Any] = {"CatalogId": catalog_id} if catalog_id else {}
 
     def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
-        """Create a database unless it is there."""
+        """Create a database unless it exists."""
         wanted: dict[str, Any] = {"Name": name, "Description": description, "LocationUri": location}
         body = {key: value for key, value in wanted.items() if value is not None}
         try:
@@ -77,12 +77,12 @@ class CatalogClient:
             return
 
     def table(self, database: str, name: str) -> "TableTypeDef":
-        """The table's current version; :class:`~penstock.errors.NotFound` where there is none."""
+        """Return the table's current version; :class:`~penstock.errors.NotFound` if the table does not exist."""
         with translated_errors(self._glue, f"table {database}.{name}"):
             return self._glue.get_table(DatabaseName=database, Name=name, **self._catalog)["Table"]
 
     def create_table(self, database: str, table: "TableInputTypeDef") -> None:
-        """Create a table; :class:`~penstock.errors.AlreadyExists` where the name is taken."""
+        """Create a table; :class:`~penstock.errors.AlreadyExists` if the name is taken."""
         with translated_errors(self._glue, f"creation of table {database}.{table['Name']}"):
             self._glue.create_table(DatabaseName=database, TableInput=table, **self._catalog)
 
@@ -91,8 +91,8 @@ class CatalogClient:
     ) -> None:
         """Replace a table's definition.
 
-        ``version_id`` is the version the change was made from; :class:`~penstock.errors.ConcurrentModification` where the
-        table has moved on since.
+        ``version_id`` is the version that the change is based on. Raises
+        :class:`~penstock.errors.ConcurrentModification` if the table has a later one.
         """
         guard: dict[str, Any] = {"VersionId": version_id} if version_id is not None else {}
         with translated_errors(self._glue, f"update of table {database}.{table['Name']}"):
@@ -101,7 +101,7 @@ class CatalogClient:
             )
 
     def partitions(self, database: str, table: str, *, expression: str | None = None) -> "Iterator[PartitionTypeDef]":
-        """All partitions, or those that a Glue partition expression (``ingest_year = '2026'``) selects."""
+        """Yield all partitions, or those that a Glue partition expression (``ingest_year = '2026'``) selects."""
         query: dict[str, Any] = {"Expression": expression} if expression else {}
         with translated_errors(self._glue, f"the partitions of table {database}.{table}"):
             pages = self._glue.get_paginator("get_partitions").paginate(
@@ -111,11 +111,11 @@ class CatalogClient:
                 yield from page["Partitions"]
 
     def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
-        """Add partitions that are not there yet and return how many were new.
+        """Add the partitions that do not exist yet and return how many were new.
 
         ``locations`` maps each partition's values, in the order of the table's keys, to its ``s3://`` location. The
-        storage descriptor is the table's with that location, as the crawler and Spark make them. Adding one that exists
-        is no error and leaves it as it is. Raises :class:`InvalidInput` where a partition is refused.
+        storage descriptor is the table's with that location, as with crawlers and Spark. A partition that exists is not
+        an error and stays unchanged. Raises :class:`InvalidInput` if a partition is refused.
         """
         if not locations:
             return 0

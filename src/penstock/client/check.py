@@ -1,6 +1,6 @@
-"""A new definition held against a registered schema without registering it, against AWS as against Penstock.
+"""Checks a new definition against a registered schema without registering it, at AWS and at Penstock.
 
-The versions come through Glue's API and the verdict is made here, because AWS has no operation that only asks.
+It reads the versions by Glue's API and compares them here, because AWS has no operation that only checks.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ __all__ = ["CheckedDefinition", "check_definition"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedDefinition:
-    """What registering a definition would find.
+    """What a registration of a definition would answer.
 
-    ``same_as`` is the number of the version that it is already; ``schema`` is None where nothing is registered under the
-    name, and ``verdict`` then has compared with nothing. ``refusal`` is a reason beside the verdict's.
+    ``same_as`` is the number of the version that has this definition already. ``schema`` is None if no schema of the name
+    is registered; ``verdict`` then compared with no version. ``refusal`` is a reason in addition to the verdict's.
     """
 
     registry: str
@@ -51,18 +51,18 @@ def check_definition(
     rules: CompatibilityRules = GLUE_RULES,
     references: Sequence[ReferencedText] = (),
 ) -> CheckedDefinition:
-    """Hold ``text`` against the versions of schema ``name``, under ``mode`` or the schema's own.
+    """Check ``text`` against the versions of schema ``name``, under ``mode`` or the schema's own.
 
-    ``data_format`` has to be the schema's; where the schema is not registered yet it says how to read ``text``, whose
-    validity is then all that is checked. Raises :class:`~penstock.schema.errors.InvalidSchema` for an invalid definition,
-    :class:`NotFound` for a schema that is not registered where no format is given, and the registry's errors.
+    ``data_format`` must be the schema's. If the schema is not registered yet, it is the format of ``text``, and only
+    validity is checked. Raises :class:`~penstock.schema.errors.InvalidSchema` for an invalid definition,
+    :class:`NotFound` for a schema that is not registered if no format is given, and the registry's errors.
     """
     try:
         schema = client.schema(registry, name)
     except NotFound as error:
         if data_format is None:
             raise NotFound(
-                error.message, remedy="For a schema that is not registered yet, say its format: --data-format."
+                error.message, remedy="If the schema is not registered yet, give its format: --data-format."
             ) from error
         parsed = format_of(data_format).parse(text, references)
         verdict = CompatibilityVerdict(mode=mode or CompatibilityMode.NONE)
@@ -81,13 +81,13 @@ def check_definition(
     earlier = [(number, _parse(reader, client.version(found), references)) for number, found in listed if number in picked]
     refusal = None
     if mode is CompatibilityMode.DISABLED and listed:
-        refusal = "The schema's mode is DISABLED, under which it takes no new version."
+        refusal = "The schema's mode is DISABLED, which allows no new version."
     verdict = check(reader, mode, parsed, earlier, rules)
     return CheckedDefinition(registry=registry, name=name, parsed=parsed, verdict=verdict, schema=schema, refusal=refusal)
 
 
 def _same_version(client: RegistryClient, registry: str, name: str, text: str) -> int | None:
-    """The number of the AVAILABLE version that has this definition, by the registry's own judgement."""
+    """Return the number of the AVAILABLE version that has this definition, as the registry compares them."""
     try:
         found, status = client.find_version(registry, name, text)
     except (NotFound, InvalidInput):
@@ -104,5 +104,5 @@ def _parse(reader: SchemaFormat, version: SchemaVersion, references: Sequence[Re
         except InvalidSchema:
             raise InvalidSchema(
                 f"Version {version.number} of schema {version.registry_name}/{version.schema_name} cannot be read: {alone}",
-                remedy="If it builds on other definitions, give them: --reference NAME=FILE.",
+                remedy="If it refers to other definitions, give them: --reference NAME=FILE.",
             ) from alone

@@ -1,7 +1,7 @@
-"""A cached client of Confluent's REST interface, as far as serdes need it: texts by id or GUID, ids of definitions.
+"""A cached client of Confluent's REST API, as far as serdes need it: texts by id or GUID, ids of definitions.
 
-It fulfils :class:`penstock.serdes.ports.ConfluentSource` and :class:`penstock.serdes.ports.ConfluentRegistrar`, and talks to
-any registry that has the interface, Penstock's included.
+It implements :class:`penstock.serdes.ports.ConfluentSource` and :class:`penstock.serdes.ports.ConfluentRegistrar`, for any
+registry with that API, Penstock's included.
 API: https://docs.confluent.io/platform/current/schema-registry/develop/api.html
 """
 
@@ -35,10 +35,10 @@ _WORTH_ANOTHER_TRY = frozenset({429, 500, 502, 503, 504})
 class ConfluentClient:
     """Reads and registers schemas at ``url``; safe for threads.
 
-    ``user_info`` is ``USER:PASSWORD`` for HTTP Basic (on Penstock an access key's id and secret); it may also stand in the
-    URL. ``context`` is where ids are looked up, without dots; None is the default one. What an id names never changes and
-    is kept (``cache_size`` texts); an unknown id is remembered for ``unknown_seconds``. A call takes at most
-    ``timeout_seconds`` a try and ``attempts`` tries.
+    ``user_info`` is ``USER:PASSWORD`` for HTTP Basic (on Penstock an access key's id and secret); the URL may have it
+    instead. Ids are looked up in ``context``, written without dots; None is the default one. The text of an id never
+    changes and is cached (``cache_size`` texts); an unknown id is remembered for ``unknown_seconds``. A call takes at most
+    ``attempts`` attempts of ``timeout_seconds`` each.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ConfluentClient:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Raises :class:`InvalidInput` for a URL that is none; nothing is asked yet."""
+        """Raises :class:`InvalidInput` for an invalid URL; sends no request yet."""
         self.url, inside = _address(url)
         login = user_info if user_info is not None else inside
         self._headers = {"Accept": "application/vnd.schemaregistry.v1+json", "User-Agent": f"penstock/{__version__}"}
@@ -69,18 +69,18 @@ class ConfluentClient:
         self._unknown: OnceCache[int | UUID, str] = OnceCache(cache_size, seconds=unknown_seconds, clock=clock)
 
     def text(self, schema_id: int | UUID) -> SchemaText:
-        """The definition with this id or GUID; :class:`NotFound` where there is none."""
+        """Return the definition with this id or GUID; :class:`NotFound` if it does not exist."""
         unknown = self._unknown.peek(schema_id)
         if unknown is not None:
             raise NotFound(unknown)
         return self._texts.get(schema_id, lambda: self._fetch(schema_id))
 
     def find(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
-        """Id and, where the registry has such, GUID of a definition under a subject; :class:`NotFound`."""
+        """Return the id, and the GUID if the registry has GUIDs, of a subject's definition; :class:`NotFound`."""
         return _ids(self._ask("POST", f"/subjects/{quote(subject, safe='')}", _body(definition, data_format)))
 
     def register(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
-        """As :meth:`find`, registered first where it is new; :class:`InvalidInput` where the subject refuses it."""
+        """Like :meth:`find`, but register a new definition; :class:`InvalidInput` if the subject refuses it."""
         return _ids(self._ask("POST", f"/subjects/{quote(subject, safe='')}/versions", _body(definition, data_format)))
 
     def _fetch(self, schema_id: int | UUID) -> SchemaText:
@@ -101,14 +101,14 @@ class ConfluentClient:
     def _collect(
         self, answer: dict[str, Any], found: dict[tuple[str, int], ReferencedText], above: set[tuple[str, int]], depth: int
     ) -> None:
-        """Put what ``answer`` builds on into ``found``, each behind what it builds on itself."""
+        """Add the definitions that ``answer`` refers to to ``found``, each after those that it refers to itself."""
         for item in answer.get("references") or ():
             subject, number = _member(item, "subject", str), _member(item, "version", int)
             place = (subject, number)
             if place in found:
                 continue
             if place in above or depth >= _MAX_DEPTH or len(found) >= _MAX_REFERENCES:
-                raise EnvironmentProblem(f"{self.url}: the references of subject {subject} version {number} do not end.")
+                raise EnvironmentProblem(f"{self.url}: {subject} version {number} has circular or too many references.")
             inner = self._ask("GET", f"/subjects/{quote(subject, safe='')}/versions/{number}")
             self._collect(inner, found, above | {place}, depth + 1)
             found[place] = ReferencedText(name=_member(item, "name", str), text=_member(inner, "schema", str))
@@ -116,11 +116,11 @@ class ConfluentClient:
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         value = self.request(method, path, body)
         if not isinstance(value, dict):
-            raise EnvironmentProblem(f"{self.url} gave an answer that is no schema registry's: it is no object.")
+            raise EnvironmentProblem(f"{self.url} did not answer as a schema registry does: the body is not an object.")
         return value
 
     def request(self, method: str, path: str, body: bytes | None = None) -> Any:
-        """The JSON value that any path of the interface answers; :class:`NotFound`, :class:`InvalidInput` and the like."""
+        """Return the JSON value that a path of the API answers; raise :class:`NotFound`, :class:`InvalidInput` etc."""
         headers = self._headers if body is None else {**self._headers, "Content-Type": self._headers["Accept"]}
         request = Request(self.url + path, data=body, headers=headers, method=method)  # noqa: S310 - the scheme is checked
 
@@ -142,17 +142,17 @@ class ConfluentClient:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect would carry the password elsewhere; it becomes the refusal that its status is."""
+    """Follows no redirect, which would send the password elsewhere: its status becomes an error."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 def _address(url: str) -> tuple[str, str | None]:
-    """The URL without login and closing slash, and the login."""
+    """Return the URL without login and trailing slash, and the login."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput("The schema registry's URL has to begin with http:// or https:// and name a host.")
+        raise InvalidInput("The schema registry's URL must begin with http:// or https:// and name a host.")
     login, at, host = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")), login if at else None
 
@@ -167,7 +167,7 @@ def _read(raw: bytes, url: str) -> Any:
             raise ValueError(f"it has more than {_MAX_ANSWER} bytes")
         value = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise EnvironmentProblem(f"{url} gave an answer that is no schema registry's: {error}.") from None
+        raise EnvironmentProblem(f"{url} did not answer as a schema registry does: {error}.") from None
     return value
 
 
@@ -183,7 +183,7 @@ def _ids(answer: dict[str, Any]) -> tuple[int, UUID | None]:
     try:
         return _member(answer, "id", int), UUID(guid) if guid else None
     except (ValueError, AttributeError):
-        raise EnvironmentProblem("The schema registry's answer has a 'guid' that is none.") from None
+        raise EnvironmentProblem("The schema registry's answer has an invalid 'guid'.") from None
 
 
 def _may_pass(error: Exception) -> bool:

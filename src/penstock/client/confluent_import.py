@@ -1,7 +1,7 @@
-"""A live Confluent registry copied into another one: every version with its id and number, and a comparison at the end.
+"""Copies a live Confluent registry into another one: every version with its id and number, then compares the two.
 
-The target is any registry with Confluent's interface, Penstock's above all. Copying a version that is there already, with
-the same id and number, changes nothing, so an import that was stopped goes on where it is started again.
+The target is any registry with Confluent's API, mainly Penstock's. Copying a version that the target has already, with the
+same id and number, changes nothing, so an import that was stopped continues when it is started again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class SubjectVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What is not the same in the target; ``version`` 0 is the subject itself."""
+    """A difference of the target from the source; ``version`` 0 is the subject itself."""
 
     subject: str
     version: int
@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
-    """What an import did. ``differences`` are those of the final comparison, in the order of the subjects."""
+    """The result of an import. ``differences`` are those of the final comparison, in the order of the subjects."""
 
     subjects: int = 0
     versions: int = 0
@@ -73,8 +73,8 @@ class ImportReport:
 class ConfluentImport:
     """Copies the subjects of ``source`` whose names begin with ``prefix`` into ``target``.
 
-    ``context`` puts subjects of the source's default context into this context of the target (without its dot); those of
-    other contexts keep theirs. ``progress`` hears the subject, how many are done, and how many there are.
+    Subjects of the source's default context go into ``context`` of the target (without its dot); those of other contexts
+    keep theirs. ``progress`` is called with the subject, how many are done, and how many there are.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class ConfluentImport:
         self._from_target: dict[SubjectVersion, dict[str, Any] | None] = {}
 
     def run(self) -> ImportReport:
-        """Copy, soft-delete what is deleted there, set the levels, compare.
+        """Copy the versions, soft-delete those that the source soft-deleted, set the levels, compare.
 
-        Raises what the two clients raise where a registry cannot be asked; a version that the target refuses becomes a
-        difference, and the import goes on.
+        Raises the errors of the two clients if a registry does not answer. A version that the target refuses becomes a
+        difference, and the import continues.
         """
         report = ImportReport()
         subjects = [name for name in self._subjects() if name.startswith(self._prefix)]
@@ -127,7 +127,7 @@ class ConfluentImport:
         return report
 
     def _changed_meanwhile(self, versions: dict[str, tuple[list[int], list[int]]]) -> Iterator[Difference]:
-        """What the source's lists say otherwise than when the import began: the API has no moment at which all holds."""
+        """Yield changes of the source since the import began: the API cannot read all lists at one moment."""
         now = [name for name in self._subjects() if name.startswith(self._prefix)]
         for subject in dict.fromkeys((*versions, *now)):
             try:
@@ -137,15 +137,13 @@ class ConfluentImport:
             before, before_deleted = versions.get(subject, ([], []))
             for number in sorted({*before, *numbers}):
                 if (number in before) != (number in numbers):
-                    what = "came into the source meanwhile" if number in numbers else "left the source meanwhile"
+                    what = "was added to the source" if number in numbers else "was removed from the source"
                     yield Difference(subject=subject, version=number, what=what)
                 elif (number in before_deleted) != (number in deleted):
-                    yield Difference(
-                        subject=subject, version=number, what="was deleted or brought back in the source meanwhile"
-                    )
+                    yield Difference(subject=subject, version=number, what="was soft-deleted or restored in the source")
 
     def _copy_all(self, versions: Sequence[SubjectVersion], report: ImportReport, readers: ThreadPoolExecutor) -> None:
-        """Versions are written one by one, each behind what it refers to, and read ahead many at a time."""
+        """Write the versions one by one, each after those that it refers to, while many are read ahead."""
         for start in range(0, len(versions), _AHEAD):
             chunk = versions[start : start + _AHEAD]
             self._from_source = dict(zip(chunk, readers.map(self._read_if_there, chunk), strict=True))
@@ -157,7 +155,7 @@ class ConfluentImport:
         if version in self._done:
             return
         if version in above or len(above) >= _MAX_DEPTH:
-            raise DataProblem(f"{self._source.url}: the references of {version} do not end.")
+            raise DataProblem(f"{self._source.url}: {version} has circular or too many references.")
         given = self._from_source[version] if version in self._from_source else self._read_if_there(version)
         if given is None:
             return
@@ -189,7 +187,7 @@ class ConfluentImport:
         return answer
 
     def _read_if_there(self, version: SubjectVersion) -> dict[str, Any] | None:
-        """None where it left the source since it was listed."""
+        """Return the version, or None if the source has deleted it since it was listed."""
         try:
             return self._read(version)
         except NotFound:
@@ -215,7 +213,7 @@ class ConfluentImport:
         return body
 
     def _subjects(self) -> list[str]:
-        """All subjects, page by page: servers give up to 20,000 at once, and old ones know no pages."""
+        """Return all subjects, page by page: servers give up to 20,000 at once, and old ones have no paging."""
         found: dict[str, None] = {}
         while True:
             before = len(found)
@@ -226,7 +224,7 @@ class ConfluentImport:
                 raise EnvironmentProblem(f"{self._source.url} lists more than {_MAX_SUBJECTS:,} subjects.")
 
     def _numbers(self, subject: str) -> tuple[list[int], list[int]]:
-        """All version numbers, and those of them that are deleted softly."""
+        """Return all version numbers, and those of soft-deleted versions."""
         path = f"/subjects/{_quoted(subject)}/versions"
         everything = self._list(f"{path}?deleted=true", int)
         try:
@@ -236,18 +234,18 @@ class ConfluentImport:
         return everything, [number for number in everything if number not in live]
 
     def _level(self, subject: str, report: ImportReport) -> None:
-        """Copy what the source has set for a subject, its level above all."""
+        """Copy a subject's configuration, such as its compatibility level."""
         try:
             answer = self._source.request("GET", f"/config/{_quoted(subject)}")
         except NotFound:
             return
-        said = answer if isinstance(answer, dict) else {}
+        settings = answer if isinstance(answer, dict) else {}
         path = f"/config/{_quoted(self._renamed(subject))}"
         try:
             there = self._target.request("GET", path)
         except NotFound:
             there = {}
-        wanted = {name: said[name] for name in _SETTINGS if said.get(name) not in (None, there.get(name))}
+        wanted = {name: settings[name] for name in _SETTINGS if settings.get(name) not in (None, there.get(name))}
         if wanted:
             named = {"compatibility" if name == _LEVEL else name: value for name, value in wanted.items()}
             try:
@@ -255,17 +253,17 @@ class ConfluentImport:
                 report.levels += 1
             except InvalidInput as error:
                 what = ", ".join(f"{name} {value}" for name, value in named.items())
-                what = f"its configuration ({what[:500]}) is refused: {error.message}"
+                what = f"its configuration ({what[:500]}) was refused: {error.message}"
                 report.differences.append(Difference(subject=subject, version=0, what=what))
         for name in _LOST:
-            if said.get(name):
+            if settings.get(name):
                 report.differences.append(Difference(subject=subject, version=0, what=f"its {name} cannot be copied."))
 
     def _delete(self, versions: Sequence[SubjectVersion], report: ImportReport) -> None:
-        """Referring versions go before those that they refer to: what is refused is tried again while others go."""
+        """Delete versions before those that they refer to: a refused one is tried again while others are deleted."""
         waiting = [version for version in versions if version not in self._refused]
         while waiting:
-            left: list[SubjectVersion] = []
+            refused: list[SubjectVersion] = []
             for version in waiting:
                 try:
                     self._target.request("DELETE", self._target_path(version))
@@ -273,15 +271,15 @@ class ConfluentImport:
                 except NotFound:
                     continue
                 except InvalidInput:
-                    left.append(version)
-            if len(left) == len(waiting):
+                    refused.append(version)
+            if len(refused) == len(waiting):
                 return
-            waiting = left
+            waiting = refused
 
     def _compare(
         self, versions: dict[str, tuple[list[int], list[int]]], readers: ThreadPoolExecutor
     ) -> Iterator[Difference]:
-        """Every version once more: found by its text, with its id, number and state."""
+        """Read every version of the target by its text, and compare its id, number and state."""
         for index, (subject, (numbers, deleted)) in enumerate(versions.items()):
             self._progress(subject, index, len(versions))
             gone = set(deleted)
@@ -294,9 +292,9 @@ class ConfluentImport:
     def _difference(self, version: SubjectVersion, deleted: bool) -> str | None:
         given = self._read_if_there(version)
         if given is None:
-            return None  # which is said already
+            return None  # reported already
         if given.get("ruleSet"):
-            return "it has a ruleSet, which the target does not keep"
+            return "it has a ruleSet, which the target does not store"
         path = f"/subjects/{_quoted(self._renamed(version.subject))}"
         try:
             found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(version.subject, given)).encode())
@@ -319,7 +317,7 @@ class ConfluentImport:
                 self._modes[scope] = None
 
     def _import_mode(self, subject: str) -> None:
-        """Let the context of ``subject`` take ids; its own mode comes back at the end."""
+        """Set the mode of the context of ``subject`` to IMPORT; its own mode is restored at the end."""
         scope = _context_of(subject)
         self._mode(scope)
         if scope not in self._switched:
@@ -329,7 +327,7 @@ class ConfluentImport:
     def _restore_modes(self) -> None:
         for scope, before in self._modes.items():
             path = f"/mode/{_quoted(scope)}"
-            # An import that was killed left IMPORT behind; nobody wants it back.
+            # IMPORT as a context's own mode was left by an import that was killed.
             if before == "IMPORT" or (before is None and scope in self._switched):
                 self._target.request("DELETE", path)
             elif before is not None and scope in self._switched:
@@ -344,7 +342,7 @@ class ConfluentImport:
     def _list(self, path: str, kind: type[T]) -> list[T]:
         answer = self._source.request("GET", path)
         if not isinstance(answer, list) or not all(type(item) is kind for item in answer):
-            raise EnvironmentProblem(f"{self._source.url}{path} gave no list of {kind.__name__}.")
+            raise EnvironmentProblem(f"{self._source.url}{path} did not answer with a list of {kind.__name__}.")
         return answer
 
 
@@ -358,7 +356,7 @@ def _are_references(value: Any) -> bool:
 
 
 def _resolve_subject(subject: str, referenced: str) -> str:
-    """A referenced subject's full name: without a context it is one of the referring subject's."""
+    """Return a referenced subject's full name: without a context it is in that of the referring subject."""
     if referenced.startswith(":.") or not subject.startswith(":."):
         return referenced
     return _context_of(subject) + referenced

@@ -1,7 +1,7 @@
-"""One way to open an AWS client and one place where its exceptions become ours.
+"""Opens AWS clients, and translates their exceptions into Penstock's.
 
-A call is tried up to ``attempts`` times with botocore's standard mode (exponential backoff with jitter, throttling and
-5xx included). Errors name the endpoint and the seconds spent on the call, retries included.
+A call has up to ``attempts`` attempts in botocore's standard mode (exponential backoff with jitter, also for throttling and
+5xx). Errors name the endpoint and the seconds that the call took, retries included.
 """
 
 import os
@@ -72,10 +72,10 @@ def open_client(
     attempts: int = _ATTEMPTS,
     proxy_url: str | None = None,
 ) -> Any:
-    """A botocore client of ``service`` (``glue``, ``secretsmanager``), safe to share between threads.
+    """Return a botocore client of ``service`` (``glue``, ``secretsmanager``), safe to share between threads.
 
-    Region, credentials and, where ``endpoint_url`` is ``None``, the endpoint come from the usual places of any AWS
-    client (AWS_REGION, AWS_ENDPOINT_URL, profiles); raises :class:`EnvironmentProblem` where no region is set.
+    Region, credentials and, if ``endpoint_url`` is ``None``, the endpoint come from the usual places of any AWS client
+    (AWS_REGION, AWS_ENDPOINT_URL, profiles). Raises :class:`EnvironmentProblem` if no region is set.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
@@ -85,7 +85,7 @@ def open_client(
         proxies={"http": proxy_url, "https": proxy_url} if proxy_url else None,
     )
     try:
-        # A new session a client: the default one of boto3 is not safe to build clients from in several threads.
+        # A new session for each client: several threads may not build clients from boto3's default one.
         return (session or boto3.session.Session()).client(
             service,  # type: ignore[call-overload]
             region_name=region or default_region(),
@@ -105,16 +105,16 @@ def open_client(
 
 
 def default_region() -> str | None:
-    """``AWS_REGION``, which AWS's other SDKs and Penstock's own commands heed; None leaves it to botocore."""
+    """Return ``AWS_REGION``, which AWS's other SDKs and Penstock's commands read; None leaves it to botocore."""
     return os.environ.get("AWS_REGION") or None
 
 
 @contextmanager
 def translated_errors(client: Any, what: str) -> Iterator[None]:
-    """Translate botocore's exceptions inside the block; ``what`` says what was asked, such as ``schema version 7c…``.
+    """Translate botocore's exceptions inside the block; ``what`` is what was requested, such as ``schema version 7c…``.
 
-    Raises the :class:`PenstockError` that the service's error code stands for, and :class:`EnvironmentProblem` where no
-    usable answer came at all, also where the block misses (:class:`KeyError`) a member of the answer.
+    Raises the :class:`PenstockError` of the service's error code, and :class:`EnvironmentProblem` without a usable answer,
+    also if the answer lacks a member that the block reads (:class:`KeyError`).
     """
     started = time.monotonic()
     try:
@@ -129,9 +129,9 @@ def translated_errors(client: Any, what: str) -> Iterator[None]:
     except ParamValidationError as error:
         raise InvalidInput(f"Asking for {what}: {' '.join(str(error).split())}.") from None
     except KeyError as error:
-        # botocore makes an empty answer of one that is no JSON.
+        # botocore returns an empty answer for a body that is not JSON.
         raise EnvironmentProblem(
-            f"Asking for {what}: {_endpoint(client)} answered without {error}, which is not how AWS answers.",
+            f"Asking for {what}: {_endpoint(client)} answered without {error}, which AWS's answers have.",
             remedy="Check that the endpoint is right; a proxy may have answered in its place.",
         ) from error
     except BotoCoreError as error:
@@ -143,13 +143,13 @@ def translated_errors(client: Any, what: str) -> Iterator[None]:
 
 
 def error_code(error: BaseException) -> str:
-    """The service's error code behind what :func:`translated_errors` raised; empty where no service answered with one."""
+    """Return the service's error code of an error of :func:`translated_errors`; empty if no service answered."""
     cause = error.__cause__
     return str(cause.response.get("Error", {}).get("Code", "")) if isinstance(cause, ClientError) else ""
 
 
 def translate_error(error: Exception) -> PenstockError:
-    """The error for an exception of botocore outside :func:`translated_errors`, whose client is not known any more."""
+    """Return the error for an exception of botocore outside :func:`translated_errors`, where the client is unknown."""
     if isinstance(error, ClientError):
         details, answer = error.response.get("Error", {}), error.response.get("ResponseMetadata", {})
         code, status = details.get("Code", ""), int(answer.get("HTTPStatusCode", 0))
@@ -172,7 +172,7 @@ def _endpoint(client: Any) -> str:
 
 def _refusal(client: Any, what: str, error: ClientError, seconds: float) -> PenstockError:
     code = error.response.get("Error", {}).get("Code", "")
-    # A signature that does not fit is explained by AWS over pages, for those who write signers.
+    # AWS explains a signature that does not match over pages, for authors of signers.
     text = (error.response.get("Error", {}).get("Message", "") or code).partition("\n\n")[0]
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     return _by_code(code, text, f"(asked for {what} at {_endpoint(client)}, {seconds:.1f} s)", status)
@@ -184,5 +184,5 @@ def _by_code(code: str, text: str, where: str, status: int) -> PenstockError:
         remedy = "Check the access key, its secret and its permissions." if kind is AccessDenied else None
         return kind(f"{text} {where}", remedy=remedy)
     if status >= 500:
-        return EnvironmentProblem(f"{code} {text} {where}", remedy="The service failed; its log and /readyz say more.")
+        return EnvironmentProblem(f"{code} {text} {where}", remedy="The service failed; see its log and /readyz.")
     return InvalidInput(f"{code}: {text} {where}")

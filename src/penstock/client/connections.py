@@ -1,4 +1,4 @@
-"""Glue's connections: how to reach a data store, under a name."""
+"""Glue's connections: named settings to reach a data store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ __all__ = ["GlueConnection", "glue_connection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlueConnection:
-    """``type`` is Glue's (``KAFKA``, ``JDBC``, ...); the properties may hold passwords and stay out of ``repr``."""
+    """``type`` is Glue's (``KAFKA``, ``JDBC``, ...). ``repr`` omits the properties, which may have passwords."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class GlueConnection:
 def glue_connection(
     name: str, *, region: str | None = None, endpoint_url: str | None = None, session: "Session | None" = None
 ) -> GlueConnection:
-    """The connection of that name, passwords included; :class:`~penstock.errors.NotFound` where there is none."""
+    """Return the connection of that name, with its passwords; :class:`~penstock.errors.NotFound` if it does not exist."""
     client: GlueClient = open_client("glue", region=region, endpoint_url=endpoint_url, session=session)
     with translated_errors(client, f"connection {name}"):
         found = client.get_connection(Name=name, HidePassword=False)["Connection"]

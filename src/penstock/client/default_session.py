@@ -1,8 +1,8 @@
-"""boto3's default session, which ``boto3.client`` uses, with two calls of published examples made to work or explained.
+"""boto3's default session, which ``boto3.client`` uses, with two calls of published examples fixed or explained.
 
-Examples in circulation call ``kinesis.put_record(..., ExplicitHashKey=None)`` and ``glue.update_schema(...,
-SchemaDefinition=...)``. botocore refuses both before any request. The first means to leave the key out, and is sent so; the
-second means ``register_schema_version``, and the refusal says that. Calls that botocore lets through are not touched.
+Published examples call ``kinesis.put_record(..., ExplicitHashKey=None)`` and ``glue.update_schema(...,
+SchemaDefinition=...)``. botocore refuses both before any request. The first is sent without the key, as it is meant; the
+second means ``register_schema_version``, and the error says that. Calls that botocore accepts are not changed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["UPDATE_SCHEMA_REFUSAL", "default_session", "explain_calls"]
 
 UPDATE_SCHEMA_REFUSAL = (
-    "update_schema takes no SchemaDefinition: it changes a schema's compatibility, checkpoint and description alone. "
+    "update_schema takes no SchemaDefinition: it changes only a schema's compatibility, checkpoint and description. "
     "Register the new definition as the next version: "
     "glue.register_schema_version(SchemaId=..., SchemaDefinition=...)."
 )
 
 
 def default_session() -> "Session":
-    """The default session, made now where there is none, with :func:`explain_calls`."""
+    """Return the default session, created if there is none, with :func:`explain_calls` applied."""
     if boto3.DEFAULT_SESSION is None:
         boto3.setup_default_session()
     session = boto3.DEFAULT_SESSION
@@ -33,8 +33,8 @@ def default_session() -> "Session":
 
 
 def explain_calls(session: "Session") -> None:
-    """Let the clients that ``session`` makes from now on treat the two calls as said above; once a session."""
-    events: Any = session.events  # whose stubs know no handlers that answer
+    """Handle the two calls as described above in clients that ``session`` makes from now on. Call once per session."""
+    events: Any = session.events  # its stubs lack handlers that return a value
     events.register("provide-client-params.kinesis.PutRecord", _leave_out, unique_id="penstock-put-record")
     events.register("provide-client-params.glue.UpdateSchema", _refuse, unique_id="penstock-update-schema")
 

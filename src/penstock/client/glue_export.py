@@ -1,8 +1,8 @@
-"""A live Glue registry, AWS's or another server's, as the records of an export (:mod:`penstock.registry.transfer`).
+"""Exports a live Glue registry, AWS's or another server's, as records (:mod:`penstock.registry.transfer`).
 
-The records have what Glue's API gives: ids, numbers and status of versions, metadata, tags, compatibility. Deleted versions,
-and why one was refused, are not among it. The API has no moment at which all of it holds: what is changed while it is read
-comes as it was when its turn came, and what is deleted meanwhile is left out.
+The records have what Glue's API gives: ids, numbers and status of versions, metadata, tags, compatibility. It does not give
+deleted versions, nor the reason of a refusal. The API cannot read everything at one moment: a change during the export may
+or may not be in it, and a deleted item is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ __all__ = ["glue_records"]
 
 _PAGE = 100
 _READERS = 8
-_INCOMPATIBILITY = "penstock:"  # metadata that a server adds itself
+_INCOMPATIBILITY = "penstock:"  # prefix of metadata that a server adds itself
 
 
 def glue_records(registry: str | None = None, *, endpoint_url: str | None = None) -> Iterator[dict[str, Any]]:
-    """Records of all registries, or of one.
+    """Yield the records of all registries, or of one.
 
     Region, credentials and, without ``endpoint_url``, the endpoint come from the usual places of any AWS client. Raises the
-    errors of :func:`penstock.client.connection.translated_errors`, :class:`NotFound` for a ``registry`` that is not there.
+    errors of :func:`penstock.client.connection.translated_errors`, :class:`NotFound` for an unknown ``registry``.
     """
     glue = open_client("glue", endpoint_url=endpoint_url, attempts=10)
     if registry is not None:
@@ -88,7 +88,7 @@ def _versions(glue: Any, schema_id: Mapping[str, str]) -> Sequence[Mapping[str, 
 
 
 def _version(glue: Any, head: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None where it was deleted since it was listed."""
+    """Return the version's record, or None if it was deleted since it was listed."""
     try:
         with translated_errors(glue, f"schema version {head['SchemaVersionId']}"):
             version = glue.get_schema_version(SchemaVersionId=head["SchemaVersionId"])
@@ -142,5 +142,5 @@ def _pages(glue: Any, what: str, call: Any, member: str, request: Mapping[str, A
 
 
 def _time(text: str | None) -> str:
-    """Glue writes ISO 8601, in UTC, and AWS leaves a time out now and then."""
+    """Return the time as an export has it. Glue writes ISO 8601, in UTC; AWS omits a time now and then."""
     return text or "1970-01-01T00:00:00Z"

@@ -1,6 +1,6 @@
-"""A Kinesis stream's shards: which of them may be read now and from where, and their records page by page.
+"""Reads a Kinesis stream's shards: which of them may be read now, from which position, and their records page by page.
 
-A shard that was split or merged ends, and its children hold what came after it: they are read once their parents are
+A shard that was split or merged ends, and its children have the later records: they are read once their parents are
 (https://docs.aws.amazon.com/streams/latest/dev/kinesis-record-processor-scaling.html). Lineage and positions are values;
 :class:`ShardFetcher` makes the calls, one attempt each, and leaves it to its user when to try again.
 """
@@ -26,8 +26,8 @@ __all__ = [
 
 StartingPosition = Literal["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]
 
-# Refusals of this service that another attempt may not meet, beside those that all services have; the last one is of an
-# iterator that was given more than five minutes ago.
+# Errors of this service that a retry may resolve, in addition to those of all services. The last one is of an iterator
+# that is older than five minutes.
 _PASSING = frozenset(
     {
         "ProvisionedThroughputExceededException",
@@ -40,22 +40,22 @@ _PASSING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class StreamName:
-    """How requests name a stream; ``arn`` where it is known, which may be another account's."""
+    """A stream as requests name it; ``arn`` if it is known, which may be another account's."""
 
     name: str
     arn: str | None = None
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Members of a request."""
+        """Return members of a request."""
         return {"StreamName": self.name, **({"StreamARN": self.arn} if self.arn else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardPosition:
-    """Where a shard is read on: behind a sequence number, else from a time (milliseconds since 1970), else from its start.
+    """Where to continue a shard: after a sequence number, else at a time (milliseconds since 1970), else at its start.
 
-    ``ended`` says that the shard was closed and read to its end.
+    ``ended``: the shard was closed and read to its end.
     """
 
     after: str | None = None
@@ -64,7 +64,7 @@ class ShardPosition:
 
     @property
     def iterator_arguments(self) -> dict[str, Any]:
-        """Members of GetShardIterator's request."""
+        """Return members of GetShardIterator's request."""
         if self.after:
             return {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": self.after}
         if self.at_ms is not None:
@@ -73,17 +73,17 @@ class ShardPosition:
 
 
 def first_position(shard: Mapping[str, Any], start: StartingPosition, at_ms: int | None) -> ShardPosition:
-    """Where a stream that was never read is begun in ``shard``; ``at_ms`` is the time of AT_TIMESTAMP, or now for LATEST."""
+    """Return where to begin ``shard`` of a stream never read; ``at_ms`` is AT_TIMESTAMP's time, or now for LATEST."""
     if start == "TRIM_HORIZON":
         return ShardPosition()
     if start == "LATEST" and shard["SequenceNumberRange"].get("EndingSequenceNumber"):
-        # What a resharding has closed holds nothing that is the latest.
+        # A shard that a resharding has closed gets no more records.
         return ShardPosition(ended=True)
     return ShardPosition(at_ms=at_ms)
 
 
 def readable_shards(shards: Sequence[Mapping[str, Any]], ended: Collection[str]) -> list[str]:
-    """The ids of those ``shards`` whose parents are in ``ended``, or gone from the stream."""
+    """Return the ids of those ``shards`` whose parents are in ``ended``, or gone from the stream."""
     listed = {shard["ShardId"] for shard in shards}
 
     def waits(shard: Mapping[str, Any]) -> bool:
@@ -94,7 +94,7 @@ def readable_shards(shards: Sequence[Mapping[str, Any]], ended: Collection[str])
 
 
 def list_shards(client: Any, stream: StreamName, **filters: Any) -> list[dict[str, Any]]:
-    """All shards of a stream, as ListShards describes them; raises botocore's errors."""
+    """Return all shards of a stream, as ListShards describes them. Raises botocore's errors."""
     found: list[dict[str, Any]] = []
     request: dict[str, Any] = {**stream.arguments, **filters}
     while True:
@@ -102,17 +102,17 @@ def list_shards(client: Any, stream: StreamName, **filters: Any) -> list[dict[st
         found.extend(page["Shards"])
         if not page.get("NextToken"):
             return found
-        # A token names the stream, and AWS refuses it beside the name.
+        # A token names the stream. AWS refuses a request with both.
         request = {"NextToken": page["NextToken"]}
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether another attempt may succeed: too many reads, a server that fails, an iterator that is too old."""
+    """Return whether a retry may succeed: after too many reads, a server's failure, or an expired iterator."""
     return isinstance(error, EnvironmentProblem | LimitExceeded) or error_code(error) in _PASSING
 
 
 class ShardFetcher:
-    """Fetches a shard's records behind ``position``, which follows them. For one thread."""
+    """Fetches a shard's records after ``position``, which moves with them. For one thread."""
 
     def __init__(self, client: Any, stream: StreamName, shard: str, position: ShardPosition) -> None:
         self._client = client
@@ -123,10 +123,10 @@ class ShardFetcher:
         self.ended = False
         """Whether the shard was closed and has no more records."""
         self.behind_ms = 1
-        """How far the last page was behind the shard's tip; above 0 until that was reached."""
+        """Milliseconds by which the last page was behind the shard's end; 0 once that was reached."""
 
     def fetch(self, limit: int) -> list[dict[str, Any]]:
-        """Up to ``limit`` records, maybe none. Raises a :class:`PenstockError` for a refusal; see :func:`may_pass`."""
+        """Return up to ``limit`` records, maybe none. Raises :class:`PenstockError`, on which see :func:`may_pass`."""
         try:
             with translated_errors(self._client, f"records of shard {self._shard} of stream {self._stream.name}"):
                 if self._iterator is None:

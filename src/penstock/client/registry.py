@@ -1,7 +1,7 @@
-"""The schema registry's client: versions by id, kept for ever because they never change, and the calls of registration.
+"""The schema registry's client: versions by id, cached without expiry because they never change, and registration.
 
-It fulfils :class:`penstock.serdes.ports.SchemaSource` and :class:`penstock.serdes.ports.Registrar`. With no endpoint it
-talks to AWS. Operations: https://docs.aws.amazon.com/glue/latest/webapi/API_GetSchemaVersion.html and its neighbours.
+It implements :class:`penstock.serdes.ports.SchemaSource` and :class:`penstock.serdes.ports.Registrar`. Without an endpoint
+it uses AWS. Operations: https://docs.aws.amazon.com/glue/latest/webapi/API_GetSchemaVersion.html and its neighbours.
 """
 
 import time
@@ -29,7 +29,7 @@ _SETTLED = frozenset({"AVAILABLE", "FAILURE"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredSchema:
-    """What GetSchema says of a schema. ``compatibility`` is its mode; checks begin at version ``checkpoint``."""
+    """A schema as GetSchema answers it. ``compatibility`` is its mode; checks begin at version ``checkpoint``."""
 
     registry: str
     name: str
@@ -39,7 +39,7 @@ class RegisteredSchema:
 
 
 class UnknownSchemaVersion(NotFound):
-    """No schema version has this id; :attr:`version_id` is the id that was asked for."""
+    """No schema version has this id; :attr:`version_id` is the requested id."""
 
     def __init__(self, message: str, *, version_id: UUID | None = None, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
@@ -51,7 +51,7 @@ class RegistryClient:
 
     ``cache_size`` counts schema versions (200 in AWS's serde). An unknown id is remembered for ``unknown_seconds``, so that
     a stream of damaged records does not become a stream of requests. ``session`` is a boto3 session for credentials
-    (an assumed role, say); ``attempts`` bounds the tries a call; ``proxy_url`` goes before the proxies of the environment.
+    (an assumed role, say); ``attempts`` limits the attempts per call; ``proxy_url`` overrides the environment's proxies.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class RegistryClient:
 
     @property
     def endpoint_url(self) -> str:
-        """The URL that is asked."""
+        """The URL of the service."""
         return str(self._glue.meta.endpoint_url)
 
     def version(self, version_id: UUID | str) -> SchemaVersion:
-        """The version with this id, whatever its status.
+        """Return the version with this id, whatever its status.
 
-        Raises :class:`UnknownSchemaVersion` where there is none, :class:`EnvironmentProblem` where nobody answers.
+        Raises :class:`UnknownSchemaVersion` if it does not exist, :class:`EnvironmentProblem` if no service answers.
         """
         wanted = version_id if isinstance(version_id, UUID) else _uuid(version_id)
         unknown = self._unknown.peek(wanted)
@@ -92,7 +92,7 @@ class RegistryClient:
         return found
 
     def latest(self, registry: str, schema: str) -> SchemaVersion:
-        """The highest AVAILABLE version; :class:`NotFound` where the schema has none. Asks each time."""
+        """Return the highest AVAILABLE version; :class:`NotFound` if the schema has none. Not cached."""
         what = f"the latest version of schema {registry}/{schema}"
         with translated_errors(self._glue, what):
             answer = self._glue.get_schema_version(
@@ -110,12 +110,12 @@ class RegistryClient:
         return available[-1]
 
     def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:
-        """All versions, lowest number first; bodies come from the cache, the list itself is asked for each time."""
+        """Return all versions, lowest number first. Definitions come from the cache, the list does not."""
         wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
         return [self.version(version_id) for _, version_id in self.numbers(registry, schema, wanted)]
 
     def numbers(self, registry: str, schema: str, statuses: Sequence[str] = ("AVAILABLE",)) -> list[tuple[int, UUID]]:
-        """Number and id of each version with one of ``statuses``, lowest number first; no bodies are fetched."""
+        """Return number and id of each version with one of ``statuses``, lowest number first, without definitions."""
         listed: list[tuple[int, UUID]] = []
         with translated_errors(self._glue, f"the versions of schema {registry}/{schema}"):
             pages = self._glue.get_paginator("list_schema_versions").paginate(SchemaId=_schema_id(registry, schema))
@@ -128,7 +128,7 @@ class RegistryClient:
         return sorted(listed)
 
     def schema(self, registry: str, schema: str) -> RegisteredSchema:
-        """Format, mode and checkpoint of a schema (GetSchema); :class:`NotFound` where there is none. Asks each time."""
+        """Return a schema's format, mode and checkpoint (GetSchema); :class:`NotFound` if it is unknown. Not cached."""
         with translated_errors(self._glue, f"schema {registry}/{schema}"):
             answer = self._glue.get_schema(SchemaId=_schema_id(registry, schema))
             return RegisteredSchema(
@@ -140,13 +140,13 @@ class RegistryClient:
             )
 
     def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
-        """Id and status of the version with this definition (GetSchemaByDefinition); :class:`NotFound` with AWS's words."""
+        """Return id and status of the version with this definition (GetSchemaByDefinition); AWS's :class:`NotFound`."""
         with translated_errors(self._glue, f"a version of schema {registry}/{schema} by its definition"):
             answer = self._glue.get_schema_by_definition(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
             return UUID(answer["SchemaVersionId"]), answer["Status"]
 
     def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
-        """Id and status of a new version, or of the equal one that is there (RegisterSchemaVersion)."""
+        """Register a version and return its id and status, or those of an equal one (RegisterSchemaVersion)."""
         with translated_errors(self._glue, f"registration of a version of schema {registry}/{schema}"):
             answer = self._glue.register_schema_version(SchemaId=_schema_id(registry, schema), SchemaDefinition=definition)
             return UUID(answer["SchemaVersionId"]), answer["Status"]
@@ -162,7 +162,7 @@ class RegistryClient:
         description: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> tuple[UUID, str]:
-        """Id and status of version 1 of a new schema (CreateSchema); :class:`AlreadyExists` where the name is taken."""
+        """Create a schema and return id and status of version 1; :class:`AlreadyExists` if the name is taken."""
         extra: dict[str, Any] = {"Description": description} if description else {}
         with translated_errors(self._glue, f"creation of schema {registry}/{schema}"):
             answer = self._glue.create_schema(
@@ -177,11 +177,11 @@ class RegistryClient:
             return UUID(answer["SchemaVersionId"]), answer["SchemaVersionStatus"]
 
     def version_status(self, version_id: UUID) -> str:
-        """The version's status now: AVAILABLE, PENDING, FAILURE or DELETING."""
+        """Return the version's current status: AVAILABLE, PENDING, FAILURE or DELETING."""
         return self._fetch(version_id).status
 
     def put_metadata(self, version_id: UUID, key: str, value: str) -> None:
-        """Add one metadata pair to a version; that it is there already is fine."""
+        """Add one metadata pair to a version, unless the version has it."""
         with translated_errors(self._glue, f"metadata of schema version {version_id}"):
             self._glue.put_schema_version_metadata(
                 SchemaVersionId=str(version_id), MetadataKeyValue={"MetadataKey": key, "MetadataValue": value}
@@ -213,13 +213,13 @@ class RegistryClient:
 
 
 class LatestVersions:
-    """The latest versions of schemas in Glue's own terms, over boto3's client; ``options`` are that client's."""
+    """The latest versions of schemas in Glue's own shapes, over boto3's client; ``options`` are that client's."""
 
     def __init__(self, session: "Session", *, region: str | None = None, **options: Any) -> None:
         self.client: GlueClient = session.client("glue", region_name=region or default_region(), **options)
 
     def latest(self, schema_id: Mapping[str, str]) -> Mapping[str, Any]:
-        """The highest AVAILABLE version as GetSchemaVersion answers it; :class:`NotFound` where the schema has none."""
+        """Return the highest AVAILABLE version as GetSchemaVersion answers it; :class:`NotFound` if there is none."""
         wanted: Any = dict(schema_id)
         if "SchemaName" in wanted:
             wanted.setdefault("RegistryName", "default-registry")
@@ -230,7 +230,7 @@ class LatestVersions:
                 pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=wanted)
                 usable = [item for page in pages for item in page["Schemas"] if item["Status"] == "AVAILABLE"]
                 if not usable:
-                    raise NotFound(f"There is no AVAILABLE version: asked for {what}.")
+                    raise NotFound(f"There is no AVAILABLE version (asked for {what}).")
                 newest = max(usable, key=lambda item: item["VersionNumber"])
                 found = self.client.get_schema_version(SchemaVersionId=newest["SchemaVersionId"])
         return {name: value for name, value in found.items() if name != "ResponseMetadata"}

@@ -1,4 +1,4 @@
-"""Broker credentials from Secrets Manager, in the form Amazon MSK keeps them: a JSON object with username and password.
+"""Broker credentials from Secrets Manager, as Amazon MSK stores them: a JSON object with username and password.
 
 Source: https://docs.aws.amazon.com/msk/latest/developerguide/msk-password-tutorial.html
 """
@@ -20,7 +20,7 @@ __all__ = ["BrokerCredentials", "broker_credentials"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerCredentials:
-    """Who logs in to the broker; the password stays out of ``repr``."""
+    """Username and password for the broker; ``repr`` omits the password."""
 
     username: str
     password: str = field(repr=False)
@@ -34,9 +34,9 @@ def broker_credentials(
     session: "Session | None" = None,
     attempts: int = 5,
 ) -> BrokerCredentials:
-    """The credentials in a secret, given by ARN or name; the region of an ARN wins over none given.
+    """Return the credentials in a secret, given by ARN or name. Without ``region``, an ARN's region is used.
 
-    Raises :class:`~penstock.errors.NotFound` for an unknown secret and :class:`InvalidInput` where it holds something else.
+    Raises :class:`~penstock.errors.NotFound` for an unknown secret and :class:`InvalidInput` if it has no credentials.
     """
     if region is None and secret_id.startswith("arn:"):
         region = parse_arn(secret_id).region or None
@@ -53,6 +53,6 @@ def broker_credentials(
     if not isinstance(username, str) or not isinstance(password, str):
         raise InvalidInput(
             f"Secret {secret_id} holds no broker credentials.",
-            remedy='Its value has to be a JSON object with the texts "username" and "password".',
+            remedy='Its value must be a JSON object with the strings "username" and "password".',
         )
     return BrokerCredentials(username=username, password=password)

@@ -1,4 +1,4 @@
-"""One version of a registered schema by what people type: a number, ``latest`` or a version id."""
+"""Finds one version of a registered schema by its number, ``latest`` or its version id."""
 
 import re
 from uuid import UUID
@@ -14,16 +14,16 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def names_version(wanted: str) -> bool:
-    """Whether ``wanted`` has the form of a number, ``latest`` or a version id."""
+    """Return whether ``wanted`` has the form of a number, ``latest`` or a version id."""
     return wanted == LATEST or _NUMBER.fullmatch(wanted) is not None or _version_id(wanted) is not None
 
 
 def find_version(
     client: RegistryClient, registry: str, schema: str, wanted: str = LATEST, *, available_only: bool = True
 ) -> SchemaVersion:
-    """The version that ``wanted`` names, an id whatever schema it is of; ``latest`` is the highest AVAILABLE one.
+    """Return the version that ``wanted`` names; an id may be of any schema. ``latest`` is the highest AVAILABLE one.
 
-    Without ``available_only`` a number may also be that of a refused version. Raises :class:`NotFound` where there is none,
+    Without ``available_only`` a number may also be of a refused version. Raises :class:`NotFound` if it does not exist,
     :class:`InvalidInput` for a text of another form, and the registry's errors.
     """
     if wanted == LATEST:
@@ -32,14 +32,14 @@ def find_version(
     if version_id is not None:
         return client.version(version_id)
     if _NUMBER.fullmatch(wanted) is None:
-        raise InvalidInput(f"'{wanted[:100]}' is neither a number nor a version id nor '{LATEST}'.")
+        raise InvalidInput(f"'{wanted[:100]}' is not a number, a version id or '{LATEST}'.")
     statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
     known = dict(client.numbers(registry, schema, statuses))
     found = known.get(int(wanted))
     if found is None:
         numbers = ", ".join(map(str, known)) or "none"
         which = "no AVAILABLE version" if available_only else "no version"
-        raise NotFound(f"Schema {registry}/{schema} has {which} {wanted}.", remedy=f"There are: {numbers}.")
+        raise NotFound(f"Schema {registry}/{schema} has {which} {wanted}.", remedy=f"It has: {numbers}.")
     return client.version(found)
 
 

@@ -94,7 +94,7 @@ class Decoder:
         return self._config.attributes
 
     def decode(self, data: bytes, headers: Headers, part: Literal["KEY", "VALUE"]) -> Decoded:
-        """One key or value; :class:`Undecodable` where that fails, and the client's errors where the registry is away."""
+        """One key or value; :class:`Undecodable` if that fails, and the client's errors where the registry is away."""
         key = part == "KEY"
         known = [(name, value) for name, value in headers if value is not None]
         try:

@@ -93,11 +93,11 @@ class ExecutionEnvironment:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, None where none runs."""
+        """The child's process id, None if none runs."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     def begin(self, event: bytes) -> str:
-        """Start an invocation with ``event`` (JSON); its request id. :class:`EnvironmentProblem` where no process starts."""
+        """Start an invocation with ``event`` (JSON); its request id. :class:`EnvironmentProblem` if no process starts."""
         assert self._call is None
         initial = self.pid is None
         if initial:

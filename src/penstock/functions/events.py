@@ -34,7 +34,7 @@ def compact_json(value: Mapping[str, Any] | str) -> bytes:
 
 
 def payload_view(data: bytes | None) -> Any:
-    """What filters see of a payload: the object that it is as JSON, else its text; None where it is neither."""
+    """What filters see of a payload: the object that it is as JSON, else its text; None if it is neither."""
     if data is None:
         return None
     try:

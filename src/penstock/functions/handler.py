@@ -18,7 +18,7 @@ _STANDARD = (BuiltinImporter, FrozenImporter, PathFinder)
 
 
 def require_module(code: Path, handler: str) -> None:
-    """Raise :class:`InvalidInput` where ``handler`` (MODULE.FUNCTION, folder ``code``) names no module, or a broken one.
+    """Raise :class:`InvalidInput` if ``handler`` (MODULE.FUNCTION, folder ``code``) names no module, or a broken one.
 
     Nothing of the module is run, so that what it does at import stays unknown.
     """

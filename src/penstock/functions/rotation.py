@@ -21,7 +21,7 @@ _PENDING, _CURRENT = "AWSPENDING", "AWSCURRENT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotated:
-    """How a rotation went; ``failed`` is the step that the function failed at, None where all are done."""
+    """How a rotation went; ``failed`` is the step that the function failed at, None if all are done."""
 
     secret: str
     version: str
@@ -42,7 +42,7 @@ def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, st
 
 
 def rotate(environment: ExecutionEnvironment, secret: str, version: str, stop: Callable[[], bool]) -> Rotated | None:
-    """Call the function with each step of one rotation, until one fails; None where ``stop`` said so in between."""
+    """Call the function with each step of one rotation, until one fails; None if ``stop`` said so in between."""
     for step in STEPS:
         if stop():
             return None

@@ -109,7 +109,7 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 def class_path(group: str, *, cache: Path | None = None) -> list[Path]:
     """The files of a group in class path order, fetched first where one is missing.
 
-    Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` where a file cannot be fetched.
+    Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` if a file cannot be fetched.
     """
     folder = cache or cache_folder(os.environ)
     return fetch([group], cache=folder)
@@ -148,7 +148,7 @@ def fetch(
     interrupted run had of a file is resumed. ``repository`` is a Maven repository's URL, by default the one that
     PENSTOCK_MAVEN_REPOSITORY names or else jgo's. ``verify`` hashes what is already there.
 
-    Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` where the network, the disk or a
+    Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` if the network, the disk or a
     hash fails; the message names the artefact.
     """
     known = tuple(locked() if artefacts is None else artefacts)

@@ -136,7 +136,7 @@ class Broker(StandaloneService):
         )
 
     def healthy(self) -> bool:
-        """Whether a client that logs in is served; :class:`EnvironmentProblem` where the broker refuses its own user."""
+        """Whether a client that logs in is served; :class:`EnvironmentProblem` if the broker refuses its own user."""
         if not answers(self.host, self.port):
             return False
         try:
@@ -167,7 +167,7 @@ class Broker(StandaloneService):
     def renew_certificate(self) -> None:
         """Let the running broker read its certificate anew; connections that are open stay.
 
-        Raises :class:`EnvironmentProblem` where it does not, or where Kafka's client is not installed.
+        Raises :class:`EnvironmentProblem` if it does not, or where Kafka's client is not installed.
         """
         assert self.tls is not None
         try:

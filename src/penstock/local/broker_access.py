@@ -16,7 +16,7 @@ def guard_cluster(settings: Mapping[str, Any]) -> None:
 
     Who may alter the cluster changes access control lists, broker settings and the passwords of all users, super users
     included. Kafka's authorizer allows a resource without a list to everybody (``allow.everyone.if.no.acl.found``) and one
-    with a list to those in it. ``settings`` are librdkafka's, of a super user. Raises :class:`EnvironmentProblem` where the
+    with a list to those in it. ``settings`` are librdkafka's, of a super user. Raises :class:`EnvironmentProblem` if the
     list cannot be made; one that is there is made once more to no effect.
     """
     try:

@@ -146,7 +146,7 @@ class Download:
 
 
 def _status(error: Exception) -> int | None:
-    """The HTTP status that a failed transfer was answered with; None where there was no answer."""
+    """The HTTP status that a failed transfer was answered with; None if there was no answer."""
     response = error.response if isinstance(error, requests.RequestException) else None
     return None if response is None else response.status_code
 

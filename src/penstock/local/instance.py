@@ -53,7 +53,7 @@ class PlatformState:
 
 
 def process_started(pid: int | None) -> float | None:
-    """When the process began, in seconds since the epoch; None where there is none."""
+    """When the process began, in seconds since the epoch; None if there is none."""
     if pid is None:
         return None
     try:
@@ -79,7 +79,7 @@ class Instance:
         return is_locked(self._lock_file)
 
     def acquire(self) -> None:
-        """Take the lock; :class:`EnvironmentProblem` where a platform runs already."""
+        """Take the lock; :class:`EnvironmentProblem` if a platform runs already."""
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = file_lock(self._lock_file, patience=_PROBE_PATIENCE)
         try:
@@ -105,7 +105,7 @@ class Instance:
         write_private(self._state_file, json.dumps(asdict(state)) + "\n")
 
     def read(self) -> PlatformState | None:
-        """The last state written; None where there is none or it cannot be read."""
+        """The last state written; None if there is none or it cannot be read."""
         try:
             raw = json.loads(self._state_file.read_text())
             parts = tuple(PartState(**part) for part in raw.pop("parts"))
@@ -116,7 +116,7 @@ class Instance:
     def wait_for_leftovers(self) -> int:
         """Wait for parts that a killed platform left ending; how many there were.
 
-        Their leashes end them, so this only waits; :class:`EnvironmentProblem` where one does not end.
+        Their leashes end them, so this only waits; :class:`EnvironmentProblem` if one does not end.
         """
         left = list(self._leftovers())
         for process in left:

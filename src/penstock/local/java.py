@@ -34,7 +34,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str]) -> Java:
-    """The Java of ``JAVA_HOME``, else of ``PATH``; :class:`EnvironmentProblem` where there is none that will do.
+    """The Java of ``JAVA_HOME``, else of ``PATH``; :class:`EnvironmentProblem` if there is none that will do.
 
     A JAVA_HOME that will not do is an error, not a reason to look further: Spark would take it all the same.
     """

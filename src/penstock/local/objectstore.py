@@ -96,7 +96,7 @@ class ObjectStore(StandaloneService):
         )
 
     def healthy(self) -> bool:
-        """Whether the bucket answers a signed request; :class:`EnvironmentProblem` where the key is refused."""
+        """Whether the bucket answers a signed request; :class:`EnvironmentProblem` if the key is refused."""
         if not answers(self.host, self.port):
             return False
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415

@@ -228,7 +228,7 @@ class Platform:
 
     @property
     def failure(self) -> EnvironmentProblem | None:
-        """Why a part counts as failed right now; None where all run, or are on their way back."""
+        """Why a part counts as failed right now; None if all run, or are on their way back."""
         return None if self._supervisor is None else self._supervisor.failure
 
     @property

@@ -1,6 +1,6 @@
 """Records from files or generated, sent to a topic with a registered schema, and every acknowledgement counted.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists its public names. They are imported when they are used, because each needs the libraries of an extra.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Values of files to values of an Avro schema: one converter compiled a schema, so that a cell costs one call.
+"""Converts values of files to values of an Avro schema. Converters are compiled once per schema: a cell costs one call.
 
-Two kinds of input: *text* (CSV cells, in which an empty cell is null for an optional field and JSON stands for arrays, maps
-and records) and *typed* (JSON lines, Parquet). A converter raises :class:`ValueError` or :class:`TypeError`; the reader adds
-the row and the field.
+Input is *text* (CSV cells: an empty cell is null for an optional field; arrays, maps and records are written as JSON) or
+*typed* (JSON lines, Parquet). A converter raises :class:`ValueError` or :class:`TypeError`; the reader adds the row and the
+field.
 """
 
 import json
@@ -41,8 +41,8 @@ _BOUNDS = {"int": 2**31, "long": 2**63}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldConverter:
-    """How one field of a record is made. It may be left out of a row if it is ``optional``; ``null_if_missing`` says that
-    it is null then, and otherwise its default is taken by the serialiser.
+    """The conversion of one field of a record. A row may omit the field if it is ``optional``: it is then null if
+    ``null_if_missing``, and otherwise the serializer uses its default.
     """
 
     name: str
@@ -52,7 +52,7 @@ class FieldConverter:
 
 
 def compile_fields(schema: AvroSchema, *, text: bool) -> list[FieldConverter]:
-    """Converters for the fields of a record schema, in its order. ``text`` says that input is CSV cells."""
+    """Return converters for the fields of a record schema, in its order. ``text``: the input is CSV cells."""
     root = schema.tree.root
     assert isinstance(root, RecordType)
     fold = _ConverterFold(schema.tree)
@@ -76,7 +76,7 @@ def _is_null(kind: AvroType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Converters:
-    """A type's converter of typed values, and that of a CSV's cells."""
+    """A type's converters of typed values and of CSV cells."""
 
     typed: Converter
     text: Converter
@@ -87,7 +87,7 @@ def _same(convert: Converter) -> _Converters:
 
 
 def _container(convert: Converter) -> _Converters:
-    """A cell has a container as JSON, in which values are typed."""
+    """Return a container's converters. A cell holds it as JSON, whose values are typed."""
     return _Converters(convert, lambda cell: convert(json.loads(cell)))
 
 
@@ -113,7 +113,7 @@ class _ConverterFold(Fold[_Converters]):
 
         def convert(value: Any) -> Any:
             if not isinstance(value, Mapping):
-                raise TypeError(f"{_shown(value)} is no record {kind.name}")
+                raise TypeError(f"{_shown(value)} is not a record {kind.name}")
             return {key: parts[key](item) if key in parts else item for key, item in value.items()}
 
         return _container(convert)
@@ -122,19 +122,19 @@ class _ConverterFold(Fold[_Converters]):
         return _same(lambda value: self.made(kind.name).typed(value))
 
     def union(self, kind: UnionType, branches: Sequence[_Converters]) -> _Converters:
-        solid = [
+        non_null = [
             (branch_name(branch), made) for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)
         ]
-        nullable = len(solid) < len(branches)
-        typed = _choice([(name, made.typed) for name, made in solid], nulls=(), nullable=nullable)
-        if len(solid) == 1:
-            only = solid[0][1].text
+        nullable = len(non_null) < len(branches)
+        typed = _choice([(name, made.typed) for name, made in non_null], nulls=(), nullable=nullable)
+        if len(non_null) == 1:
+            only = non_null[0][1].text
             return _Converters(typed, (lambda cell: None if cell in (None, "") else only(cell)) if nullable else only)
-        return _Converters(typed, _choice([(name, made.text) for name, made in solid], nulls=("",), nullable=nullable))
+        return _Converters(typed, _choice([(name, made.text) for name, made in non_null], nulls=("",), nullable=nullable))
 
 
-def _choice(solid: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], nullable: bool) -> Converter:
-    """The first of the branches ``solid`` that takes a value, or the one that it names; ``nulls`` stand for null."""
+def _choice(branches: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], nullable: bool) -> Converter:
+    """Return a converter to the first of the ``branches`` that fits a value, or the one it names; ``nulls`` mean null."""
 
     def convert(value: Any) -> Any:
         if value is None or value in nulls:
@@ -144,15 +144,15 @@ def _choice(solid: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], n
         # Avro's JSON encoding tags a union's value with its branch: {"int": 5}.
         if isinstance(value, Mapping) and len(value) == 1:
             tag = next(iter(value))
-            for name, branch in solid:
+            for name, branch in branches:
                 if name == tag:
                     return branch(value[tag])
-        for _, branch in solid:
+        for _, branch in branches:
             try:
                 return branch(value)
             except (ValueError, TypeError, ArithmeticError):
                 continue
-        raise ValueError(f"{_shown(value)} fits none of {', '.join(name for name, _ in solid)}")
+        raise ValueError(f"{_shown(value)} fits none of {', '.join(name for name, _ in branches)}")
 
     return convert
 
@@ -160,7 +160,7 @@ def _choice(solid: Sequence[tuple[str, Converter]], *, nulls: tuple[str, ...], n
 def _array(item: Converter) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, list | tuple):
-            raise TypeError(f"{_shown(value)} is no array")
+            raise TypeError(f"{_shown(value)} is not an array")
         return [item(part) for part in value]
 
     return convert
@@ -171,7 +171,7 @@ def _map(item: Converter) -> Converter:
         # Parquet's maps arrive as lists of pairs.
         pairs = value.items() if isinstance(value, Mapping) else value
         if not isinstance(value, Mapping | list):
-            raise TypeError(f"{_shown(value)} is no map")
+            raise TypeError(f"{_shown(value)} is not a map")
         return {str(key): item(part) for key, part in pairs}
 
     return convert
@@ -205,11 +205,11 @@ def _whole(kind: str) -> Converter:
         try:
             number = int(value) if isinstance(value, str) else value
         except ValueError:
-            raise ValueError(f"{_shown(value)} is no {kind}") from None
+            raise ValueError(f"{_shown(value)} is not of type {kind}") from None
         if isinstance(number, float) and number.is_integer():
             number = int(number)
         if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"{_shown(value)} is no {kind}")
+            raise TypeError(f"{_shown(value)} is not of type {kind}")
         if not -bound <= number < bound:
             raise ValueError(f"{number} is out of the range of {kind}")
         return number
@@ -219,30 +219,30 @@ def _whole(kind: str) -> Converter:
 
 def _real(value: Any) -> float:
     if isinstance(value, bool) or value is None:
-        raise TypeError(f"{_shown(value)} is no number")
+        raise TypeError(f"{_shown(value)} is not a number")
     try:
         return float(value)
     except ValueError:
-        raise ValueError(f"{_shown(value)} is no number") from None
+        raise ValueError(f"{_shown(value)} is not a number") from None
 
 
 def _boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise TypeError(f"{_shown(value)} is no boolean")
+    raise TypeError(f"{_shown(value)} is not a boolean")
 
 
 def _boolean_text(cell: str) -> bool:
     lower = cell.strip().lower()
     if lower in _TRUE or lower in _FALSE:
         return lower in _TRUE
-    raise ValueError(f"{_shown(cell)} is no boolean")
+    raise ValueError(f"{_shown(cell)} is not a boolean")
 
 
 def _string(value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise TypeError(f"{_shown(value)} is no string")
+    raise TypeError(f"{_shown(value)} is not a string")
 
 
 def _to_bytes(value: Any) -> bytes:
@@ -251,7 +251,7 @@ def _to_bytes(value: Any) -> bytes:
     if isinstance(value, str):
         # Avro's JSON encoding: code points 0 to 255 are the bytes.
         return value.encode("latin-1")
-    raise TypeError(f"{_shown(value)} is no bytes")
+    raise TypeError(f"{_shown(value)} is not bytes")
 
 
 def _null(value: Any) -> None:
@@ -277,7 +277,7 @@ def _timestamp(value: Any) -> Any:
             return int(value)
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
-        # A time without a zone is UTC here, and not the zone of the machine that happens to run this.
+        # A time without a zone is UTC. The machine's zone would make the result depend on where this runs.
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     return _instance(value, (int,), "timestamp")
 
@@ -296,24 +296,24 @@ def _decimal(value: Any) -> Decimal:
         or not isinstance(value, str | int | float)
         or (isinstance(value, float) and not math.isfinite(value))
     ):
-        raise TypeError(f"{_shown(value)} is no decimal")
+        raise TypeError(f"{_shown(value)} is not a decimal")
     try:
         return Decimal(str(value))
     except InvalidOperation:
-        raise ValueError(f"{_shown(value)} is no decimal") from None
+        raise ValueError(f"{_shown(value)} is not a decimal") from None
 
 
 def _uuid(value: Any) -> UUID:
     try:
         return value if isinstance(value, UUID) else UUID(value)
     except (ValueError, AttributeError):
-        raise ValueError(f"{_shown(value)} is no UUID") from None
+        raise ValueError(f"{_shown(value)} is not a UUID") from None
 
 
 def _instance(value: Any, kinds: tuple[type, ...], name: str) -> Any:
     if isinstance(value, kinds) and not isinstance(value, bool):
         return value
-    raise TypeError(f"{_shown(value)} is no {name}")
+    raise TypeError(f"{_shown(value)} is not a {name}")
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The schema that a file's records need, out of the file itself: one walk over it, and one version for all of it."""
+"""Derives the schema of a file's records from the file itself: one pass over it gives one version for all records."""
 
 import re
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ _LONG = 2**63
 
 
 def file_shape(file: RecordFile, limit: int | None = None) -> Shape:
-    """The shape of the file's first ``limit`` records, of all where that is None.
+    """Return the shape of the file's first ``limit`` records, or of all records if it is None.
 
-    JSON lines and Parquet say their types. A CSV has text only: a column is of whole numbers, of numbers or of true and
-    false where every cell that is not empty is written so, without leading zeros, and text otherwise. Dates in text stay
-    text. Raises what :meth:`RecordFile.values` does, and :class:`~penstock.schema.infer.errors.CannotDerive`.
+    JSON lines and Parquet have types. A CSV has text only: a column holds integers, numbers or booleans if every cell that
+    is not empty is written that way, without leading zeros, and text otherwise. Dates in text stay text. Raises the errors
+    of :meth:`RecordFile.values`, and :class:`~penstock.schema.infer.errors.CannotDerive`.
     """
     rows = islice(file.values(), limit)
     return _of_cells(rows) if file.format == "csv" else shape_of(rows)

@@ -1,4 +1,4 @@
-"""Random values that fit an Avro schema: any schema, recursive ones and logical types included, the same for a seed."""
+"""Random values of any Avro schema, recursive ones and logical types included; a seed repeats them."""
 
 import random
 import string
@@ -26,18 +26,18 @@ __all__ = ["generate"]
 
 _LETTERS = string.ascii_lowercase + string.digits
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DEEP = 4  # containers inside each other before the shortest way out is taken
+_DEEP = 4  # nested containers; below them, values are as small as possible
 _NEVER = 10**6
 
 
 def generate(schema: AvroSchema, *, seed: int | None = None) -> Iterator[Any]:
-    """Values without end. The same ``seed`` gives the same values; ``None`` takes one from the system."""
+    """Yield values without end. The same ``seed`` gives the same values; ``None`` takes a seed from the system."""
     make = _MakerFold(schema.tree, random.Random(seed)).root()  # noqa: S311
     while True:
         yield make(0)
 
 
-_Maker = Callable[[int], Any]  # of how many containers are around the value
+_Maker = Callable[[int], Any]  # its argument: the number of containers around the value
 
 
 class _MakerFold(FunctionFold[[int], Any]):
@@ -82,7 +82,7 @@ class _MakerFold(FunctionFold[[int], Any]):
 
 
 class _HeightFold(Fold[int]):
-    """How many records inside each other the smallest value of a type has; ``known`` are those of records, or bounds."""
+    """The depth of nested records in a type's smallest value; ``known`` has the depths of records, or bounds of them."""
 
     def __init__(self, schema: Tree, known: Mapping[str, int]) -> None:
         super().__init__(schema)
@@ -114,7 +114,7 @@ class _HeightFold(Fold[int]):
 
 
 def _heights(schema: Tree) -> _HeightFold:
-    """The heights of a schema's types: folded until those of records inside themselves do not change any more."""
+    """Return the heights of a schema's types, folded again until those of recursive records no longer change."""
     known: dict[str, int] = {}
     while True:
         fold = _HeightFold(schema, known)
@@ -157,7 +157,7 @@ _PRIMITIVE: dict[str, Any] = {
     "boolean": lambda chance: chance.random() < 0.5,
     "int": lambda chance: chance.randrange(-(2**31), 2**31),
     "long": lambda chance: chance.randrange(-(2**63), 2**63),
-    # A float of 32 bits that Python's 64 hold exactly.
+    # A 32-bit float, which Python's 64 bits hold exactly.
     "float": lambda chance: float(chance.randrange(-(2**23), 2**23)) / 64,
     "double": lambda chance: chance.uniform(-1e9, 1e9),
     "bytes": lambda chance: chance.randbytes(chance.randint(0, 16)),

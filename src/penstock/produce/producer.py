@@ -1,7 +1,6 @@
 """An idempotent producer of registered records that counts every acknowledgement.
 
-A record that the broker did not acknowledge is reported, never dropped in silence; waiting is bounded by
-``timeout_seconds`` everywhere.
+A record that the broker did not acknowledge is reported, never dropped silently. ``timeout_seconds`` bounds every wait.
 """
 
 import time
@@ -24,13 +23,13 @@ from penstock.serdes.frame import Compression
 __all__ = ["Producer", "Report"]
 
 _KEPT_FAILURES = 10
-_POLL_EVERY = 500  # records between two looks at delivery reports
-_TOPIC_SECONDS = 10.0  # a broker that creates topics needs some of these
+_POLL_EVERY = 500  # records between two polls of delivery reports
+_TOPIC_SECONDS = 10.0  # a broker that creates topics needs a few seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of the records. ``seconds`` since the producer was made; ``errors`` are the first few, as text."""
+    """Counts of records. ``seconds`` since the producer was made; ``errors`` are the first few errors, as text."""
 
     produced: int
     acknowledged: int
@@ -45,16 +44,16 @@ class Report:
 
     @property
     def rate(self) -> float:
-        """Acknowledged records a second."""
+        """Acknowledged records per second."""
         return self.acknowledged / self.seconds if self.seconds > 0 else 0.0
 
 
 class Producer:
     """Sends records to one topic. For one thread; use as a context manager or call :meth:`flush` at the end.
 
-    ``version`` is the schema version to write with until a record names another. Making one connects: it raises
-    :class:`EnvironmentProblem` where no broker answers or the topic does not exist, and
-    :class:`~penstock.errors.AccessDenied` where the login is refused, each within ``broker.timeout_seconds``.
+    ``version`` is the schema version to write with until a record names another. The constructor connects. It raises
+    :class:`EnvironmentProblem` if no broker answers or the topic does not exist, and
+    :class:`~penstock.errors.AccessDenied` if the login is refused, each within ``broker.timeout_seconds``.
     """
 
     def __init__(
@@ -122,10 +121,10 @@ class Producer:
         schema_version: SchemaVersion | None = None,
         timestamp_ms: int = 0,
     ) -> None:
-        """Queue one record, written with ``schema_version`` where given; blocks while the queue is full.
+        """Queue one record, written with ``schema_version`` if given. Blocks while the queue is full.
 
         ``None`` is a tombstone. Raises :class:`SerdeError` for a record that does not fit its schema (nothing is sent), and
-        :class:`EnvironmentProblem` where the queue stays full for the timeout.
+        :class:`EnvironmentProblem` if the queue stays full for the timeout.
         """
         writer = self._default if schema_version is None else self._writer(schema_version)
         try:
@@ -142,9 +141,9 @@ class Producer:
         timestamp_ms: int = 0,
         acknowledged: Callable[[Message], None] | None = None,
     ) -> None:
-        """Queue bytes as they are, for records that are damaged on purpose or framed elsewhere.
+        """Queue bytes unchanged, for records that are damaged on purpose or framed elsewhere.
 
-        ``acknowledged`` is called with the message, and so its partition and offset, once the broker has it.
+        ``acknowledged`` is called with the message, which has its partition and offset, when the broker acknowledged it.
         """
         deadline = 0.0
         report = self._on_delivery if acknowledged is None else self._reporting(acknowledged)
@@ -167,12 +166,12 @@ class Producer:
             self._kafka.poll(0)
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Let delivery reports come in for at most ``seconds``; for callers that pause between records."""
+        """Handle delivery reports for at most ``seconds``; for callers that pause between records."""
         self._kafka.poll(seconds)
 
     def flush(self) -> Report:
-        """Wait until every record is acknowledged or has failed, each bounded by the timeout, and return the counts."""
-        # message.timeout.ms ends every wait; the second half is for the last reports to come through.
+        """Wait until every record is acknowledged or has failed, each within the timeout. Return the counts."""
+        # message.timeout.ms ends every wait; the second half is for the last reports to arrive.
         deadline = time.monotonic() + 1.5 * self._broker.timeout_seconds
         while (left := deadline - time.monotonic()) > 0 and self._kafka.flush(min(left, 1.0)) > 0:
             pass
@@ -183,7 +182,7 @@ class Producer:
         if made is None:
             if version.data_format != "AVRO":
                 raise UnreadableSchema(
-                    f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO is written so far."
+                    f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; only AVRO is served."
                 )
             made = self._writers[version.id] = message_writer(
                 version.id,
@@ -221,7 +220,7 @@ class Producer:
         return missing
 
     def _on_error(self, error: KafkaError) -> None:
-        # The reason (refused login, TLS) comes before "all brokers down", and must not be hidden by it.
+        # The reason (refused login, TLS) comes before "all brokers down", which must not hide it.
         if self._client_error is None or self._client_error.code() not in FINAL:
             self._client_error = error
 

@@ -1,4 +1,4 @@
-"""Records of a file: CSV, JSON lines or Parquet, plain, gzipped or in a zip, made to fit a schema.
+"""Reads records of a file (CSV, JSON lines or Parquet; plain, gzipped or zipped) as values of a schema.
 
 Errors name the file, the row (counted from 1, a CSV's header not counted) and the field.
 """
@@ -40,7 +40,7 @@ class UnusableRecord(DataProblem):
 
 
 def format_of(path: Path) -> FileFormat:
-    """The format by the file's ending, below ``.gz`` and ``.zip``; :class:`InvalidInput` where it tells nothing."""
+    """Return the format by the file's suffix, without ``.gz`` and ``.zip``; :class:`InvalidInput` if it is another."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".zip")
     found = _ENDINGS.get(Path(name).suffix)
     if found is None:
@@ -52,29 +52,29 @@ def format_of(path: Path) -> FileFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFile:
-    """A file of records. ``null_text`` lists CSV cells that mean null beside the empty one, such as ``NA``."""
+    """A file of records. ``null_text`` lists the CSV cells that mean null, such as ``NA``, in addition to the empty one."""
 
     path: Path
     format: FileFormat
     null_text: frozenset[str] = frozenset()
 
     def records(self, schema: AvroSchema) -> Iterator[dict[str, Any]]:
-        """The records, converted to the schema's types; fields that the schema has not are left out.
+        """Yield the records, converted to the schema's types, without fields that the schema lacks.
 
-        Raises :class:`InvalidInput` where the file or the schema cannot be used at all, :class:`UnusableRecord` at a row
+        Raises :class:`InvalidInput` if the file or the schema cannot be used at all, and :class:`UnusableRecord` at a row
         that does not fit.
         """
         if not schema.is_record:
-            raise InvalidInput("Records of a file need a schema whose top is a record.")
+            raise InvalidInput("The schema is not a record, which the records of a file need.")
         fields = compile_fields(schema, text=self.format == "csv")
         read = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}[self.format]
         with self._readable():
             yield from read(fields)
 
     def values(self) -> Iterator[dict[str, Any]]:
-        """The rows as the file has them, without a schema: a CSV's cells as text, where ``""`` is null.
+        """Yield the rows as they are in the file, without a schema: a CSV's cells as text, of which ``""`` is null.
 
-        Raises as :meth:`records` does.
+        Raises the errors of :meth:`records`.
         """
         with self._readable():
             match self.format:
@@ -90,20 +90,20 @@ class RecordFile:
     @contextmanager
     def _readable(self) -> Iterator[None]:
         if not self.path.is_file():
-            raise InvalidInput(f"There is no file {self.path}.")
+            raise InvalidInput(f"The file {self.path} does not exist.")
         try:
             yield
         except (OSError, EOFError, zipfile.BadZipFile, zlib.error, UnicodeDecodeError, csv.Error) as error:
             raise InvalidInput(f"{self.path} cannot be read: {error}.") from error
 
     def _cells(self, source: IO[str]) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-        """A CSV's columns, and its rows by number."""
-        # Python's own limit, 128 KiB a cell, is below what a message may hold. It is one for the whole process.
+        """Return a CSV's columns, and its numbered rows."""
+        # Python's own limit, 128 KiB per cell, is below what a message may hold. It is set for the whole process.
         csv.field_size_limit(_MAX_LINE)
         lines = csv.reader(source)
         columns = next(lines, None)
         if columns is None:
-            raise InvalidInput(f"{self.path} is empty: its first line has to name the columns.")
+            raise InvalidInput(f"{self.path} is empty; its first line must name the columns.")
         columns[0] = columns[0].removeprefix("\ufeff")
         self._check_doubled(columns)
 
@@ -141,7 +141,7 @@ class RecordFile:
                 try:
                     value = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise UnusableRecord(f"{self.path}, row {number}: it is no JSON: {error}.") from None
+                    raise UnusableRecord(f"{self.path}, row {number}: it is not JSON: {error}.") from None
                 yield number, value
 
     def _json_lines(self, fields: list[FieldConverter]) -> Iterator[dict[str, Any]]:
@@ -157,7 +157,7 @@ class RecordFile:
             yield self._typed(number, value, fields)
 
     def _rows(self, wanted: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Any]]:
-        """A Parquet file's rows by number, of the ``wanted`` among its columns."""
+        """Yield a Parquet file's numbered rows, with the ``wanted`` ones of its columns."""
         try:
             parquet = import_module("pyarrow.parquet")
         except ModuleNotFoundError:
@@ -194,7 +194,7 @@ class RecordFile:
 
     def _object(self, number: int, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise UnusableRecord(f"{self.path}, row {number}: it is no JSON object.")
+            raise UnusableRecord(f"{self.path}, row {number}: it is not a JSON object.")
         return value
 
     def _check_doubled(self, columns: list[str]) -> None:
@@ -231,7 +231,7 @@ class RecordFile:
             with zipfile.ZipFile(self.path) as archive:
                 inside = [entry for entry in archive.infolist() if not entry.is_dir()]
                 if len(inside) != 1:
-                    raise InvalidInput(f"{self.path} holds {len(inside)} files; one is read.")
+                    raise InvalidInput(f"{self.path} holds {len(inside)} files; it must hold one.")
                 with archive.open(inside[0]) as file:
                     yield io.BytesIO(file.read()) if self.format == "parquet" else file
             return
@@ -244,5 +244,5 @@ class RecordFile:
 
 
 def _filled(made: dict[str, Any], fields: list[FieldConverter]) -> dict[str, Any]:
-    # A field that may be null and is not in the row is null; one with another default gets it from the serialiser.
+    # A nullable field that the row lacks is null; one with another default gets it from the serializer.
     return made | {field.name: None for field in fields if field.name not in made and field.null_if_missing}

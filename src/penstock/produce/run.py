@@ -1,4 +1,4 @@
-"""The loop of a producer: records in, paced, with progress reported a few times a second."""
+"""The loop of a producer: it sends records at a given rate and reports progress a few times a second."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -24,14 +24,14 @@ def send_all(
     schema_version: SchemaVersion | None = None,
     on_progress: Callable[[Report], None] | None = None,
 ) -> Report:
-    """Send at most ``limit`` records, ``rate`` a second at most, wait for their acknowledgements and return the counts.
+    """Send at most ``limit`` records, at most ``rate`` per second, wait for their acknowledgements and return the counts.
 
-    ``key_field`` names the field whose text becomes the key. Raises what :meth:`Producer.send` raises, after everything
-    sent before was given the time to arrive.
+    ``key_field`` names the field whose text becomes the key. Raises the errors of :meth:`Producer.send`, after a wait for
+    the acknowledgements of the records sent before.
     """
     started = time.monotonic()
     shown = started
-    # Between two looks at the clock: few enough to be even, many enough to cost nothing.
+    # Records between two readings of the clock: few enough for an even rate, many enough to cost nothing.
     stride = max(1, min(200, int(rate / 20))) if rate else 200
     try:
         for count, record in enumerate(islice(records, limit), 1):
@@ -59,6 +59,6 @@ def _key(record: Any, field: str) -> str | None:
     value = record.get(field) if isinstance(record, Mapping) else None
     if value is None:
         if not isinstance(record, Mapping) or field not in record:
-            raise InvalidInput(f"The record has no field '{field}' to be its key.")
+            raise InvalidInput(f"The record lacks the key field '{field}'.")
         return None
     return value if isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""The last records of a topic, read without a consumer group's offsets and without waiting for new ones."""
+"""Reads the last records of a topic without a consumer group's offsets and without waiting for new ones."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ _BATCH = 1_000
 def last_records(
     broker: BrokerSettings, topic: str, count: int, *, partitions: Sequence[int] | None = None
 ) -> Iterator[Message]:
-    """At most ``count`` records, the last ones of each of ``partitions`` (all of the topic's), spread evenly over them.
+    """Yield at most ``count`` records, the last ones of each of ``partitions`` (default: all), spread evenly over them.
 
-    The end is where each partition ends now. Fewer come where compaction or transactions leave gaps. Raises
-    :class:`InvalidInput` for a partition that is not there, and :class:`EnvironmentProblem` or
-    :class:`~penstock.errors.AccessDenied` where the broker gives nothing for ``broker.timeout_seconds``.
+    A partition's end is the one it has now. Compaction and transactions leave gaps: then there are fewer records. Raises
+    :class:`InvalidInput` for a partition that does not exist, and :class:`EnvironmentProblem` or
+    :class:`~penstock.errors.AccessDenied` if the broker returns nothing for ``broker.timeout_seconds``.
     """
     tail = _Tail(broker, topic)
     try:
@@ -32,7 +32,7 @@ def last_records(
 
 
 def spread(count: int, sizes: Mapping[int, int]) -> dict[int, int]:
-    """How many of ``count`` records each partition gives; what small ones lack the large ones make up for."""
+    """Return how many of ``count`` records to read from each partition; large ones make up for small ones."""
     shares: dict[int, int] = {}
     left = count
     for index, (partition, size) in enumerate(sorted(sizes.items(), key=lambda item: (item[1], item[0]))):
@@ -47,7 +47,7 @@ class _Tail:
         self._topic = topic
         self._error: KafkaError | None = None
         config = broker.client_config() | {
-            # Partitions are assigned by hand: the group's name is asked for and never used.
+            # Partitions are assigned by hand: librdkafka requires a group name and does not use it.
             "group.id": f"penstock-schema-check-{uuid4().hex}",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
@@ -76,7 +76,7 @@ class _Tail:
             if batch:
                 heard = time.monotonic()
             elif time.monotonic() - heard > self._broker.timeout_seconds:
-                raise self._silence(f"it gave no record for {self._broker.timeout_seconds:.0f} s")
+                raise self._silence(f"it returned no record for {self._broker.timeout_seconds:.0f} s")
             for message in batch:
                 yield from self._one(message, ends)
 
@@ -129,7 +129,7 @@ class _Tail:
         except KafkaException as error:
             raise broker_problem(error.args[0], self._broker.brokers, self._topic, doing=_DOING) from None
         if found is None:
-            raise self._silence(f"the offsets of partition {number} did not come in time")
+            raise self._silence(f"it did not return the offsets of partition {number} in time")
         return found[0], found[1]
 
     def _silence(self, what: str) -> EnvironmentProblem:

@@ -1,4 +1,4 @@
-"""Real records decoded with a definition that is not registered yet: what it breaks, and what was broken before."""
+"""Decodes real records with a definition that is not registered yet: which ones it breaks, and which were broken before."""
 
 import re
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class Breakage:
     places: tuple[tuple[int, int], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON shows it."""
+        """Return the value as JSON."""
         places = [{"partition": partition, "offset": offset} for partition, offset in self.places]
         return {
             "reason": self.reason,
@@ -43,9 +43,9 @@ class Breakage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What became of the records. ``broken``: readable with their own schema and not with the new definition.
+    """Counts of records. ``broken``: readable with their own schema and not with the new definition.
 
-    ``unreadable``: not readable with their own schema either, so no fault of the new definition.
+    ``unreadable``: not readable with their own schema either, so the new definition is not the cause.
     """
 
     topic: str
@@ -57,7 +57,7 @@ class Trial:
     unreadable: tuple[Breakage, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON shows it."""
+        """Return the value as JSON."""
         return {
             "topic": self.topic,
             "partitions": self.partitions,
@@ -78,12 +78,12 @@ def try_records(
     confluent: ConfluentSource | None = None,
     key: bool = False,
 ) -> Trial:
-    """Decode each record's value (or ``key``) with ``definition`` as the reader's schema, written by its own version.
+    """Decode each record's value (or ``key``), written with its own version, with ``definition`` as the reader schema.
 
-    JSON is held against the definition, Protobuf read as its message of the same name.
+    JSON is validated against the definition; Protobuf is read as its message of the same name.
 
-    Raises :class:`~penstock.serdes.errors.UnreadableSchema` where the definition cannot be used at all, and what the
-    sources raise when a registry cannot be asked.
+    Raises :class:`~penstock.serdes.errors.UnreadableSchema` if the definition cannot be used at all, and the sources'
+    errors if a registry does not answer.
     """
     new = MessageReader(source, confluent=confluent, reader_schema=definition)
     own = MessageReader(source, confluent=confluent, formats=(definition.data_format,))
@@ -104,7 +104,7 @@ def try_records(
             try:
                 own.read(data, headers, key=key)
             except SerdeError as earlier:
-                unreadable.add(earlier, "a schema that cannot be told", message)
+                unreadable.add(earlier, "an unknown schema", message)
             else:
                 broken.add(error, own.origin(data, headers, key=key), message)
     return Trial(
@@ -126,7 +126,7 @@ class _Kind:
 
 
 class _Kinds:
-    """Failures by reason, writer and text, numbers in it aside; bounded, since a topic can hold anything."""
+    """Failures by reason, writer and text (without its numbers); bounded, since a topic can hold anything."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str], _Kind] = {}

@@ -96,7 +96,7 @@ class Directory:
         )
 
     def bootstrap(self, account: str, key: BootstrapKey | None) -> bool:
-        """Store the first account, and ``key`` as one of its root; False where that was deactivated or deleted before."""
+        """Store the first account, and ``key`` as one of its root; False if that was deactivated or deleted before."""
         self.accounts.ensure_first()
         return key is None or self.store.put(
             AccessKey(

@@ -47,7 +47,7 @@ class Lakes:
         return folder
 
     def check_apart(self) -> None:
-        """Raise :class:`EnvironmentProblem` where the first lake and the others' folder lie one within the other."""
+        """Raise :class:`EnvironmentProblem` if the first lake and the others' folder lie one within the other."""
         lake, others = self.lake.resolve(), self.others.resolve()
         if lake.is_relative_to(others) or others.is_relative_to(lake):
             raise EnvironmentProblem(
@@ -58,7 +58,7 @@ class Lakes:
 
 
 def make_folder(path: Path, what: str) -> None:
-    """Make a folder for its owner alone; :class:`EnvironmentProblem` where that cannot be, ``what`` says whose it is."""
+    """Make a folder for its owner alone; :class:`EnvironmentProblem` if that cannot be, ``what`` says whose it is."""
     try:
         durable.make_folder(path, mode=0o700)
     except OSError as error:

@@ -28,7 +28,7 @@ class Readiness:
         self._minimum = minimum_free
 
     def problems(self) -> Mapping[str, str]:
-        """What is wrong, by part: ``store``, ``lake``. Empty where the server is ready. Waits for the store."""
+        """What is wrong, by part: ``store``, ``lake``. Empty if the server is ready. Waits for the store."""
         found = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
         try:
             self._check_store()

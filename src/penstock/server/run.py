@@ -21,7 +21,7 @@ _CLOSE_SECONDS = 10  # for crawls and statements to stop after the requests have
 def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens and the store is ready.
 
-    Raises :class:`EnvironmentProblem` where the port is taken or the store cannot be used, and what
+    Raises :class:`EnvironmentProblem` if the port is taken or the store cannot be used, and what
     :func:`penstock.server.http.serving.check_listening` raises.
     """
     signal.signal(signal.SIGTERM, leave)

@@ -77,7 +77,7 @@ def _has_keys(database: Database) -> bool:
 def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
     """Serve S3 until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens.
 
-    Raises :class:`EnvironmentProblem` where the port is taken or a lake cannot be used.
+    Raises :class:`EnvironmentProblem` if the port is taken or a lake cannot be used.
     """
     signal.signal(signal.SIGTERM, leave)
     listening = Listening(

@@ -36,7 +36,7 @@ class ServedTenants:
         return self._running.get(account)
 
     def get(self, account: str) -> ServedTenant | None:
-        """The tenant, its services started where need be; None where there is no such account. Reads the store."""
+        """The tenant, its services started where need be; None if there is no such account. Reads the store."""
         tenant = self._running.get(account)
         if tenant is not None or not self._known(account):
             return tenant

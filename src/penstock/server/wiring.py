@@ -92,7 +92,7 @@ def wire(settings: ServerSettings) -> Services:
 def prepare(settings: ServerSettings) -> None:
     """Once a start, before any worker: migrate, store the bootstrap key, mark what a dead server left running as failed.
 
-    Raises :class:`EnvironmentProblem` where the store, a lake or the master key cannot be used.
+    Raises :class:`EnvironmentProblem` if the store, a lake or the master key cannot be used.
     """
     lakes = Lakes.under(settings)
     lakes.check_apart()

@@ -69,7 +69,7 @@ def preload() -> None:
 def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Serve, *, grace: float) -> None:
     """Run ``settings.workers`` processes that each call ``serve_one``, until SIGTERM or SIGINT.
 
-    ``grace`` is how many seconds workers may take to end. Raises :class:`EnvironmentProblem` where workers keep dying.
+    ``grace`` is how many seconds workers may take to end. Raises :class:`EnvironmentProblem` if workers keep dying.
     """
     context = multiprocessing.get_context("forkserver")
     wake_reader, wake_writer = os.pipe()

@@ -37,7 +37,7 @@ class DynamoDBLocal(StandIn):
 def running_dynamodb() -> Iterator[DynamoDBLocal]:
     """An empty DynamoDB for the time of the block.
 
-    Raises :class:`EnvironmentProblem` where there is no Java, no library for this machine, or no way to fetch them.
+    Raises :class:`EnvironmentProblem` if there is no Java, no library for this machine, or no way to fetch them.
     """
     jars = class_path("dynamodb")
     name = _LIBRARIES.get((sys.platform, platform.machine()))

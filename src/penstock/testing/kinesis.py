@@ -55,7 +55,7 @@ class KinesisStandIn(StandIn):
 def running_kinesis() -> Iterator[KinesisStandIn]:
     """A stand-in for the time of the block.
 
-    Raises :class:`EnvironmentProblem` where moto is not installed, and with its own words where it does not start.
+    Raises :class:`EnvironmentProblem` if moto is not installed, and with its own words where it does not start.
     """
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:

@@ -142,7 +142,7 @@ def test_a_file_with_keys(
         ({"--schema-version": "7"}, 1, "has no AVAILABLE version 7. There are: 1."),
         ({"--schema-version": "seven"}, 2, "neither a number nor a version id"),
         ({"--endpoint-url": "http://127.0.0.1:1"}, 3, "http://127.0.0.1:1 gave no usable answer"),
-        ({"--file": "missing.csv"}, 2, "There is no file missing.csv"),
+        ({"--file": "missing.csv"}, 2, "The file missing.csv does not exist"),
     ],
 )
 def test_a_wrong_argument_is_one_clear_line(
@@ -202,5 +202,5 @@ def test_a_row_that_does_not_fit_stops_after_what_was_sent(
     path.write_text(ROWS + "x,three,2026-01-03T00:00:00Z\n")
     done = produce(penstock_server, *base, "--topic", "bad-row", "--file", str(path))
     assert done.returncode == 4
-    assert "row 3, field id: 'x' is no int." in done.stderr
+    assert "row 3, field id: 'x' is not of type int." in done.stderr
     assert "Stopped after 2 records, 2 of them acknowledged." in done.stderr

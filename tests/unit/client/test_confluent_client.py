@@ -117,7 +117,7 @@ def test_references_come_with_what_they_build_on_in_front(server: Canned) -> Non
 def test_references_that_do_not_end(server: Canned) -> None:
     server.answer("GET /schemas/ids/1", {"schema": "x", "references": [{"name": "n", "subject": "s", "version": 1}]})
     server.answer("GET /subjects/s/versions/1", {"schema": "x", "references": [{"name": "n", "subject": "s", "version": 1}]})
-    with pytest.raises(EnvironmentProblem, match="do not end"):
+    with pytest.raises(EnvironmentProblem, match="circular or too many references"):
         client(server).text(1)
 
 
@@ -148,8 +148,8 @@ def test_login_and_context(server: Canned, place: str) -> None:
         (409, {"error_code": 409, "message": "Schema being registered is incompatible"}, (InvalidInput, "incompatible", 1)),
         (503, b"<html>", (EnvironmentProblem, "Service Unavailable", 3)),
         (429, {"message": "slow down"}, (EnvironmentProblem, "slow down", 3)),
-        (200, b"[]", (EnvironmentProblem, "no object", 1)),
-        (200, b"{", (EnvironmentProblem, "no schema registry's", 1)),
+        (200, b"[]", (EnvironmentProblem, "not an object", 1)),
+        (200, b"{", (EnvironmentProblem, "did not answer as a schema registry", 1)),
         (200, {"schema": 5}, (EnvironmentProblem, "no usable 'schema'", 1)),
         (200, {"schema": "x", "references": [7]}, (EnvironmentProblem, "no usable 'subject'", 1)),
     ],
@@ -182,5 +182,5 @@ def test_nobody_there_and_no_url() -> None:
     with pytest.raises(EnvironmentProblem, match="gave no usable answer"):
         ConfluentClient(f"http://127.0.0.1:{port}", sleep=lambda _: None).text(1)
     for url in ("file:///etc/passwd", "registry:8081", "http://"):
-        with pytest.raises(InvalidInput, match="has to begin with http"):
+        with pytest.raises(InvalidInput, match="must begin with http"):
             ConfluentClient(url)

@@ -97,16 +97,16 @@ def test_gives_a_mode_back(source: ConfluentApi, target: ConfluentApi) -> None:
     assert target.get("/mode/:.:") == (200, {"mode": "READONLY"})
 
 
-def test_a_level_that_the_target_refuses_is_told(source: ConfluentApi, target: ConfluentApi) -> None:
+def test_a_level_that_the_target_refuses_is_reported(source: ConfluentApi, target: ConfluentApi) -> None:
     importing(Reaching(source), Reaching(target)).run()
     source.put("/config/used", compatibility="FORWARD")
     target.put("/mode/:.:", mode="READONLY")
     report = importing(Reaching(source), Reaching(target)).run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 0)]
-    assert "compatibility FORWARD) is refused" in str(report.differences[0])
+    assert "compatibility FORWARD) was refused" in str(report.differences[0])
 
 
-def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, target: ConfluentApi) -> None:
+def test_reports_changes_of_the_source_during_the_import(source: ConfluentApi, target: ConfluentApi) -> None:
     changes: list[Callable[[], object]] = [
         lambda: source.register("used", V3),
         lambda: source.delete("/subjects/a-user"),
@@ -120,10 +120,10 @@ def test_tells_what_was_changed_in_the_source_meanwhile(source: ConfluentApi, ta
 
     report = importing(Reaching(source), Reaching(target), progress=progress, context="x").run()
     assert {(each.subject, each.version, each.what) for each in report.differences} == {
-        ("used", 3, "came into the source meanwhile"),
-        ("a-user", 1, "was deleted or brought back in the source meanwhile"),
-        ("gone", 1, "left the source meanwhile"),
-        ("new", 1, "came into the source meanwhile"),
+        ("used", 3, "was added to the source"),
+        ("a-user", 1, "was soft-deleted or restored in the source"),
+        ("gone", 1, "was removed from the source"),
+        ("new", 1, "was added to the source"),
     }
     # Another run brings what came.
     report = importing(Reaching(source), Reaching(target), context="x").run()
@@ -189,7 +189,7 @@ def test_tells_what_would_be_lost(target: ConfluentApi) -> None:
 def test_references_in_a_circle_end(target: ConfluentApi) -> None:
     around = [{"name": "R", "subject": "s", "version": 1}]
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, references=around)}
-    with pytest.raises(DataProblem, match="do not end"):
+    with pytest.raises(DataProblem, match="circular or too many references"):
         importing(Scripted(answers), Reaching(target)).run()
 
 
@@ -205,7 +205,7 @@ def test_references_in_a_circle_end(target: ConfluentApi) -> None:
         {"schema": V1, "id": 1, "references": 7},
     ],
 )
-def test_a_source_that_is_none(target: ConfluentApi, answer: Any) -> None:
+def test_a_source_that_is_not_a_registry(target: ConfluentApi, answer: Any) -> None:
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": answer}
     with pytest.raises(EnvironmentProblem):
         importing(Scripted(answers), Reaching(target)).run()

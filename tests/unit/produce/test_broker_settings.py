@@ -42,9 +42,9 @@ def test_settings_that_contradict_each_other(tmp_path: Path) -> None:
         (KafkaError._AUTHENTICATION, AccessDenied, "refused the login"),
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, AccessDenied, "may not write to topic t"),
         (KafkaError.UNKNOWN_TOPIC_OR_PART, EnvironmentProblem, "Topic t does not exist at b:1"),
-        (KafkaError.TOPIC_EXCEPTION, InvalidInput, "no valid topic name"),
+        (KafkaError.TOPIC_EXCEPTION, InvalidInput, "not a valid topic name"),
         (KafkaError._SSL, EnvironmentProblem, "TLS to b:1 failed"),
-        (KafkaError.MSG_SIZE_TOO_LARGE, InvalidInput, "larger than topic t takes"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, InvalidInput, "larger than topic t accepts"),
         (KafkaError._TRANSPORT, EnvironmentProblem, "b:1 does not answer"),
     ],
 )

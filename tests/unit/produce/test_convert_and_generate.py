@@ -80,18 +80,18 @@ def test_cells(kind: Any, cell: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "cell", "says"),
     [
-        ("int", "", "'' is no int"),
-        ("int", "5.5", "'5.5' is no int"),
+        ("int", "", "'' is not of type int"),
+        ("int", "5.5", "'5.5' is not of type int"),
         ("int", "2147483648", "out of the range of int"),
-        ("double", "x", "'x' is no number"),
-        ("boolean", "maybe", "'maybe' is no boolean"),
+        ("double", "x", "'x' is not a number"),
+        ("boolean", "maybe", "'maybe' is not a boolean"),
         (ENUM, "C", "none of the symbols A, B"),
         (["int", "boolean"], "", "may not be null"),
         (["int", "boolean"], "x", "fits none of int, boolean"),
-        (DECIMAL, "abc", "'abc' is no decimal"),
-        (logical("string", "uuid"), "x", "'x' is no UUID"),
+        (DECIMAL, "abc", "'abc' is not a decimal"),
+        (logical("string", "uuid"), "x", "'x' is not a UUID"),
         ({"type": "fixed", "name": "F", "size": 2}, "abc", "has 3 bytes, not 2"),
-        ({"type": "array", "items": "int"}, '{"a": 1}', "is no array"),
+        ({"type": "array", "items": "int"}, '{"a": 1}', "is not an array"),
     ],
 )
 def test_cells_that_do_not_fit(kind: Any, cell: str, says: str) -> None:

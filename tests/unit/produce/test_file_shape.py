@@ -86,15 +86,15 @@ def test_parquet(tmp_path: Path) -> None:
         ("", "csv", InvalidInput, "is empty"),
         ("a,a\n1,2\n", "csv", InvalidInput, "two columns named 'a'"),
         ("a,b\n1\n", "csv", UnusableRecord, "row 1: 1 cells under 2 columns"),
-        ("[1]\n", "jsonl", UnusableRecord, "row 1: it is no JSON object"),
-        ("{\n", "jsonl", UnusableRecord, "row 1: it is no JSON"),
+        ("[1]\n", "jsonl", UnusableRecord, "row 1: it is not a JSON object"),
+        ("{\n", "jsonl", UnusableRecord, "row 1: it is not JSON"),
         ("x", "parquet", InvalidInput, "cannot be read as Parquet"),
     ],
 )
 def test_files_that_cannot_be_used(tmp_path: Path, text: str, kind: FileFormat, error: Any, says: str) -> None:
     with pytest.raises(error, match=says):
         file_shape(file(tmp_path, text, kind))
-    with pytest.raises(InvalidInput, match="There is no file"):
+    with pytest.raises(InvalidInput, match="does not exist"):
         file_shape(RecordFile(path=tmp_path / "other", format=kind))
 
 

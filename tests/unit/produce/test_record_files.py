@@ -81,10 +81,10 @@ def test_a_column_may_be_missing_where_the_schema_can_do_without(tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.csv", "id,tail\n1,x\nx,y\n", "row 2, field id: 'x' is no int"),
+        ("a.csv", "id,tail\n1,x\nx,y\n", "row 2, field id: 'x' is not of type int"),
         ("a.csv", "id,tail\n1\n", "row 1: 1 cells under 2 columns"),
-        ("a.jsonl", '{"id": 1}\n{"id"\n', "row 2: it is no JSON"),
-        ("a.jsonl", "[1]\n", "row 1: it is no JSON object"),
+        ("a.jsonl", '{"id": 1}\n{"id"\n', "row 2: it is not JSON"),
+        ("a.jsonl", "[1]\n", "row 1: it is not a JSON object"),
         ("a.jsonl", '{"tail": "x"}\n', "row 1: field id is missing"),
         ("a.jsonl", '{"id": 1, "tail": 7}\n', "row 1, field tail: 7 fits none of string"),
     ],
@@ -116,7 +116,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, sa
 
 
 def test_files_that_are_not_there_or_unclear(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="There is no file"):
+    with pytest.raises(InvalidInput, match="does not exist"):
         read(tmp_path / "a.csv")
     with pytest.raises(InvalidInput, match="Give --format"):
         format_of(tmp_path / "a.dat")
@@ -128,7 +128,7 @@ def test_files_that_are_not_there_or_unclear(tmp_path: Path) -> None:
         read(archive)
 
 
-def test_a_schema_that_is_no_record(tmp_path: Path) -> None:
+def test_a_schema_that_is_not_a_record(tmp_path: Path) -> None:
     file = RecordFile(path=tmp_path / "a.csv", format="csv")
-    with pytest.raises(InvalidInput, match="whose top is a record"):
+    with pytest.raises(InvalidInput, match="is not a record"):
         list(file.records(AvroSchema('"int"')))

@@ -120,7 +120,7 @@ def command(  # noqa: PLR0917 - click passes options by name
 
 
 def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
-    """The issuers' files that take the place of the home's; None where nothing is said of them."""
+    """The issuers' files that take the place of the home's; None if nothing is said of them."""
     if forget and given:
         raise click.UsageError("--oidc-keys replaces what the home has: leave --no-oidc-keys out.")
     found = {issuer: str(file) for issuer, file in issuer_keys(given).items()}

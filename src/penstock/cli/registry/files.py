@@ -38,7 +38,7 @@ def export_glue(file: Path, registry: str | None) -> None:
 
 
 def import_file(file: Path, home: Path | None, store_url: str | None, *, as_json: bool) -> None:
-    """Add what ``file`` holds to the store; :class:`DataProblem` where the store has something else."""
+    """Add what ``file`` holds to the store; :class:`DataProblem` if the store has something else."""
     with ExitStack() as stack:
         database = stack.enter_context(opened_store(home, store_url, existing=False))
         migrate(database)

@@ -21,7 +21,7 @@ _WRONG = 2
 
 
 def read_definition(file: Path) -> str:
-    """The text of a definition's file, ``-`` being standard input; :class:`InvalidInput` where it cannot be one."""
+    """The text of a definition's file, ``-`` being standard input; :class:`InvalidInput` if it cannot be one."""
     try:
         raw = sys.stdin.buffer.read(_MAX_BYTES + 1) if str(file) == "-" else _bytes(file)
         if len(raw) > _MAX_BYTES:

@@ -29,7 +29,7 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tls_files(certificate: Path | None, key: Path | None, client_authority: Path | None = None) -> TlsFiles | None:
-    """The files that were named, None where there are none; :class:`click.UsageError` where one is missing."""
+    """The files that were named, None if there are none; :class:`click.UsageError` if one is missing."""
     if certificate is None and key is None:
         if client_authority is not None:
             raise click.UsageError("--tls-client-authority needs --tls-certificate and --tls-key.")

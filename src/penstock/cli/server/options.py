@@ -108,7 +108,7 @@ def audit_options(command: F) -> F:
 
 
 def kept_audit_options(command: F) -> F:
-    """The same for a command that remembers them: None where one is not given."""
+    """The same for a command that remembers them: None if one is not given."""
     return _with(command, _AUDIT, kept=True)
 
 
@@ -118,7 +118,7 @@ def caller_options(command: F) -> F:
 
 
 def kept_caller_options(command: F) -> F:
-    """The same for a command that remembers them: None where one is not given."""
+    """The same for a command that remembers them: None if one is not given."""
     return _with(_oidc_keys(command), _CALLERS, kept=True)
 
 

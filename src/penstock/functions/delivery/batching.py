@@ -48,7 +48,7 @@ class Batcher:
         return bool(self._waiting) and (self.full or now >= self._waiting[0][1] + self._window)
 
     def due_in(self, now: float) -> float | None:
-        """Seconds until a batch is due by time; None where nothing waits."""
+        """Seconds until a batch is due by time; None if nothing waits."""
         return max(0.0, self._waiting[0][1] + self._window - now) if self._waiting else None
 
     def take(self) -> list[Record]:

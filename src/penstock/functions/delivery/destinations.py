@@ -1,6 +1,6 @@
 """Where discarded records go: a Kafka topic, an S3 prefix, a queue, a notification topic, or a folder.
 
-Each ``put`` returns once the records are stored, and raises :class:`DestinationUnavailable` where they are not; whoever
+Each ``put`` returns once the records are stored, and raises :class:`DestinationUnavailable` if they are not; whoever
 discards keeps them uncommitted until then.
 """
 
@@ -31,7 +31,7 @@ class Destination(Protocol):
     """Stores discarded records."""
 
     def put(self, discard: Discard) -> None:
-        """Store the records; :class:`DestinationUnavailable` where that fails."""
+        """Store the records; :class:`DestinationUnavailable` if that fails."""
         ...
 
     def close(self) -> None:

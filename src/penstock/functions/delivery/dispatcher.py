@@ -89,7 +89,7 @@ class BatchDispatcher:
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the next batch is due; None where nothing waits."""
+        """Seconds until the next batch is due; None if nothing waits."""
         return 0.0 if self._rejects else self._batcher.due_in(time.monotonic())
 
     @property

@@ -42,7 +42,7 @@ def position_of(checkpoint: Checkpoint) -> ShardPosition:
 class Checkpoints:
     """The checkpoints of one mapping by shard. Safe for threads.
 
-    Raises :class:`InvalidInput` where another run holds them, :class:`EnvironmentProblem` where they cannot be kept.
+    Raises :class:`InvalidInput` if another run holds them, :class:`EnvironmentProblem` if they cannot be kept.
     """
 
     def __init__(self, folder: Path, mapping: str) -> None:

@@ -52,7 +52,7 @@ class Service:
 
 
 def tail(path: Path, lines: int = 15, *, width: int = 300) -> str:
-    """The last ``lines`` of a log, each cut to ``width`` characters; empty where there is no log."""
+    """The last ``lines`` of a log, each cut to ``width`` characters; empty if there is no log."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -140,7 +140,7 @@ class Child:
                 process.wait()
 
     def wait(self, seconds: float) -> int | None:
-        """The exit status, None where it has not ended by itself after ``seconds``."""
+        """The exit status, None if it has not ended by itself after ``seconds``."""
         assert self._leash is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._leash.wait(seconds)

@@ -113,7 +113,7 @@ class Supervisor:
 
     @property
     def failure(self) -> EnvironmentProblem | None:
-        """Why a service counts as failed right now, the first of them; None where none does."""
+        """Why a service counts as failed right now, the first of them; None if none does."""
         return next((service.problem for service in self._services.values() if service.problem is not None), None)
 
     @property

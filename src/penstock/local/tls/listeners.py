@@ -17,7 +17,7 @@ __all__ = ["PlatformTls", "listen_arguments", "local_authority", "trust_environm
 
 
 def local_authority(home: Home) -> "LocalAuthority":
-    """The certificate authority of ``home``; :class:`EnvironmentProblem` where the extra that it needs is missing."""
+    """The certificate authority of ``home``; :class:`EnvironmentProblem` if the extra that it needs is missing."""
     try:
         from penstock.local.tls.authority import LocalAuthority  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -49,7 +49,7 @@ class PlatformTls:
 
     @classmethod
     def of(cls, home: Home, config: PlatformConfig) -> "PlatformTls | None":
-        """What ``config`` says, None where it is without TLS; no file is touched."""
+        """What ``config`` says, None if it is without TLS; no file is touched."""
         if not config.tls:
             return None
         own = bool(config.tls_certificate)
@@ -70,7 +70,7 @@ class PlatformTls:
     def refresh(self) -> bool:
         """Make or renew what is ours, and give the broker the current pair; whether the broker has to read it anew.
 
-        Raises :class:`EnvironmentProblem` where files are missing or do not work.
+        Raises :class:`EnvironmentProblem` if files are missing or do not work.
         """
         self.home.tls.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.own or (self.mutual_port is not None and self.client_authority == self.home.tls / "authority.crt"):

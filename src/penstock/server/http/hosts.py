@@ -23,7 +23,7 @@ _NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 @lru_cache(maxsize=1024)
 def host_of(header: bytes) -> str | None:
-    """The host that a Host header's value names, in lower case and without port; None where it names none."""
+    """The host that a Host header's value names, in lower case and without port; None if it names none."""
     match = _HOST.fullmatch(header)
     return None if match is None else match[1].decode("ascii").strip("[]").lower()
 
@@ -46,7 +46,7 @@ class HostRule:
 
 
 def host_rule(bound: str, allowed: Iterable[str] = ()) -> HostRule | None:
-    """The rule for a server bound to ``bound``; None where every host may be asked for.
+    """The rule for a server bound to ``bound``; None if every host may be asked for.
 
     That is so on an address that is not loopback as long as none is ``allowed``: whose names it has cannot be known there.
     A name with a dot in front allows all below it. Raises :class:`InvalidInput` for what is not a name.

@@ -55,7 +55,7 @@ def check_listening(listening: Listening) -> None:
 
 
 def listen(listening: Listening) -> socket.socket:
-    """The listening socket; :class:`EnvironmentProblem` where its port cannot be used."""
+    """The listening socket; :class:`EnvironmentProblem` if its port cannot be used."""
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

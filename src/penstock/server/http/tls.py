@@ -29,7 +29,7 @@ _Stamp = tuple[tuple[int, int, int], ...]
 def server_context(files: TlsFiles) -> "ReloadingContext":
     """The context for a listener with ``files``; TLS 1.2 and later.
 
-    Raises :class:`EnvironmentProblem` where a file is missing or unreadable, is not PEM, where the key does not belong to
+    Raises :class:`EnvironmentProblem` if a file is missing or unreadable, is not PEM, where the key does not belong to
     the certificate, or where the certificate has expired.
     """
     context = ReloadingContext(ssl.PROTOCOL_TLS_SERVER)
