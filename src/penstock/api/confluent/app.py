@@ -1,4 +1,4 @@
-"""Confluent's interface as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
+"""Confluent's API as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
@@ -42,24 +42,24 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SERVICE = "confluent"
 _STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
 _WITH_BODY = frozenset({"POST", "PUT"})
+_LARGE = 16 * 1024  # bytes of a request that is kept until its audit event is written
 # Routes with a body that change nothing.
-_LARGE = 16 * 1024  # bytes of a request that waits for its record
 _ASKING = frozenset({"look_up", "test_all", "test_one"})
 
 
 class _Exchange:
-    """What is known of a request as it goes along, so that an error can be rendered at any point."""
+    """What is known of a request so far, so that an error can be rendered at any point."""
 
     __slots__ = ("caller", "client", "headers", "key_id", "match", "named", "request_id", "unread")
 
     def __init__(self, scope: Scope) -> None:
-        # The first of each name: none that is read here may come twice.
+        # The first header of each name: none of those read here may be repeated.
         self.headers: dict[str, str] = {}
         for name, value in scope["headers"]:
             self.headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
         client = scope.get("client")
         self.client: str = client[0] if client else "-"
-        # It names a request and guards nothing, so it need not come from the system's generator.
+        # The id is not a secret, so it need not come from the system's generator.
         self.request_id = f"{getrandbits(128):032x}"
         self.key_id = ""
         self.named: Callable[[], Sequence[str]] | None = None
@@ -70,25 +70,25 @@ class _Exchange:
         self.caller: Caller | None = None
 
     def name(self, key_id: str) -> None:
-        """Note the key id that its header names."""
+        """Keep the key id that the Authorization header names."""
         self.key_id = key_id
 
     @property
     def extras(self) -> bool:
-        """Whether the client can read members that Confluent's answers did not always have.
+        """Whether the client can read members that older versions of Confluent's server did not send.
 
-        Java's client fails on them unless it says otherwise.
+        The Java client fails on unknown members unless its header announces that it accepts them.
         """
         return self.headers.get("confluent-accept-unknown-properties", "").lower() == "true" or self.error_extras
 
     @property
     def error_extras(self) -> bool:
-        """The same for errors, which Java's client reads strictly whatever it says."""
+        """The same for errors. The Java client fails on unknown members of an error whatever it announces."""
         return not self.headers.get("user-agent", "").startswith(_STRICT_CLIENTS)
 
     @property
     def answered_type(self) -> bytes:
-        """The media type of the answer; the newest one for a client that reads none of them, which only gets the error."""
+        """The media type of the answer; the newest one for a client that accepts none and so gets an error."""
         try:
             return chosen_type(self.headers.get("accept", "")).encode()
         except NotAcceptable:
@@ -114,17 +114,17 @@ class _RegistryApi:
         return cls(router=Router(routes), permissions=permissions)
 
     def is_cached(self, caller: Caller, route: Route) -> bool:
-        """Whether all policies that the caller's request is checked by are in memory."""
+        """Return whether all policies that authorize the caller's request are in memory."""
         return self.permissions is None or route.name in UNRESTRICTED or caller.is_root or self.permissions.is_cached(caller)
 
 
 class ConfluentApp:
-    """Answers Confluent's API over ``service``, the registry of ``account``, and those of other accounts' callers.
+    """Answers Confluent's API over ``service``, the registry of ``account``, and over the registries of other accounts.
 
-    ``keys`` None lets everybody in, as ``anonymous`` of ``account``. Requests are checked by
-    ``access_checker``, on the resources of the caller's tenant in ``tenants``; where those are None there is one account,
-    whose callers may do everything. ``limits`` are those that all APIs of the process share. ``insecure_basic_auth`` takes
-    passwords on connections that others can read.
+    If ``keys`` is None, every request is accepted, as ``anonymous`` of ``account``. ``access_checker`` authorizes requests
+    on the resources of the caller's tenant in ``tenants``. If those two are None, there is one account, and its callers may
+    do everything. All APIs of the process share ``limits``. ``insecure_basic_auth`` accepts passwords on connections that
+    others can read.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class ConfluentApp:
             self._login = BasicLogin(keys, self._limits.failures, lambda key_id: self._workers.run(keys.fetch, key_id))
 
     def close(self) -> None:
-        """Let running handlers end and start no more."""
+        """Wait for running handlers, and start no more."""
         self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -198,7 +198,7 @@ class ConfluentApp:
                 await send({"type": "http.response.body", "body": b""})
 
     async def _recorded(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
-        """The answer, once what was decided is in the audit log's queue."""
+        """Return the answer, after the audit event is in the log's queue."""
         try:
             answer = await self._answer(exchange, scope, receive)
         except ClientGone:
@@ -220,7 +220,7 @@ class ConfluentApp:
         query = shown_query(scope["query_string"].decode("latin-1"))
         parameters = {"Method": scope["method"], "Path": scope["path"], "Query": query}
         if len(scope["raw_path"]) + len(scope["query_string"]) > _LARGE:
-            # The log's queue is bounded in events: none may hold much.
+            # The log's queue is bounded by the number of events, so each one has to be small.
             parameters = render_parameters(parameters)
         self._audit.write(
             AuditEvent(
@@ -274,9 +274,9 @@ class ConfluentApp:
             extras=exchange.extras,
         )
         if api.permissions is not None:
-            # The log's queue is bounded in events: none may hold much.
-            held = request if len(body) <= _LARGE else replace(request, raw=None)
-            exchange.named = partial(api.permissions.named, exchange.match.route.name, held)
+            # The log's queue is bounded by the number of events, so each one has to be small.
+            retained = request if len(body) <= _LARGE else replace(request, raw=None)
+            exchange.named = partial(api.permissions.named, exchange.match.route.name, retained)
         work = partial(_work, exchange.match, request, api.permissions, caller, _origin(exchange, scope))
         inline = exchange.match.route.inline and not request.query.text("format")
         if inline and api.is_cached(caller, exchange.match.route):
@@ -292,7 +292,7 @@ class ConfluentApp:
         return api
 
     async def _caller(self, exchange: _Exchange, scope: Scope) -> Caller:
-        """Who sends it; the header has all that the proof takes, so that nothing is spent on the body of anybody else's."""
+        """Return the caller. Authentication reads headers only, so the body of an unauthenticated request is not read."""
         if self._login is None:
             self._limits.count("")
             return self._anonymous
@@ -320,7 +320,7 @@ def _origin(exchange: _Exchange, scope: Scope) -> Origin:
 
 
 def _reads(scope: Scope, match: Match | None) -> bool:
-    """Whether a request changes nothing."""
+    """Return whether a request changes nothing."""
     return scope["method"] in {"GET", "HEAD"} or (match is not None and match.route.name in _ASKING)
 
 

@@ -15,20 +15,20 @@ from penstock.settings.addresses import is_loopback
 __all__ = ["BasicLogin", "Credentials", "authenticate", "check_private", "read_credentials"]
 
 _MAX_HEADER = 1_024
-# Compared with where there is no key, so that an unknown id takes as long as a wrong secret.
+# Compared with if there is no key, so that an unknown id takes as long as a wrong secret.
 _NOBODY = "0" * 40
 
 Credentials = tuple[str, str]
 
 
 def read_credentials(header: str) -> Credentials:
-    """Id and secret of an Authorization header; :class:`Unauthenticated` where it is missing, or none of this kind."""
+    """Return the id and secret of an Authorization header; raise :class:`Unauthenticated` if it is missing or not Basic."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic" or len(header) > _MAX_HEADER:
         raise Unauthenticated
     try:
         key_id, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except ValueError:  # no base64, no ASCII, no UTF-8
+    except ValueError:  # not base64, not ASCII, not UTF-8
         raise Unauthenticated from None
     if not colon or not key_id.isalnum() or not key_id.isascii():
         raise Unauthenticated
@@ -36,7 +36,7 @@ def read_credentials(header: str) -> Credentials:
 
 
 def authenticate(credentials: Credentials, key: AccessKey | None) -> Caller:
-    """The caller, where ``key`` is that of the id and has this secret; :class:`Unauthenticated`."""
+    """Return the caller if ``key`` has this id and secret; else raise :class:`Unauthenticated`."""
     expected = _NOBODY if key is None else key.secret_access_key
     right = hmac.compare_digest(credentials[1].encode(), expected.encode())
     if key is None or not right or not key.active:
@@ -45,9 +45,9 @@ def authenticate(credentials: Credentials, key: AccessKey | None) -> Caller:
 
 
 class BasicLogin:
-    """Proves who sends a request by its Authorization header, and counts failures.
+    """Authenticates requests by their Authorization header, and counts failures.
 
-    ``fetch`` reads a key that is not kept; it may take its time.
+    ``fetch`` reads a key that is not cached; it may block on the store.
     """
 
     def __init__(self, keys: KeyCache, failures: FailedLogins, fetch: Callable[[str], Awaitable[AccessKey | None]]) -> None:
@@ -56,7 +56,7 @@ class BasicLogin:
         self._fetch = fetch
 
     async def caller(self, authorization: str, client: str, *, named: Callable[[str], None] = lambda _id: None) -> Caller:
-        """The caller at the address ``client``; ``named`` is told the key id that the header names.
+        """Return the caller at the address ``client``; call ``named`` with the key id that the header names.
 
         Raises :class:`Unauthenticated`, or :class:`penstock.api.errors.Throttled` after too many failures.
         """
@@ -77,9 +77,9 @@ class BasicLogin:
 
 
 def check_private(scope: Scope) -> None:
-    """Raise :class:`PlainPassword` where a password on this connection could be read along the way.
+    """Raise :class:`PlainPassword` if others on the network could read a password on this connection.
 
-    What came in on a loopback address has not left this machine, nor has what came through a UNIX socket.
+    Requests to a loopback address or a UNIX socket do not leave this machine.
     """
     server = scope.get("server")
     if scope.get("scheme") != "https" and server and server[1] is not None and not is_loopback(server[0]):

@@ -1,8 +1,8 @@
 """Authorization of Confluent's requests by Glue's actions: the same policies hold for both APIs.
 
-A subject that is an alias is authorized as itself and as the subject that it stands for. An id is authorized on the
-subjects that have it: a caller who may read one of them may read the text, which is the same in all; one who may read all
-of them may read their names.
+A request on an alias is authorized on the alias and on the subject that it stands for. A request by id is authorized on the
+subjects that have the id: a caller who may read one of them may read the text, which is the same in all of them. A caller
+who may read all of them may read their names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from penstock.registry.subjects.service import Listing, Subjects
 __all__ = ["UNRESTRICTED", "Permissions"]
 
 UNRESTRICTED = frozenset({"root", "list_types", "cluster", "version"})
-"""Routes that say nothing of what is stored: every caller with a key may ask."""
+"""Routes that reveal nothing that is stored: every caller with a key may call them."""
 
 RequiredActions = Sequence[tuple[str, Sequence[str]]]
 
@@ -46,11 +46,11 @@ class Permissions:
         self._subjects = Subjects(tenant.schemas)
 
     def is_cached(self, caller: Caller) -> bool:
-        """Whether all policies that :meth:`check` evaluates are in memory."""
+        """Return whether all policies that :meth:`check` evaluates are in memory."""
         return self._access.is_cached(caller, self._tenant)
 
     def check(self, caller: Caller, route: str, request: Request, origin: Origin) -> None:
-        """Raise :class:`NotAuthorized` unless the caller may call the route so."""
+        """Raise :class:`NotAuthorized` unless the caller may send this request to the route."""
         if route in UNRESTRICTED or (caller.is_root and caller.account == self._tenant.account):
             return
         origin = replace(origin, region=self._tenant.schemas.identity.region)
@@ -66,7 +66,7 @@ class Permissions:
             self._check(caller, action, resources, origin)
 
     def named(self, route: str, request: Request) -> Sequence[str]:
-        """The ARNs that a request is authorized on, for its record."""
+        """Return the ARNs that a request is authorized on, for the audit log."""
         if route in UNRESTRICTED:
             return ()
         if route in _BY_ID:
@@ -75,12 +75,12 @@ class Permissions:
         try:
             found = [text for _, resources in _REQUIRED_ACTIONS[route](self, request) for text in resources]
         except PenstockError:
-            # A body that cannot be read, or is not kept: the path says it.
+            # The body cannot be read or was not retained, so the path has to do.
             found = list(self.subject(request.subject)) if "subject" in request.parts else []
         return list(dict.fromkeys(found))
 
     def shown(self, caller: Caller, route: str, answer: Any, origin: Origin) -> Any:
-        """``answer``, where it is a list without what the caller is denied to see."""
+        """Return ``answer``; if it is a list, without the items that the caller may not see."""
         resources = _NAMED.get(route)
         if resources is None or (caller.is_root and caller.account == self._tenant.account):
             return answer
@@ -111,17 +111,17 @@ class Permissions:
                 return
         if refusal is not None:
             raise refusal
-        # An id that nobody has is authorized on all schemas, so that trying does not tell which ids there are.
+        # An unknown id is authorized on all schemas, so that callers cannot find out which ids exist.
         self._check(caller, "GetSchemaVersion", [self.glue("schema/*")], origin)
 
     def _schemas_with_id(self, route: str, request: Request) -> Sequence[SchemaKey]:
-        """The schemas that hold the path's id, in the order in which they are tried."""
+        """Return the schemas that have the path's id, in the order in which they are tried."""
         try:
             if "guid" in request.parts:
                 return [self._ids.by_uuid(request.parts["guid"]).key]
             within = self._ids.resolve_alias(request.within)
             if route in _READING_ONE and within.name:
-                # The very version that is given back.
+                # The version that the handler returns.
                 return [self._ids.schema(request.schema_id, within).key]
             heads = self._ids.versions(request.schema_id, within, Listing(deleted=True))
         except SchemaTextNotFound:
@@ -129,24 +129,24 @@ class Permissions:
         return list(dict.fromkeys(head.key for head in heads))
 
     def glue(self, resource: str) -> str:
-        """A Glue ARN of the account."""
+        """Return a Glue ARN of the account."""
         return arn("glue", self._tenant.schemas.identity.region, self._tenant.account, resource)
 
     def registry(self, name: str | None) -> Sequence[str]:
-        """The ARN of a registry, None being all."""
+        """Return the ARN of a registry; for None, of all registries."""
         return [self.glue(registry_resource(name or "*"))]
 
     def schema(self, key: SchemaKey) -> Sequence[str]:
-        """The ARNs that an action on a schema is authorized on."""
+        """Return the ARNs that an action on a schema is authorized on."""
         return [self.glue(registry_resource(key.registry)), self.glue(schema_resource(key))]
 
     def subject(self, subject: SubjectName) -> Sequence[str]:
-        """Those of a subject, and of what it stands for."""
+        """Return the ARNs of a subject and, if it is an alias, of the subject that it stands for."""
         keys = dict.fromkeys([subject.key, self._configs.resolve_alias(subject).key])
         return [text for key in keys for text in self.schema(key)]
 
     def registering(self, request: Request) -> RequiredActions:
-        """A new version; of a subject or in a context that is not there, that, too; and reading what it refers to."""
+        """Return the actions of a new version: registering it, creating a missing subject or context, reading references."""
         resources = self.subject(request.subject)
         required: list[tuple[str, Sequence[str]]] = [("RegisterSchemaVersion", resources)]
         key = self._configs.resolve_alias(request.subject).key
@@ -161,19 +161,19 @@ class Permissions:
         return [*required, *self.referring(request)]
 
     def referring(self, request: Request) -> RequiredActions:
-        """Reading each subject that the body's schema refers to, in the context of what the path's subject stands for."""
+        """Return reading of each subject that the body's schema refers to, in the context of the path's resolved subject."""
         references = read_references(request.body)
         context = self._configs.resolve_alias(request.subject).context
         named = [parse_subject(reference.subject, context=context) for reference in references]
         return [("GetSchemaVersion", self.subject(subject)) for subject in named]
 
     def listing_texts(self, request: Request) -> RequiredActions:
-        """Reading all schemas; those of the list that the caller may not read are left out of it (:meth:`shown`)."""
+        """Return reading of all schemas; :meth:`shown` leaves out those that the caller may not read."""
         registry = request.prefix.registry or "*"
         return [("GetSchemaVersion", [*self.registry(registry), self.glue(f"schema/{registry}/*")])]
 
     def configuring(self, request: Request) -> RequiredActions:
-        """Changing the settings; and reading what an alias would stand for."""
+        """Return changing of the settings and, for an alias, reading of the subject that it would stand for."""
         required = self.on_scope(request, "UpdateSchema", "UpdateRegistry")
         scope, alias = request.scope, config_members(request.body).get("alias")
         if scope is None or not alias:
@@ -181,7 +181,7 @@ class Permissions:
         return [*required, ("GetSchemaVersion", self.schema(parse_subject(alias, context=scope.context).key))]
 
     def on_scope(self, request: Request, on_schema: str, on_registry: str) -> RequiredActions:
-        """An action on the path's subject, else on its context, else on all."""
+        """Return an action on the path's subject, else on its context, else on all registries."""
         scope = request.scope
         if scope is not None and scope.name and scope.registry is not None:
             return [(on_schema, self.subject(scope))]
@@ -206,7 +206,7 @@ def _context(permissions: Permissions, request: Request) -> RequiredActions:
 
 
 def _tested(permissions: Permissions, request: Request) -> RequiredActions:
-    # What does not fit is told in the words of the schema that it is held against.
+    # Messages about conflicts quote the schema that the new one is compared with.
     return [("GetSchemaVersion", permissions.subject(request.subject)), *permissions.referring(request)]
 
 
@@ -240,7 +240,7 @@ _NAMED: Mapping[str, tuple[Sequence[str], Callable[[Permissions, Any], Sequence[
     "list_contexts": (("glue:ListRegistries", "glue:GetRegistry"), _context_named, None),
     "list_schemas": ((_READS,), _schema_listed, _READS),
 }
-"""Routes that answer lists: the actions that show an item, its ARNs, and the action that has to be allowed on it."""
+"""Routes that answer lists: the actions that show an item, the function for its ARNs, the action to be allowed on them."""
 
 _READING_ONE = frozenset({"get_by_id", "get_text_by_id"})
 _NAMING_ALL = frozenset({"list_subjects_of_id", "list_versions_of_id"})

@@ -1,4 +1,4 @@
-"""Configurations as Confluent's callers write and read them: the members of /config, each read or refused by its name."""
+"""Configurations in Confluent's form: the members of /config, each parsed or rejected by name."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from penstock.registry.subjects.errors import BadLevel, RulesNotServed
 __all__ = ["config_members", "shown_config"]
 
 _MAX_GROUP = 255
-# Members that Confluent's server has and this one does not: they would be lost. By the value that asks for nothing.
+# Members that Confluent's server has and this one would lose, with the value that asks for nothing.
 _UNSERVED: Mapping[str, Any] = {
     "defaultRuleSet": None,
     "overrideRuleSet": None,
@@ -23,9 +23,10 @@ _UNSERVED: Mapping[str, Any] = {
 
 
 def config_members(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of :class:`SubjectConfig` that a body gives; null takes one back.
+    """Return the members of :class:`SubjectConfig` that a body gives; null unsets one.
 
-    Raises :class:`RulesNotServed` for those that would be lost, :class:`UnknownMember` for others, :class:`BadRequest`.
+    Raises :class:`RulesNotServed` for members that would be lost, :class:`UnknownMember` for others, and
+    :class:`BadRequest` for values of the wrong type.
     """
     for name, value in body.items():
         if name in _UNSERVED and value is not None and value != {} and value is not _UNSERVED[name]:
@@ -39,7 +40,7 @@ def config_members(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_config(config: SubjectConfig, *, level: str = "compatibilityLevel") -> dict[str, Any]:
-    """A configuration as GET answers it; PUT has another name for its ``level``."""
+    """Return a configuration as GET answers it; PUT has another name for its ``level``."""
     said = {
         level: config.level,
         "normalize": config.normalize,
@@ -60,10 +61,10 @@ def _loaded(contract: str | None) -> Any:
 def _level(body: Mapping[str, Any], name: str) -> str | None:
     if body[name] is None:
         return None
-    # Confluent's clients send either name; where both are given they have to agree, or one would be ignored.
+    # Confluent's clients send either name. If both are given they have to agree, or one would be ignored.
     names = [read_text(body, each).upper() for each in ("compatibility", "compatibilityLevel") if body.get(each) is not None]
     if len(set(names)) > 1:
-        raise BadRequest("The members compatibility and compatibilityLevel name two levels.")
+        raise BadRequest("The members compatibility and compatibilityLevel give different levels.")
     if not names[0]:
         raise BadLevel("")
     return names[0]
@@ -83,7 +84,7 @@ def _alias(body: Mapping[str, Any], name: str) -> str | None:
 def _policy(body: Mapping[str, Any], name: str) -> str | None:
     text = read_text(body, name).upper() or None
     if text not in {None, STRICT, LENIENT}:
-        raise RulesNotServed(f"The compatibilityPolicy '{text[:40]}' is not served.", remedy="There are STRICT and LENIENT.")
+        raise RulesNotServed(f"The compatibilityPolicy '{text[:40]}' is not served.", remedy="Use STRICT or LENIENT.")
     return text
 
 

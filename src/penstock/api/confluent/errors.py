@@ -3,16 +3,16 @@
 ::
 
     InvalidInput
-    └── BadRequest       400 a body or parameter of another shape than the interface's
+    └── BadRequest       400 a body or parameter that does not have the API's shape
     NotFound
     └── UnknownPath      404 no such resource
     InvalidInput
-    ├── UnknownMember    422 a body has a member that the interface does not have
+    ├── UnknownMember    422 a body has a member that the API does not have
     ├── WrongMethod      405 the resource has no such method
-    ├── NotAcceptable    406 the client reads no JSON by its own words
-    └── WrongMediaType   415 the body is no JSON by its own words
+    ├── NotAcceptable    406 the Accept header does not accept JSON
+    └── WrongMediaType   415 the Content-Type header does not name JSON
     AccessDenied
-    ├── Unauthenticated  401 no, or wrong, credentials
+    ├── Unauthenticated  401 missing or wrong credentials
     └── PlainPassword    403 credentials where others can read them
 """
 
@@ -67,13 +67,13 @@ _log = logging.getLogger("penstock.server")
 
 
 class BadRequest(InvalidInput):
-    """A body or a parameter of another shape than the interface's."""
+    """A body or a parameter does not have the API's shape."""
 
     confluent_code: ClassVar[int] = 400
 
 
 class UnknownMember(InvalidInput):
-    """A body has a member that the interface does not have."""
+    """A body has a member that the API does not have."""
 
     confluent_code: ClassVar[int] = 422
 
@@ -88,29 +88,29 @@ class UnknownPath(NotFound):
 
 
 class WrongMethod(InvalidInput):
-    """The resource has no such method; ``allowed`` are those it has."""
+    """The resource does not have the method; ``allowed`` lists the methods that it has."""
 
     confluent_code: ClassVar[int] = 405
 
     def __init__(self, method: str, allowed: Sequence[str]) -> None:
-        super().__init__("HTTP 405 Method Not Allowed", remedy=f"{method} is none of {', '.join(allowed)}.")
+        super().__init__("HTTP 405 Method Not Allowed", remedy=f"{method} is not one of {', '.join(allowed)}.")
         self.allowed = allowed
 
 
 class WrongMediaType(InvalidInput):
-    """The body says that it is something else than JSON."""
+    """The Content-Type header does not name JSON."""
 
     confluent_code: ClassVar[int] = 415
 
 
 class NotAcceptable(InvalidInput):
-    """The client reads none of the media types of answers."""
+    """The Accept header accepts none of the media types of answers."""
 
     confluent_code: ClassVar[int] = 406
 
 
 class Unauthenticated(AccessDenied):
-    """The credentials are missing or wrong; which of the two parts, nobody is told."""
+    """The credentials are missing or wrong. The message does not reveal which part is wrong."""
 
     confluent_code: ClassVar[int] = 401
 
@@ -128,11 +128,11 @@ class PlainPassword(AccessDenied):
     def __init__(self) -> None:
         super().__init__(
             "Basic authentication is refused without TLS.",
-            remedy="Use https; where a proxy has TLS in front of the server, start it with --insecure-basic-auth.",
+            remedy="Use https; if a proxy in front of the server has the TLS, start the server with --insecure-basic-auth.",
         )
 
 
-# The codes of errors that know no interface, by class; the nearest in the order of inheritance is taken.
+# The codes of errors that do not belong to this API, by class; the nearest ancestor's is used.
 _CODES: dict[type[BaseException], int] = {
     InvalidSchema: 42201,
     BadReference: 42201,
@@ -161,7 +161,7 @@ _DEFECT = 50001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """What goes over the wire, and the code for logs and metrics."""
+    """The bytes of an answer, and the code for logs and metrics."""
 
     status: int
     code: int
@@ -170,7 +170,7 @@ class Rendered:
 
 
 def code_of(error: BaseException) -> int:
-    """Confluent's code: the class's own, or that of its nearest ancestor; 50001 for what is no client's fault."""
+    """Return Confluent's code of the class or of its nearest ancestor; 50001 for errors of the server."""
     for ancestor in type(error).__mro__:
         own = ancestor.__dict__.get("confluent_code", _CODES.get(ancestor))
         if isinstance(own, int):
@@ -179,7 +179,7 @@ def code_of(error: BaseException) -> int:
 
 
 def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
-    """The answer for ``error``; ``extras`` lets it have members that Confluent's error has not."""
+    """Return the answer for ``error``; ``extras`` allows members that Confluent's error does not have."""
     error = full_disk(error) or error
     code = code_of(error)
     status = code if code < 1_000 else code // 100
@@ -204,5 +204,5 @@ def render(error: BaseException, *, request_id: str, extras: bool) -> Rendered:
 
 
 def conflicts_json(conflicts: Sequence[Conflict]) -> list[dict[str, Any]]:
-    """Incompatibilities for machines: version, direction, path, rule, reader, writer, message."""
+    """Return incompatibilities as JSON objects: version, direction, path, rule, reader, writer, message."""
     return [conflict.to_json() for conflict in conflicts]

@@ -1,7 +1,7 @@
-"""Media types: which of those a client reads its answer has, and which a body may have.
+"""Media types: which one an answer has by the client's Accept header, and which a body may have.
 
-Source: ``@Produces`` and ``@Consumes`` of the resource classes of Confluent's registry, and the choice among them that
-JAX-RS 3.8 describes: by the client's quality, then by the server's, which prefers the newest type.
+Source: ``@Produces`` and ``@Consumes`` of the resource classes of Confluent's registry. JAX-RS 3.8 describes the choice
+among them: by the client's quality, then by the server's, which prefers the newest type.
 """
 
 import re
@@ -19,7 +19,7 @@ _MAX_ITEMS = 50
 
 
 def chosen_type(accept: str) -> str:
-    """The answer's type by the header ``Accept``; :class:`NotAcceptable`. An empty one accepts everything."""
+    """Return the answer's type by the header ``Accept``, or raise :class:`NotAcceptable`. An empty header accepts all."""
     if not accept.strip():
         return DEFAULT_TYPE
     best: tuple[float, int] | None = None
@@ -34,7 +34,7 @@ def chosen_type(accept: str) -> str:
 
 
 def check_content_type(text: str) -> None:
-    """:class:`WrongMediaType` unless a body of this type is read; without one it is, as JAX-RS takes it for bytes."""
+    """Raise :class:`WrongMediaType` unless the type is accepted. A missing one is, because JAX-RS takes it for bytes."""
     if text.strip() and text.partition(";")[0].strip().lower() not in _READ:
         raise WrongMediaType(
             "HTTP 415 Unsupported Media Type", remedy=f"Send JSON, as Content-Type: {DEFAULT_TYPE} or application/json."
@@ -42,7 +42,7 @@ def check_content_type(text: str) -> None:
 
 
 def _wanted(item: str) -> tuple[str, float]:
-    """A media range in small letters, and its quality: 0 where it cannot be read."""
+    """Return a media range in lower case, and its quality: 0 if it cannot be parsed."""
     name, *parameters = (part.strip().lower() for part in item.split(";"))
     quality = 1.0
     for parameter in parameters:

@@ -31,7 +31,7 @@ class _Configs:
         return shown_config(self._configs.config(request.scope, inherited=request.query.flag("defaultToGlobal")))
 
     def set_config(self, request: Request) -> Any:
-        # What the scope says now, not what was sent: updateConfig of Confluent's registry.
+        # The scope's resulting configuration, not what was sent, as in updateConfig of Confluent's registry.
         return shown_config(self._configs.set_config(request.scope, config_members(request.body)), level="compatibility")
 
     def delete_config(self, request: Request) -> Any:
@@ -46,7 +46,7 @@ class _Configs:
                 raise UnknownMember(name)
         mode = request.body.get("mode")
         if not isinstance(mode, str):
-            raise BadRequest('The member "mode" is missing, or no text.')
+            raise BadRequest('The member "mode" is missing or not a string.')
         return {"mode": self._configs.set_mode(request.scope, mode, force=request.query.flag("force"))}
 
     def delete_mode(self, request: Request) -> Any:

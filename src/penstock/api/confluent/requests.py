@@ -1,4 +1,4 @@
-"""Requests as handlers get them: path parts, query parameters and JSON body, each read with its type and bounds."""
+"""Requests as handlers get them: path parts, query parameters and JSON body, each parsed with its type and bounds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ __all__ = ["Query", "Request", "listing", "read_contract", "read_references", "r
 _MAX_REFERENCES = 1_000
 _MAX_QUERY = 8_192
 _MAX_CONTRACT = 100_000  # characters
-# Members that change what is registered and are not served, by what would be lost.
+# Members that change what is registered and are not served: they would be lost.
 _UNSERVED = ("ruleSet", "schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags")
 
 
 class Query:
-    """Query parameters, the first of each name where no method says otherwise."""
+    """Query parameters. Methods read the first of each name unless they say otherwise."""
 
     def __init__(self, text: str) -> None:
         if len(text) > _MAX_QUERY:
@@ -41,19 +41,19 @@ class Query:
             self._all.setdefault(name, []).append(value)
 
     def text(self, name: str, default: str = "") -> str:
-        """The parameter, or ``default``."""
+        """Return the parameter, or ``default``."""
         return self._values.get(name, default)
 
     def texts(self, name: str) -> Sequence[str]:
-        """All parameters of a name, in order."""
+        """Return all parameters of a name, in order."""
         return self._all.get(name, [])
 
     def flag(self, name: str, *alternatives: str) -> bool:
-        """Whether the parameter, by any of its names, is ``true``."""
+        """Return whether the parameter, under any of its names, is ``true``."""
         return any(self._values.get(each, "").lower() == "true" for each in (name, *alternatives))
 
     def refuse(self, *names: str) -> None:
-        """:class:`BadRequest` where one of these is asked for, which Confluent's server has and this one does not."""
+        """Raise :class:`BadRequest` if the query has one of these, which Confluent's server has and this one does not."""
         for name in names:
             if any(value.lower() not in {"", "false"} for value in self._all.get(name, ())):
                 raise BadRequest(
@@ -61,13 +61,13 @@ class Query:
                 )
 
     def number(self, name: str, default: int) -> int:
-        """The parameter as a number; :class:`BadRequest`."""
+        """Return the parameter as a number, or raise :class:`BadRequest`."""
         text = self._values.get(name)
         if text is None or text == "":
             return default
         digits = text.removeprefix("-")
         if len(digits) > 10 or not digits.isdigit() or not digits.isascii():
-            raise BadRequest(f"The parameter {name} is '{text[:40]}', which is no whole number of up to ten digits.")
+            raise BadRequest(f"The parameter {name} is '{text[:40]}', which is not a whole number of up to ten digits.")
         return int(text)
 
 
@@ -80,7 +80,7 @@ class Request:
     query: Query
     raw: Any
     extras: bool
-    """Whether the answer may have members that old Java clients stumble over."""
+    """Whether the answer may have members that old Java clients fail on."""
 
     @cached_property
     def subject(self) -> SubjectName:
@@ -89,32 +89,32 @@ class Request:
 
     @property
     def scope(self) -> SubjectName | None:
-        """The path's subject, else the prefix's context; None where there is neither."""
+        """The path's subject, else the prefix's context; None if there is neither."""
         if "subject" in self.parts:
             return self.subject
         return None if self.context == "." else parse_subject("", context=self.context)
 
     @property
     def within(self) -> SubjectName:
-        """The parameter ``subject``, which narrows an id down; its context alone where it names none."""
+        """The parameter ``subject``, which narrows the search for an id; only its context if it names no subject."""
         return parse_subject(self.query.text("subject"), context=self.context)
 
     @property
     def prefix(self) -> SubjectPrefix:
-        """The parameter ``subjectPrefix``; all contexts where neither it nor the path names one."""
+        """The parameter ``subjectPrefix``; all contexts if neither it nor the path names one."""
         default = ":*:" if self.context == "." else ""
         return SubjectPrefix.parse(self.query.text("subjectPrefix", default), context=self.context)
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """The body, a JSON object; :class:`BadRequest`."""
+        """The body, a JSON object; raises :class:`BadRequest`."""
         if not isinstance(self.raw, dict):
             raise BadRequest("The request body has to be a JSON object.")
         return self.raw
 
     @property
     def schema_id(self) -> int:
-        """The path's id; :class:`SchemaTextNotFound` where it is no number that an id can be."""
+        """The path's id; raises :class:`SchemaTextNotFound` if it is not a number in the range of ids."""
         text = self.parts["id"]
         if not (text.isascii() and text.isdigit() and len(text) <= 10):
             raise SchemaTextNotFound(text)
@@ -122,9 +122,9 @@ class Request:
 
 
 def listing(query: Query, *, most: int | None = None) -> Listing:
-    """``deleted``, ``deletedOnly``, ``offset`` and ``limit``, of which there are ``most`` at a time.
+    """Return ``deleted``, ``deletedOnly``, ``offset`` and ``limit``, which is at most ``most``.
 
-    A limit below 1 is none, as to normalizeLimit of Confluent's registry.
+    A limit below 1 means no limit, as in normalizeLimit of Confluent's registry.
     """
     limit = query.number("limit", -1)
     chosen = None if limit < 1 else limit
@@ -136,7 +136,7 @@ def listing(query: Query, *, most: int | None = None) -> Listing:
 
 
 def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
-    """The schema that a body carries; its text is empty where there is none but white space.
+    """Return the schema of a body; its text is empty if the body has only white space.
 
     Raises :class:`UnknownSchemaType`, :class:`SchemaTooLarge`, and :class:`RulesNotServed` for rules, which would be lost.
     """
@@ -153,7 +153,7 @@ def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
         if body.get(name):
             raise RulesNotServed(
                 f"The schema comes with {name}, which this registry does not keep.",
-                remedy="Register it without; a client that depends on it must not use this registry.",
+                remedy="Register it without that member; a client that depends on it must not use this registry.",
             )
     return SubjectSchema(
         data_format=data_format,
@@ -164,24 +164,24 @@ def read_schema(body: Mapping[str, Any]) -> SubjectSchema:
 
 
 def wanted_id(body: Mapping[str, Any], name: str) -> int | None:
-    """``id`` or ``version`` of a registration, None where it is absent or below 0; :class:`BadRequest`.
+    """Return ``id`` or ``version`` of a registration, None if it is absent or below 0; raise :class:`BadRequest`.
 
-    Version 0 is none, id 0 is one that no schema has.
+    Version 0 means no version; id 0 is an id that no schema has.
     """
     value = body.get(name)
     if value is None:
         return None
     if type(value) is not int:
-        raise BadRequest(f'The member "{name}" is no whole number.')
+        raise BadRequest(f'The member "{name}" is not a whole number.')
     return value if value > 0 or (value == 0 and name == "id") else None
 
 
 def read_contract(given: Any, member: str) -> str | None:
-    """Metadata as canonical JSON; None where it says nothing."""
+    """Return metadata as canonical JSON; None if it is empty."""
     if given is None:
         return None
     if not isinstance(given, dict) or not given.keys() <= {"tags", "properties", "sensitive"}:
-        raise BadRequest(f'The member "{member}" is an object of tags, properties and sensitive.')
+        raise BadRequest(f'The member "{member}" has to be an object of tags, properties and sensitive.')
     tags, properties, sensitive = (given.get(name) for name in ("tags", "properties", "sensitive"))
     if not (
         (tags is None or (isinstance(tags, dict) and all(map(_are_texts, tags.values()))))
@@ -189,7 +189,7 @@ def read_contract(given: Any, member: str) -> str | None:
         and (sensitive is None or _are_texts(sensitive))
     ):
         raise BadRequest(
-            f"In {member}, tags are lists of texts by path, properties texts by name, sensitive a list of texts."
+            f"In {member}, tags are lists of strings by path, properties strings by name, sensitive a list of strings."
         )
     text = canonical_contract(given)
     if text is not None and len(text) > _MAX_CONTRACT:
@@ -202,16 +202,16 @@ def _are_texts(value: Any) -> bool:
 
 
 def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
-    """The references of a body's schema; :class:`BadRequest`."""
+    """Return the references of a body's schema, or raise :class:`BadRequest`."""
     given = body.get("references")
     if given is None:
         return ()
     if not isinstance(given, list) or len(given) > _MAX_REFERENCES:
-        raise BadRequest(f'The member "references" is no list of up to {_MAX_REFERENCES:,} references.')
+        raise BadRequest(f'The member "references" is not a list of up to {_MAX_REFERENCES:,} references.')
     found: list[SubjectReference] = []
     for item in given:
         if not isinstance(item, dict) or type(item.get("version")) is not int:
-            raise BadRequest("A reference needs name, subject and version, the last a number.")
+            raise BadRequest("A reference needs name, subject and version; version is a number.")
         name, subject = read_text(item, "name"), read_text(item, "subject")
         if not name or not subject:
             raise BadRequest("A reference needs name, subject and version.")
@@ -220,10 +220,10 @@ def read_references(body: Mapping[str, Any]) -> tuple[SubjectReference, ...]:
 
 
 def read_text(body: Mapping[str, Any], name: str) -> str:
-    """A member that is text, empty where it is absent; :class:`UnreadableRequest`."""
+    """Return a member that is a string, empty if it is absent; raise :class:`UnreadableRequest`."""
     value = body.get(name)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UnreadableRequest(f'The member "{name}" is no text.')
+        raise UnreadableRequest(f'The member "{name}" is not a string.')
     return value

@@ -1,4 +1,4 @@
-"""Which path and method calls which handler. Parts are decoded after the path is split, so that a name may hold a slash."""
+"""Which path and method calls which handler. Parts are decoded after the path is split, so a name may have a slash."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ Handler = Callable[[Request], Any]
 
 @dataclass(frozen=True, slots=True)
 class RawText:
-    """An answer that is a schema's own text, not wrapped into JSON."""
+    """An answer that is a schema's text itself, not wrapped in JSON."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A handler at ``path`` (``/subjects/{subject}/versions``); ``name`` is the operation's in metrics and logs.
+    """A handler at ``path`` (``/subjects/{subject}/versions``); ``name`` is the operation in metrics and logs.
 
-    An ``inline`` one answers from memory or one indexed read and runs on the event loop, unless the request asks for
-    another ``format``, which may have to compile; all others run on a thread.
+    An ``inline`` handler answers from memory or one indexed read and runs on the event loop, unless the request asks for
+    another ``format``, which may have to compile. All others run on a thread.
     """
 
     method: str
@@ -40,7 +40,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A route with the parts of the path it was called by; ``context`` is that of a ``/contexts/NAME`` before the path."""
+    """A route with the parts of the request's path; ``context`` is the name in a leading ``/contexts/NAME``."""
 
     route: Route
     parts: Mapping[str, str]
@@ -62,7 +62,7 @@ class Router:
             methods[route.method] = route
 
     def find(self, method: str, raw_path: str) -> Match:
-        """The route; :class:`UnknownPath`, :class:`WrongMethod`, :class:`BadRequest` for a path that cannot be one."""
+        """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`BadRequest` for an invalid path."""
         segments = _segments(raw_path)
         context = "."
         if len(segments) > 2 and segments[0] == "contexts":
@@ -75,7 +75,7 @@ class Router:
             if route is None:
                 raise WrongMethod(method, sorted(methods))
             return Match(route, parts, context)
-        raise UnknownPath("HTTP 404 Not Found", remedy="The paths that are served are in docs/registry/confluent.md.")
+        raise UnknownPath("HTTP 404 Not Found", remedy="See docs/registry/confluent.md for the paths that are served.")
 
 
 def _segments(raw_path: str) -> list[str]:
@@ -83,7 +83,7 @@ def _segments(raw_path: str) -> list[str]:
         raise BadRequest(f"The path has {len(raw_path)} characters; {_MAX_PATH} are read.")
     parts = raw_path.strip("/").split("/")
     try:
-        # A plus sign in a path is a plus sign.
+        # A plus sign in a path is not a space.
         segments = [unquote_to_bytes(part).decode() for part in parts]
     except UnicodeDecodeError:
         raise BadRequest("The path is not UTF-8.") from None

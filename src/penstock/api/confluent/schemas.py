@@ -1,4 +1,4 @@
-"""Handlers of /schemas and /contexts: by id, by UUID, everything."""
+"""Handlers of /schemas and /contexts: read by id, read by UUID, list all."""
 
 from typing import Any
 
@@ -66,8 +66,8 @@ class _Schemas:
         version = self._ids.schema(request.schema_id, self._within(request))
         answer = self._shapes.schema(version, request)
         if request.within.name and request.extras:
-            # Whose it is: confluent-kafka keeps it in its cache by these. Who asks by the id alone may read the text, and
-            # need not know who holds it.
+            # confluent-kafka's cache has these as its key. A caller that asks by the id alone may read the text, but not
+            # learn which subject has it.
             answer |= {"subject": str(subject_of(version.key)), "version": version.number}
         if request.query.flag("fetchMaxId"):
             answer["maxId"] = self._ids.highest(version)

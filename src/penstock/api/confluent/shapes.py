@@ -1,4 +1,4 @@
-"""Answers as Confluent's clients read them; empty lists are left out."""
+"""Answers in the form that Confluent's clients read; empty lists are left out."""
 
 import json
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from penstock.schema.formats.protobuf import ProtobufFormat
 __all__ = ["Shapes"]
 
 _Writer = Callable[[Version], str]
-# Words of any of the types; where another type is meant the text is as it was registered.
+# Values for any of the types; a value that does not apply to a schema's type leaves its text as it was registered.
 _FORMATS = ("", "default", "resolved", "serialized")
 
 
 class Shapes:
-    """Versions as JSON objects, with the text in the spelling that the parameter ``format`` asks for."""
+    """Renders versions as JSON objects, with the text in the form that the parameter ``format`` asks for."""
 
     def __init__(self, service: RegistryService, subjects: Subjects) -> None:
         self._service = service
@@ -32,15 +32,15 @@ class Shapes:
         }
 
     def text(self, version: Version, request: Request) -> str:
-        """The schema's text: as it was registered, or as ``format`` says, where the schema's type knows that word."""
+        """Return the schema's text: as it was registered, or as ``format`` asks if the schema's type has that format."""
         wanted = request.query.text("format")
         if wanted not in _FORMATS:
-            raise BadRequest(f"The format '{wanted[:40]}' is not served.", remedy=f"There are {', '.join(_FORMATS[1:])}.")
+            raise BadRequest(f"The format '{wanted[:40]}' is not served.", remedy=f"Use one of {', '.join(_FORMATS[1:])}.")
         writer = self._writers.get((version.data_format, wanted))
         return version.definition if writer is None else writer(version)
 
     def schema(self, version: Version, request: Request) -> dict[str, Any]:
-        """``schema`` with ``schemaType``, ``references``, ``metadata`` and, for those who can read it, ``guid``."""
+        """Return ``schema``, ``schemaType``, ``references``, ``metadata`` and, for clients that accept it, ``guid``."""
         answer: dict[str, Any] = {"schema": self.text(version, request)}
         answer["schemaType"] = version.data_format
         references = self._subjects.references_of(version)
@@ -55,7 +55,7 @@ class Shapes:
         return answer
 
     def version(self, version: Version, request: Request) -> dict[str, Any]:
-        """A schema with ``subject``, ``version`` and ``id``."""
+        """Return a schema with ``subject``, ``version`` and ``id``."""
         answer: dict[str, Any] = {
             "subject": str(subject_of(version.key)),
             "version": version.number,

@@ -88,7 +88,7 @@ class _Subjects:
             )
         if not request.extras:
             return {"id": found.schema_id}
-        # Without the text: Python's client would keep it in place of the descriptor that it sent.
+        # Without the text: the Python client would cache it in place of the descriptor that it sent.
         return {
             "id": found.schema_id,
             "version": found.number,
@@ -126,7 +126,7 @@ class _Subjects:
             with typed(wanted):
                 return _verdict(self._subjects.test(subject, wanted, against), request)
         except PenstockError as error:
-            # CompatibilityResource: who asks for messages is told so, too, that the schema is none.
+            # CompatibilityResource: a verbose request gets an invalid schema as an answer with messages, not as an error.
             if code_of(error) != _INVALID or not request.query.flag("verbose"):
                 raise
             return {"is_compatible": False, "messages": [str(error)]}
@@ -142,7 +142,7 @@ class _Subjects:
 
 @contextmanager
 def typed(wanted: SubjectSchema) -> Iterator[None]:
-    """Begin what is said of an invalid schema as Confluent's server does, with its type (loadSchema)."""
+    """Prefix the message of an invalid schema with its type, as Confluent's server does (loadSchema)."""
     try:
         yield
     except (EmptySchema, NotNextVersion):

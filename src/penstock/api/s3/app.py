@@ -1,4 +1,4 @@
-"""The ASGI application of the S3 endpoint: a request to its operation, the answer to bytes, every error to one document."""
+"""The ASGI application of the S3 endpoint: finds a request's operation and sends its answer or error document."""
 
 import asyncio
 import errno
@@ -60,10 +60,10 @@ class _Authenticated:
 
 
 class S3App:
-    """S3 over the lakes that ``lake_of`` gives by account.
+    """S3 over the lakes that ``lake_of`` returns by account.
 
-    Without ``authenticator`` everybody is root of the account ``first``. ``domains`` (``.localhost``) are those below which
-    hosts are named after buckets.
+    Without ``authenticator`` every caller is root of the account ``first``. Hosts below one of ``domains`` (``.localhost``)
+    are named after buckets.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class S3App:
                 answer.stream.close()
 
     async def _recorded(self, scope: Scope, receive: Receive, request_id: str) -> tuple[Answer, str]:
-        """The answer, once what was decided is in the audit log's queue."""
+        """Return the answer, after the audit event is in the log's queue."""
         audited = AuditedRequest(request_id=request_id, region=self._region, account=self._first)
         try:
             try:
@@ -156,7 +156,9 @@ class S3App:
             self._audit.check()
         handler = HANDLERS.get(model.name)
         if handler is None:
-            raise not_implemented(f"The operation {model.name}", remedy="docs/lake/s3.md lists what is served.")
+            raise not_implemented(
+                f"The operation {model.name}", remedy="See docs/lake/s3.md for the operations that are served."
+            )
         members = parse_members(model, query, headers)
         async with self._work.admitted():
             lake = self._lakes.get(authenticated.caller.account)
@@ -204,7 +206,7 @@ class S3App:
         )
 
     async def _login(self, authenticator: S3Authenticator, request: SignedRequest, client: str) -> AuthenticatedRequest:
-        """Who signed the request; failures are counted by address and key id, as on the server."""
+        """Return who signed the request. Failures are counted by address and key id, as by the other APIs."""
         key_id = named_key(request)
         try:
             self._failures.check(client, key_id)
@@ -224,7 +226,7 @@ class S3App:
             path = unquote_to_bytes(_raw_path(scope)).decode()
         except UnicodeDecodeError:
             raise S3Error(
-                "InvalidURI", "Couldn't parse the specified URI.", remedy="A key is UTF-8, percent-encoded."
+                "InvalidURI", "Couldn't parse the specified URI.", remedy="Send the key as percent-encoded UTF-8."
             ) from None
         path = path.removeprefix("/")
         host = headers.get("host", "").rpartition(":")[0] or headers.get("host", "")
@@ -270,7 +272,7 @@ class S3App:
         while at < end:
             block = await self._work.read(answer.stream.descriptor, min(_BLOCK, end - at), at)
             if not block:
-                # Shortened under us: the client sees that bytes are missing.
+                # The file was truncated meanwhile: the client sees that bytes are missing.
                 raise ConnectionError("the object became shorter while it was sent")
             at += len(block)
             yield block, at < end
@@ -286,10 +288,10 @@ class S3App:
 
 
 class _Incoming:
-    """What the client sends, and whether any of it was asked for.
+    """The client's body, and whether any of it was read.
 
-    A client that waits to be asked for its body (``Expect: 100-continue``) and gets an answer instead keeps the body to
-    itself: the connection has to end, or its next request would be read as that body (RFC 9110 section 10.1.1).
+    A client that sends ``Expect: 100-continue`` and gets a final answer instead does not send its body. The connection has
+    to be closed then, or its next request would be read as that body (RFC 9110 section 10.1.1).
     """
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
@@ -302,7 +304,7 @@ class _Incoming:
         return await self._receive()
 
     def closing(self, send: Send) -> Send:
-        """``send``, ending the connection where the body was never asked for."""
+        """Return ``send``, closing the connection if the body was never read."""
 
         async def closing_send(message: Any) -> None:
             if self._waits and not self._asked and message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""What the audit log records of a request to S3: CloudTrail's data events."""
+"""The audit events of requests to S3: CloudTrail's data events."""
 
 import time
 from collections.abc import MutableMapping, Sequence
@@ -17,12 +17,12 @@ __all__ = ["UNDECIDED", "AuditedRequest", "named_key"]
 _KEYS_OF_A_RECORD = 100
 
 UNDECIDED = frozenset({"ServiceUnavailable", "SlowDown"})
-"""Codes of requests that were refused before it was known who sends them."""
+"""Codes of requests that were rejected before their caller was authenticated."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AuditedRequest:
-    """What is known of a request as it goes along."""
+    """What is known of a request so far."""
 
     request_id: str
     region: str
@@ -33,10 +33,10 @@ class AuditedRequest:
     key_id: str = ""
     caller: Caller | None = None
     denied: Sequence[str] = ()
-    """Keys of a request for many that it was denied."""
+    """Keys that were denied in a request for many."""
 
     def write_audit(self, audit: AuditSink, scope: MutableMapping[str, Any], error: Exception | None) -> None:
-        """Record what was decided; :class:`~penstock.access.audit.log.AuditUnavailable`."""
+        """Write the decision to ``audit``; raise :class:`~penstock.access.audit.log.AuditUnavailable` if it cannot."""
         for at in range(0, len(self.denied), _KEYS_OF_A_RECORD):
             self._write_event(
                 audit, scope, S3Error("AccessDenied", "Access Denied"), self.denied[at : at + _KEYS_OF_A_RECORD]
@@ -80,7 +80,7 @@ class AuditedRequest:
 
 
 def named_key(request: SignedRequest) -> str:
-    """The access key id that a request says it is signed with; empty where it does not."""
+    """Return the access key id that a request claims; empty if it claims none."""
     try:
         return read_s3_claim(request).access_key_id
     except S3Error:

@@ -1,4 +1,4 @@
-"""A request's body on its way to a file: AWS's chunks taken off, hashed, checked, in bounded pieces.
+"""Reads a request's body in bounded pieces: decodes AWS's chunks, hashes, checks and writes it.
 
 Source of the chunks: Amazon S3 API reference, "Signature Calculations for the Authorization Header: Transferring Payload in
 Multiple Chunks" and "Trailing headers".
@@ -19,20 +19,20 @@ from penstock.lake.objects.errors import S3Error
 __all__ = ["MAX_OBJECT", "BodyReader", "Sink"]
 
 MAX_OBJECT = 5 * 1024**3
-"""Bytes of one put or part, as S3 has it."""
+"""The largest put or part in bytes, as in S3."""
 _BLOCK = 512 * 1024
 _MAX_LINE = 1_024  # bytes of a chunk's head, and of a line of the trailer
 _MAX_TRAILER = 16
 
 
 class Sink(Protocol):
-    """Where the bytes go. Called in a thread."""
+    """What the bytes are written to. Called on a thread."""
 
     def write(self, data: bytes) -> None: ...
 
 
 class _Chunks:
-    """Takes AWS's chunks off a body, piece by piece. ``trailer`` has the headers behind the last one."""
+    """Decodes AWS's chunks in a body, piece by piece. ``trailer`` has the headers after the last chunk."""
 
     def __init__(self, payload: Payload, signer: ChunkSigner) -> None:
         self._payload = payload
@@ -47,11 +47,11 @@ class _Chunks:
 
     @property
     def complete(self) -> bool:
-        """Whether the last chunk and what belongs behind it were there."""
+        """Whether the last chunk and its trailer have arrived."""
         return self._state == "end" or (self._state == "trailer" and not self._payload.signed and not self._buffer)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The bytes of the object in ``data``."""
+        """Return the bytes of the object in ``data``."""
         self._buffer += data
         found: list[bytes] = []
         while self._step(found):
@@ -141,7 +141,7 @@ def _malformed() -> S3Error:
 
 
 class BodyReader:
-    """The body of one request, to be read once: into memory, or into a sink, block by block on a thread."""
+    """The body of one request. It is read once: into memory, or into a sink, block by block on a thread."""
 
     def __init__(
         self,
@@ -166,11 +166,11 @@ class BodyReader:
         self.length = self._length()
 
     def want(self, algorithm: str) -> None:
-        """Work out a checksum beside those that the request announces."""
+        """Compute a checksum besides those that the request announces."""
         self.checksums.setdefault(algorithm, Checksum(algorithm))
 
     def _length(self) -> int | None:
-        """Bytes of the object as the headers say; None where they need not, with HTTP's own chunks."""
+        """Return the bytes of the object by the headers; None with HTTP's own chunks, which need no length."""
         name = "x-amz-decoded-content-length" if self._payload.chunked else "content-length"
         text = self._headers.get(name)
         if text is None:
@@ -180,13 +180,13 @@ class BodyReader:
         return int(text)
 
     async def read_all(self, limit: int) -> bytes:
-        """A small body in memory; :class:`S3Error` where it is larger than ``limit`` bytes, or is not what was signed."""
+        """Return a small body; raise :class:`S3Error` if it exceeds ``limit`` bytes or does not match its signature."""
         collected = _Memory(limit)
         await self.pour(collected, limit=limit)
         return bytes(collected.data)
 
     async def pour(self, sink: Sink, *, limit: int = MAX_OBJECT) -> None:
-        """Write the body to ``sink`` and check it; :class:`S3Error` where it is not what was announced."""
+        """Write the body to ``sink`` and check it; raise :class:`S3Error` if it does not match its headers."""
         if self.length is not None and self.length > limit:
             raise S3Error(
                 "EntityTooLarge",
@@ -199,7 +199,7 @@ class BodyReader:
         try:
             block, more = await self._block()
             if not more:
-                # Small ones take one step on a thread.
+                # A small body takes one call on a thread.
                 await self._run(self._take_all, sink, block, limit)
                 return
             working = asyncio.ensure_future(self._run(self._take, sink, block, limit))
@@ -242,7 +242,7 @@ class BodyReader:
     def _take(self, sink: Sink, block: bytes, limit: int) -> None:
         if self._sha256 is not None:
             self._sha256.update(block)
-        # Joined: a client may send chunks of one byte, and each piece is hashed and written by calls of its own.
+        # Joined, because a client may send chunks of one byte, and each piece takes its own calls to hash and write.
         piece = block if self._chunks is None else b"".join(self._chunks.feed(block))
         self._size += len(piece)
         if self._size > (limit if self.length is None else self.length):

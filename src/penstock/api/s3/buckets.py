@@ -20,7 +20,7 @@ _MAX_ELEMENTS = 1_000
 
 
 def owner_of(call: Call) -> dict[str, str]:
-    """The owner of everything in a lake: its account."""
+    """Return the owner of everything in a lake: its account."""
     return {"ID": f"{call.lake.account:0>64}", "DisplayName": call.lake.account}
 
 
@@ -50,7 +50,7 @@ async def create_bucket(call: Call) -> Answer:
             raise S3Error(
                 "InvalidArgument",
                 "The specified location-constraint is not valid",
-                remedy=f"This server answers for {call.region}.",
+                remedy=f"This server's region is {call.region}.",
                 details={"LocationConstraint": str(region)[:50]},
             )
     if call.headers.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
@@ -77,14 +77,14 @@ async def get_bucket_location(call: Call) -> Answer:
     check_headers(call)
     await call.check_access("GetBucketLocation")
     await call.run(call.lake.store.bucket, call.bucket)
-    # us-east-1 has no name there: Amazon S3 API reference, GetBucketLocation.
+    # The constraint of us-east-1 is empty: Amazon S3 API reference, GetBucketLocation.
     region = "" if call.region == "us-east-1" else call.region
     text = f'<?xml version="1.0" encoding="UTF-8"?>\n<LocationConstraint xmlns="{NAMESPACE}">{region}</LocationConstraint>'
     return Answer(document=text.encode())
 
 
 def _reads(action: str, members: Callable[[Call], Mapping[str, Any]]) -> Handler:
-    """A read of a setting that cannot be changed here: what AWS answers of a new bucket."""
+    """Return the handler for reading a setting that cannot be changed here: it answers as AWS does for a new bucket."""
 
     async def read(call: Call) -> Answer:
         check_headers(call)
@@ -96,7 +96,7 @@ def _reads(action: str, members: Callable[[Call], Mapping[str, Any]]) -> Handler
 
 
 def _lacks(action: str, code: str, message: str) -> Handler:
-    """A read of a setting that a new bucket does not have."""
+    """Return the handler for reading a setting that a new bucket does not have."""
 
     async def refuse(call: Call) -> Answer:
         check_headers(call)
@@ -108,7 +108,7 @@ def _lacks(action: str, code: str, message: str) -> Handler:
 
 
 def full_control(call: Call) -> dict[str, Any]:
-    """The access control list of everything: the account may do all."""
+    """Return the access control list of all buckets and objects: the account has full control."""
     owner = owner_of(call)
     return {"Owner": owner, "Grants": [{"Grantee": {**owner, "Type": "CanonicalUser"}, "Permission": "FULL_CONTROL"}]}
 
@@ -150,7 +150,7 @@ async def list_objects(call: Call) -> Answer:
     check_headers(call)
     marker = call.members.get("Marker", "")
     delimiter = call.members.get("Delimiter", "")
-    # A marker that is a common prefix stands for all that it begins.
+    # A marker that is a common prefix stands for all keys that begin with it.
     after = marker + LAST if delimiter and marker.endswith(delimiter) and marker != call.members.get("Prefix") else marker
     page, listed = await _list(call, after)
     listed["Marker"] = _encoded(call, marker)

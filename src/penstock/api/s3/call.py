@@ -1,4 +1,4 @@
-"""What a handler gets and gives: one request on one account's lake, its answer, and how blocking work is done."""
+"""What a handler receives and returns: one request on one account's lake, and its answer."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Lake:
 
 
 class LakeAccess:
-    """What one caller may do in its own account's lake; without ``authorize`` everything is allowed."""
+    """What one caller may do in its own account's lake. Without ``authorize``, everything is allowed."""
 
     def __init__(self, authorize: Callable[[str, str, Mapping[str, str] | None], None] | None) -> None:
         self._authorize = authorize
@@ -41,7 +41,7 @@ class LakeAccess:
         return self._authorize is None
 
     def check(self, action: str, bucket: str = "", key: str = "", *, extra: Mapping[str, str] | None = None) -> None:
-        """Raise :class:`S3Error` unless ``s3:ACTION`` is allowed on the object, the bucket, or, without one, on all.
+        """Raise :class:`S3Error` unless ``s3:ACTION`` is allowed on the object, the bucket or, without either, on all.
 
         May read the store.
         """
@@ -50,7 +50,7 @@ class LakeAccess:
             self._authorize(f"s3:{action}", resource, extra)
 
     def allows(self, action: str, bucket: str, key: str = "") -> bool:
-        """As :meth:`check`, as a truth value."""
+        """Return whether :meth:`check` succeeds."""
         try:
             self.check(action, bucket, key)
         except S3Error:
@@ -60,7 +60,7 @@ class LakeAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request. ``members`` are those of botocore's input shape that travel in the query and the headers."""
+    """One request. ``members`` are those of botocore's input shape that are in the query and the headers."""
 
     operation: str
     bucket: str
@@ -77,13 +77,13 @@ class Call:
     lake_of_source: Lake | None = None
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function that may block returns or raises, called on a thread."""
+        """Call a function that may block on a thread; return or raise what it does."""
         return await self.work.run(function, *arguments)
 
     async def document(self, shape: str, *, elements: int, optional: bool = False) -> dict[str, Any]:
-        """The body as a structure of botocore's ``shape``; :class:`S3Error` where it is not one, or too large.
+        """Return the body as a structure of botocore's ``shape``; raise :class:`S3Error` if it is invalid or too large.
 
-        ``elements`` is how many it may have; where it is ``optional``, a body of nothing is a structure of nothing.
+        ``elements`` is the maximal number of XML elements. If the body is ``optional``, an empty one is an empty structure.
         """
         model: Any = service_model().shape_for(shape)
         with self.work.document(f"{self.caller.account} {self.caller.principal}"):
@@ -101,7 +101,7 @@ class Call:
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """What goes back: members of the output's shape, headers beside them, and perhaps a part of an open object."""
+    """An answer: members of the output's shape, further headers, and perhaps a part of an open object."""
 
     members: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
@@ -110,14 +110,14 @@ class Answer:
     start: int = 0
     length: int = 0
     denied: Sequence[str] = ()
-    """Keys of a request for many that its caller was denied: for the audit log."""
+    """Keys that the caller was denied in a request for many: for the audit log."""
     document: bytes | None = None
-    """Sent as it is, instead of a rendering of the members."""
+    """The document to send instead of a rendering of the members."""
 
 
 Handler = Callable[[Call], Awaitable[Answer]]
 
 
 def not_implemented(what: str, *, remedy: str | None = None) -> S3Error:
-    """The refusal of something that S3 has and this server does not."""
+    """Return the error for something that S3 has and this server does not."""
     return S3Error("NotImplemented", f"{what} is not implemented.", remedy=remedy)

@@ -42,25 +42,25 @@ class Checksum:
             self._step = lambda data, value: zlib.crc32(data, value or 0)
 
     def update(self, data: bytes) -> None:
-        """Take more bytes."""
+        """Add bytes."""
         if self._hash is not None:
             self._hash.update(data)
         elif data and self._step is not None:
             self._value = self._step(data, self._value)
 
     def text(self) -> str:
-        """The checksum, in base64 of its bytes, the highest first."""
+        """The checksum: its bytes, most significant first, in base64."""
         raw = self._hash.digest() if self._hash is not None else (self._value or 0).to_bytes(self._size, "big")
         return base64.b64encode(raw).decode()
 
 
 def header_of(algorithm: str) -> str:
-    """The header that a checksum travels in."""
+    """Return the name of the header of a checksum."""
     return f"x-amz-checksum-{algorithm.lower()}"
 
 
 def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
-    """The checksums in headers, by algorithm; :class:`S3Error` where one has the wrong length."""
+    """Return the checksums in headers, by algorithm; raise :class:`S3Error` if one has the wrong length."""
     found = {}
     for algorithm in ALGORITHMS:
         value = headers.get(header_of(algorithm))
@@ -77,7 +77,7 @@ def declared_checksums(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def composite(algorithm: str, parts: Iterable[str]) -> str:
-    """The checksum of the parts' checksums, with their number."""
+    """Return the checksum of the parts' checksums, with the number of parts."""
     each = [base64.b64decode(part) for part in parts]
     whole = Checksum(algorithm)
     whole.update(b"".join(each))

@@ -1,4 +1,4 @@
-"""Who calls, authenticated by signature against the access store, and what its policies let it do here."""
+"""Authenticates callers by signature against the access store, and evaluates their policies for S3's actions."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +26,7 @@ _log = logging.getLogger("penstock.s3")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticatedRequest:
-    """A caller, its claim, and the secret that its signatures are made with."""
+    """A caller, its claim, and the secret of its signatures."""
 
     caller: Caller
     claim: Claim
@@ -46,7 +46,7 @@ class S3Authenticator:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def authenticate(self, request: SignedRequest) -> AuthenticatedRequest:
-        """The caller that the request's signature proves; :class:`S3Error` where it proves none."""
+        """Return the caller who signed the request; raise :class:`S3Error` if the signature is missing or wrong."""
         claim = read_s3_claim(request)
         check_claim(claim, request, region=self.region, now=self.now())
         payload = payload_of(claim, request.headers)
@@ -93,7 +93,7 @@ class S3Authenticator:
             raise S3Error("ServiceUnavailable", "The users and keys cannot be read now.", remedy="Try again.") from error
 
     def access(self, caller: Caller, origin: Origin) -> LakeAccess:
-        """What the caller may do in its own account's lake."""
+        """Return what the caller may do in its own account's lake."""
         if caller.is_root:
             return LakeAccess(None)
 

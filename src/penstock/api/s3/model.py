@@ -1,4 +1,4 @@
-"""Which operation a request asks for, and its members: botocore's model of S3, read as a server reads it."""
+"""Which operation a request asks for, and its members: botocore's model of S3 from the server's side."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from penstock.lake.objects.errors import S3Error
 
 __all__ = ["Route", "operation_of", "output_of", "parse_members", "parse_query", "service_model"]
 
-# Elements whose name is not that of the output's shape: Amazon S3 API reference, the response of each.
+# Root elements that are not named after the output's shape: Amazon S3 API reference, the response of each operation.
 _ROOTS = {
     "CompleteMultipartUpload": "CompleteMultipartUploadResult",
     "CreateMultipartUpload": "InitiateMultipartUploadResult",
@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """How an operation is told from others with its method: by what the query and the headers have to hold."""
+    """What tells an operation from others with its method: required query parameters and headers."""
 
     operation: str
     query: frozenset[tuple[str, str]]
@@ -50,7 +50,7 @@ class Route:
 
 @lru_cache(maxsize=1)
 def service_model() -> ServiceModel:
-    """botocore's model of S3."""
+    """Return botocore's model of S3."""
     session = botocore.session.get_session()
     return ServiceModel(session.get_component("data_loader").load_service_model("s3", "service-2"), "s3")
 
@@ -62,12 +62,12 @@ def _model(operation: str) -> OperationModel:
 
 @lru_cache(maxsize=1)
 def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
-    """By method and depth (0 for the service, 1 for a bucket, 2 for an object), the most particular first."""
+    """Return routes by method and depth (0 for the service, 1 for a bucket, 2 for an object), the most specific first."""
     found: dict[tuple[str, int], list[Route]] = {}
     for name in service_model().operation_names:
         model = _model(name)
         path, _, query = model.http["requestUri"].partition("?")
-        # Other hosts are asked for these.
+        # AWS serves these on other hosts.
         if model.deprecated or name in {"WriteGetObjectResponse", "ListDirectoryBuckets", "CreateSession"}:
             continue
         depth = 2 if "{Key+}" in path else 1 if "{Bucket}" in path else 0
@@ -92,7 +92,7 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
 
 
 def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Mapping[str, str]) -> OperationModel:
-    """The operation; :class:`S3Error` where S3 has none for the method."""
+    """Return the operation; raise :class:`S3Error` if S3 has none for the method."""
     for route in _routes().get((method, depth), ()):
         if not all(query.get(name) == value if value else name in query for name, value in route.query):
             continue
@@ -104,7 +104,7 @@ def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Map
 
 
 def parse_query(raw: str) -> dict[str, str]:
-    """The parameters of a query; :class:`S3Error` where one is given twice or is not UTF-8."""
+    """Return the parameters of a query; raise :class:`S3Error` if one is given twice or is not UTF-8."""
     found: dict[str, str] = {}
     try:
         pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=200)
@@ -118,7 +118,7 @@ def parse_query(raw: str) -> dict[str, str]:
 
 
 def parse_members(model: OperationModel, query: Mapping[str, str], headers: Mapping[str, str]) -> dict[str, Any]:
-    """The members that travel in the query and the headers."""
+    """Return the members that are in the query and the headers."""
     found: dict[str, Any] = {}
     if model.input_shape is None:
         return found
@@ -152,7 +152,7 @@ def _parsed(name: str, text: str, kind: str) -> Any:
 
 
 def output_of(operation: str) -> tuple[Any, str]:
-    """The output's shape, None where there is none, and the name of the document's root."""
+    """Return the output's shape, None if there is none, and the name of the document's root."""
     shape = _model(operation).output_shape
     if shape is None:
         return None, ""

@@ -19,16 +19,16 @@ __all__ = ["OBJECT_HANDLERS", "check_preconditions", "checksum_members", "condit
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _OVERRIDES = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
-_MAX_TAG_ELEMENTS = 1_000  # more than ten tags have, so that eleven are refused as too many
+_MAX_TAG_ELEMENTS = 1_000  # more than ten tags need, so that eleven are rejected as too many tags
 _MAX_DELETED = 1_000
-_READ_AHEAD = 64 * 1024  # bytes of an object that are read with it
-_UNCHANGED = {"etag", "last-modified", "cache-control", "expires"}  # what an answer without a body says
+_READ_AHEAD = 64 * 1024  # bytes of an object that are read when it is opened
+_UNCHANGED = {"etag", "last-modified", "cache-control", "expires"}  # headers of a 304 answer
 
 
 async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
-    """The object of the call, for a caller who may do ``action``.
+    """Return the object of the call, for a caller who may do ``action``.
 
-    Where it is missing, AWS says so only to those who may list the bucket.
+    If it is missing, AWS says so only to callers who may list the bucket.
     """
     await call.check_access(action)
     try:
@@ -65,7 +65,7 @@ def _answer_of(call: Call, info: ObjectInfo) -> Answer:
         value = call.query.get(f"response-{name}")
         if value is not None:
             if not value.isprintable() or not value.isascii():
-                raise S3Error("InvalidArgument", f"response-{name} is not a value of a header.")
+                raise S3Error("InvalidArgument", f"response-{name} is not a valid header value.")
             headers[name] = value
     answer = Answer(headers=headers, length=info.size)
     wanted = range_of(call.headers.get("range"), info.size)
@@ -97,9 +97,9 @@ def _part_of(call: Call, info: ObjectInfo, headers: dict[str, str]) -> tuple[int
 
 
 def range_of(header: str | None, size: int) -> tuple[int, int] | None:
-    """First and last byte of a Range header; None for the whole, as for what is not a single range.
+    """Return first and last byte of a Range header; None for the whole object and for anything but a single range.
 
-    :class:`S3Error` where nothing of it is there.
+    Raises :class:`S3Error` if the range is beyond the object.
     """
     match = _RANGE.fullmatch(header.strip()) if header is not None else None
     if match is None or match[1] == match[2] == "":
@@ -122,7 +122,7 @@ def range_of(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: str = "") -> bool:
-    """Whether the object is to be sent; :class:`S3Error` where a precondition fails. RFC 9110 section 13.2.2.
+    """Return whether the object is to be sent; raise :class:`S3Error` if a precondition fails. RFC 9110 section 13.2.2.
 
     ``prefix`` is ``x-amz-copy-source-`` for a copy's.
     """
@@ -165,15 +165,15 @@ def _failed(header: str) -> S3Error:
 
 
 def condition_of(headers: Mapping[str, str]) -> Condition:
-    """What has to hold for a write."""
+    """Return the precondition of a write."""
     none = headers.get("if-none-match")
     if none is not None and none.strip() != "*":
-        raise S3Error("NotImplemented", "A put takes If-None-Match with * alone.")
+        raise S3Error("NotImplemented", "A put accepts only * as If-None-Match.")
     return Condition(match=headers.get("if-match"), absent=none is not None)
 
 
 def wanted_algorithm(headers: Mapping[str, str]) -> str | None:
-    """The checksum that a client asks for by name without sending it."""
+    """Return the checksum algorithm that a client names without sending a checksum."""
     name = headers.get("x-amz-sdk-checksum-algorithm", headers.get("x-amz-checksum-algorithm", "")).upper()
     return name if name in {"CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"} else None
 
@@ -182,7 +182,7 @@ async def put_object(call: Call) -> Answer:
     check_headers(call)
     if "uploadId" in call.query or "partNumber" in call.query:
         raise S3Error(
-            "InvalidArgument", "This operation does not accept a query-string of an upload's part without the other."
+            "InvalidArgument", "This operation does not accept partNumber without uploadId, or uploadId without partNumber."
         )
     await call.check_access("PutObject")
     if "x-amz-tagging" in call.headers:
@@ -235,14 +235,14 @@ async def delete_objects(call: Call) -> Answer:
             try:
                 call.access.check("DeleteObject", call.bucket, key)
                 if each.get("VersionId", "null") != "null":
-                    raise S3Error("InvalidArgument", "Buckets of this store keep no versions.")
+                    raise S3Error("InvalidArgument", "Buckets of this store are not versioned.")
                 condition = Condition(match=each["ETag"]) if each.get("ETag") else None
                 store.delete(call.bucket, key, condition=condition)
                 deleted.append({"Key": key})
             except S3Error as error:
                 errors.append({"Key": key, "Code": error.code, "Message": str(error)})
             except OSError as error:
-                # Of one object, while others are deleted already: the client has to hear of each.
+                # Others are deleted already, so the error has to be about this object alone.
                 text = f"The object could not be deleted: {error.strerror}."
                 errors.append({"Key": key, "Code": "InternalError", "Message": text})
         return {"Deleted": [] if wanted.get("Quiet") else deleted, "Errors": errors}
@@ -282,7 +282,7 @@ async def get_object_acl(call: Call) -> Answer:
 
 
 def checksum_members(checksums: Mapping[str, str]) -> dict[str, str]:
-    """Checksums as members of botocore's shapes."""
+    """Return checksums as members of botocore's shapes."""
     return {f"Checksum{name}": value for name, value in checksums.items()}
 
 

@@ -1,4 +1,4 @@
-"""Headers that clients send by habit: taken where they ask for what is so anyway, refused by name where they do not."""
+"""Headers that clients often send: accepted if they ask for what this server does anyway, else rejected by name."""
 
 import base64
 import contextlib
@@ -21,7 +21,7 @@ _PUBLIC = {"public-read", "public-read-write", "authenticated-read"}
 _PRIVATE_ACLS = {"private", "bucket-owner-full-control", "bucket-owner-read", "aws-exec-read", "log-delivery-write"}
 _METADATA = "x-amz-meta-"
 _SSE = "x-amz-server-side-encryption"
-# By header: its values, the first for where it is missing, and the refusal of others.
+# By header: its accepted values, the first being the default, and the code and message for others.
 _KNOWN_VALUES = {
     _SSE: (("AES256", "aws:kms", "aws:kms:dsse"), "InvalidArgument", "The encryption method specified is not supported"),
     "x-amz-storage-class": (("STANDARD",), "InvalidStorageClass", "The storage class you specified is not valid"),
@@ -47,7 +47,7 @@ def check_headers(call: Call) -> None:
         raise S3Error(
             "InvalidArgument",
             "Invalid version id specified",
-            remedy="Buckets of this store keep no versions.",
+            remedy="Buckets of this store are not versioned.",
             details={"ArgumentName": "versionId", "ArgumentValue": version[:100]},
         )
 
@@ -73,19 +73,19 @@ def _check_acl(acl: str) -> None:
 def _acl(what: str) -> S3Error:
     return S3Error(
         "AccessDenied",
-        f"{what} is refused: nothing in this store can be public, or given away by an access control list.",
-        remedy="Leave it out, and let an IAM policy say who may read the object.",
+        f"{what} is refused: objects in this store cannot be made public or shared by an access control list.",
+        remedy="Leave it out, and allow access to the object by an IAM policy.",
     )
 
 
 def encryption_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """What is answered about encryption: what was asked for, as AWS answers."""
+    """Return the answer's headers on encryption: those that were asked for, as AWS answers."""
     found = {name: headers[name] for name in (_SSE, f"{_SSE}-aws-kms-key-id") if name in headers}
     return found or {_SSE: "AES256"}
 
 
 def attributes_of(call: Call) -> Attributes:
-    """What the headers of a put say of the object; checksums and sizes of parts come later."""
+    """Return the object's attributes in the headers of a put; checksums and sizes of parts are added later."""
     headers = {name: call.headers[name] for name in _STORED if name in call.headers}
     encoding = ",".join(
         each.strip() for each in headers.pop("content-encoding", "").split(",") if each.strip() not in {"", "aws-chunked"}
@@ -106,7 +106,7 @@ def attributes_of(call: Call) -> Attributes:
 
 
 def parse_tags(text: str | None) -> dict[str, str]:
-    """The tags in a header, written as a query."""
+    """Return the tags in a header, which are encoded as a query."""
     if not text:
         return {}
     try:
@@ -121,7 +121,7 @@ def parse_tags(text: str | None) -> dict[str, str]:
 
 
 def tags_of(given: list[dict[str, Any]]) -> dict[str, str]:
-    """The tags of a Tagging document; :class:`S3Error` where they break S3's rules."""
+    """Return the tags of a Tagging document; raise :class:`S3Error` if they break S3's rules."""
     if len(given) > _MAX_TAGS:
         raise S3Error("InvalidTag", f"Object tags cannot be greater than {_MAX_TAGS}")
     found: dict[str, str] = {}
@@ -138,7 +138,7 @@ def tags_of(given: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def object_headers(info: ObjectInfo) -> dict[str, str]:
-    """The headers of a get or head that come with the object itself."""
+    """Return the headers that describe the object in the answer of a get or head."""
     kept = info.attributes
     headers = {"content-type": "binary/octet-stream", "accept-ranges": "bytes", "etag": info.etag}
     headers |= {name: value for name, value in kept.headers.items() if _sendable(value)}

@@ -1,7 +1,7 @@
-"""Who signed a request, by S3's rules of Signature Version 4, and what the signature says of its body.
+"""Who signed a request, by S3's rules of Signature Version 4, and how the signature covers the body.
 
 Source: Amazon S3 API reference, "Authenticating Requests (AWS Signature Version 4)". Beyond AWS, every ``x-amz-*`` header
-has to be among the signed ones: whoever could add ``x-amz-copy-source`` to a signed put would choose what it stores.
+has to be signed: an attacker who adds ``x-amz-copy-source`` to a signed put would choose what it stores.
 """
 
 import hashlib
@@ -33,10 +33,10 @@ _V2_REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a request says of its body: ``declared`` is what was signed of it.
+    """What a request announces about its body: ``declared`` is the value that was signed.
 
-    ``sha256`` in hexadecimal digits where the whole of it is hashed, ``chunked`` where it comes in AWS's chunks, ``signed``
-    where each chunk has a signature, ``trailer`` where headers follow it.
+    ``sha256`` is the hash of the whole body in hexadecimal digits, if it has one; ``chunked``: it is in AWS's chunks;
+    ``signed``: each chunk has a signature; ``trailer``: headers follow it.
     """
 
     declared: str
@@ -47,7 +47,7 @@ class Payload:
 
 
 def read_s3_claim(request: SignedRequest) -> Claim:
-    """The claim of the request; :class:`S3Error` where there is none, or one of Signature Version 2."""
+    """Return the claim of the request; raise :class:`S3Error` if there is none, or one of Signature Version 2."""
     authorization = request.headers.get("authorization")
     if (authorization is not None and authorization.startswith("AWS ")) or (
         authorization is None and re.search(r"(^|&)(AWSAccessKeyId|Signature)=", request.query)
@@ -67,7 +67,7 @@ def read_s3_claim(request: SignedRequest) -> Claim:
         return read_claim(request)
     except MissingAuthentication:
         if request.method == "POST" and request.headers.get("content-type", "").startswith("multipart/form-data"):
-            # Its signature is a field of the form: "not signed" would be wrong.
+            # Its signature is a field of the form, so "not signed" would be a wrong message.
             raise S3Error(
                 "NotImplemented",
                 "Uploads by an HTML form (POST Object) are not implemented.",
@@ -82,7 +82,7 @@ def read_s3_claim(request: SignedRequest) -> Claim:
 
 
 def check_claim(claim: Claim, request: SignedRequest, *, region: str, now: datetime) -> None:
-    """Raise :class:`S3Error` unless scope, time and the list of signed headers are what they have to be."""
+    """Raise :class:`S3Error` unless scope, time and the list of signed headers are right."""
     code = "AuthorizationHeaderMalformed" if claim.expires is None else "AuthorizationQueryParametersError"
     if claim.terminator != "aws4_request" or claim.service != "s3":
         raise S3Error(code, "The credential has to be scoped to the service 's3' and end in 'aws4_request'.")
@@ -129,7 +129,7 @@ def _check_time(claim: Claim, now: datetime) -> None:
 
 
 def payload_of(claim: Claim | None, headers: Mapping[str, str]) -> Payload:
-    """What is said of the body; without a claim nobody signed it."""
+    """Return what the request announces about its body. Without a claim, the body is not signed."""
     declared = headers.get("x-amz-content-sha256")
     if declared is None:
         if claim is not None and claim.expires is None:
@@ -153,7 +153,7 @@ def payload_of(claim: Claim | None, headers: Mapping[str, str]) -> Payload:
 
 def check_signature(claim: Claim, request: SignedRequest, payload: Payload, secret_access_key: str) -> None:
     """Raise :class:`S3Error` unless the signature is the one that the secret gives for this request."""
-    # Encoded once, whatever the client left bare: that is what it had to sign.
+    # The client has to sign the path with every character encoded once, however it sent it.
     path = quote(unquote_to_bytes(request.path), safe="/-_.~")
     canonical = canonical_request(request._replace(path=path), claim.signed_headers, payload.declared, service="s3")
     to_sign = f"{ALGORITHM}\n{claim.stamp}\n{claim.scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
@@ -174,7 +174,7 @@ def check_signature(claim: Claim, request: SignedRequest, payload: Payload, secr
 
 
 class ChunkSigner:
-    """Checks the signatures of a body's chunks: each one covers the one before.
+    """Checks the signatures of a body's chunks. Each signature covers the one before.
 
     Source: Amazon S3 API reference, "Signature Calculations for the Authorization Header: Transferring Payload in Multiple
     Chunks". Without a ``secret_access_key``, under --no-auth, nothing is checked.
@@ -190,7 +190,7 @@ class ChunkSigner:
         self._check("PAYLOAD", f"{_EMPTY}\n{sha256}", signature)
 
     def check_trailer(self, signature: str, canonical: bytes) -> None:
-        """As :meth:`check_chunk`, for the headers after the last chunk, each a line of ``name:value``."""
+        """Do the same for the headers after the last chunk, each a line of ``name:value``."""
         self._check("TRAILER", hashlib.sha256(canonical).hexdigest(), signature)
 
     def _check(self, kind: str, hashes: str, signature: str) -> None:

@@ -25,10 +25,10 @@ _SOURCE = "x-amz-copy-source-"
 
 
 def _source(call: Call) -> tuple[str, str]:
-    """Bucket and key of the copy's source."""
+    """Return bucket and key of the copy's source."""
     path, question, version = call.headers["x-amz-copy-source"].partition("?")
     if question and version != "versionId=null":
-        raise S3Error("InvalidArgument", "Buckets of this store keep no versions.")
+        raise S3Error("InvalidArgument", "Buckets of this store are not versioned.")
     try:
         bucket, _, key = unquote(path, errors="strict").removeprefix("/").partition("/")
     except UnicodeDecodeError:
@@ -276,7 +276,7 @@ async def list_parts(call: Call) -> Answer:
     upload = await _upload(call)
     limit, after = min(call.members.get("MaxParts", 1_000), 1_000), call.members.get("PartNumberMarker", "0")
     if not limit >= 0 or not str(after).isdigit():
-        raise S3Error("InvalidArgument", "max-parts and part-number-marker are numbers.")
+        raise S3Error("InvalidArgument", "max-parts and part-number-marker have to be numbers.")
     there: list[Part] = await call.run(call.lake.uploads.parts, upload)
     parts = [part for part in there if part.number > int(after)]
     shown = parts[:limit]
@@ -325,7 +325,7 @@ async def list_multipart_uploads(call: Call) -> Answer:
     for each in kept:
         cut = each.key.find(delimiter, len(prefix)) if delimiter else -1
         common = each.key[: cut + len(delimiter)] if cut >= 0 else None
-        # A marker that is a common prefix stands for all that it begins.
+        # A marker that is a common prefix stands for all keys that begin with it.
         if common is not None and common in {after[0], last[0]}:
             continue
         if len(shown) + len(prefixes) >= limit:

@@ -1,4 +1,4 @@
-"""The threads of one process that work on files, and how much is under way at once."""
+"""The threads of one process that work on files, and the bounds of requests in flight."""
 
 import asyncio
 import contextlib
@@ -13,35 +13,35 @@ from penstock.lake.objects.errors import S3Error
 __all__ = ["MAX_REQUESTS", "Work"]
 
 MAX_REQUESTS = 256
-"""Under way at once; each holds up to two blocks of 512 KiB, so all of them up to 256 MiB."""
+"""Requests in flight; each holds up to two blocks of 512 KiB, so all of them up to 256 MiB."""
 _THREADS = 16
 _MOST_DOCUMENTS = 64
 _DOCUMENTS_OF_ONE = 16
 
 
 class Work:
-    """Runs what may block on threads, and admits so many requests."""
+    """Runs blocking functions on threads, and bounds the number of requests in flight."""
 
     def __init__(self, *, threads: int = _THREADS, requests: int = MAX_REQUESTS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="s3")
-        # One at a time: two that parse hold the interpreter's lock between them, and the event loop waits for both.
+        # One thread: two that parse would keep the interpreter lock between them, and the event loop would wait for both.
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="s3-documents")
         self._requests = requests
         self._admitted = 0
         self._documents: Counter[str] = Counter()
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What the function returns or raises, called on a thread."""
+        """Call the function on a thread; return or raise what it does."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
 
     async def read(self, descriptor: int, size: int, offset: int) -> bytes:
-        """Bytes of an open file."""
+        """Return bytes of an open file."""
         found: bytes = await self.run(os.pread, descriptor, size, offset)
         return found
 
     @contextlib.asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """Hold a request's place; :class:`S3Error`, on which clients wait and try again, where all are taken."""
+        """Hold a request's place; raise :class:`S3Error`, on which clients wait and retry, if all are taken."""
         if self._admitted >= self._requests:
             raise S3Error("SlowDown", "Please reduce your request rate.")
         self._admitted += 1
@@ -52,7 +52,7 @@ class Work:
 
     @contextlib.contextmanager
     def document(self, owner: str) -> Iterator[None]:
-        """Hold a place for an XML document in memory; :class:`S3Error`, on which clients wait, where there are too many."""
+        """Hold a place for an XML document in memory; raise :class:`S3Error`, on which clients wait, if all are taken."""
         if self._documents[owner] >= _DOCUMENTS_OF_ONE or self._documents.total() >= _MOST_DOCUMENTS:
             raise S3Error("SlowDown", "Please reduce your request rate.")
         self._documents[owner] += 1
@@ -64,10 +64,10 @@ class Work:
                 del self._documents[owner]
 
     async def parse(self, function: Callable[[], Any]) -> Any:
-        """What the function returns or raises: for documents, one at a time."""
+        """Call a function that parses a document, one at a time; return or raise what it does."""
         return await asyncio.get_running_loop().run_in_executor(self._parser, function)
 
     def close(self) -> None:
-        """End the threads when they are done."""
+        """Stop the threads after their work is done."""
         self._pool.shutdown(wait=True)
         self._parser.shutdown(wait=True)

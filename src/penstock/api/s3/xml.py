@@ -1,4 +1,4 @@
-"""Requests' XML into values and values into responses' XML, as botocore's shapes describe them (REST-XML)."""
+"""Parses requests' XML and renders responses' XML, as botocore's shapes describe them (REST-XML)."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 _MAX_DEPTH = 16
 _SLICE = 64 * 1024
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 cannot represent.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -28,7 +28,7 @@ class _Builder(TreeBuilder):
         self.left = most
         self.depth = 0
         self.audited = 0
-        """How many times the parser has reported anything."""
+        """The number of events from the parser."""
 
     def start(self, tag: Any, attrs: Any) -> Element:
         self.audited += 1
@@ -52,10 +52,9 @@ class _Builder(TreeBuilder):
 
 
 def parse_xml(body: bytes, shape: StructureShape, *, elements: int) -> dict[str, Any]:
-    """The structure in ``body``; :class:`S3Error` where it is not one, or has more than so many elements.
+    """Return the structure in ``body``; raise :class:`S3Error` if it is invalid or has more than ``elements`` elements.
 
-    Members that the shape does not have are ignored. Takes some 4 µs of the processor for each element: to be called on a
-    thread.
+    Members that the shape does not have are ignored. Takes about 4 µs of CPU time for each element: call it on a thread.
     """
     builder = _Builder(elements)
     parser = XMLParser(target=builder)  # noqa: S314 -- no document type is taken, so no entity either
@@ -64,10 +63,10 @@ def parse_xml(body: bytes, shape: StructureShape, *, elements: int) -> dict[str,
             before = builder.audited
             parser.feed(body[at : at + _SLICE])
             if builder.audited == before and at + _SLICE < len(body):
-                # One tag or comment as long as this: no client sends it, and expat holds the interpreter lock until its end.
+                # A tag or comment this long: no client sends one, and expat holds the interpreter lock until its end.
                 raise _malformed()
         root = parser.close()
-    except (ParseError, ValueError, LookupError):  # the last for an encoding that nobody knows
+    except (ParseError, ValueError, LookupError):  # LookupError for an unknown encoding
         raise _malformed() from None
     return _structure(root, shape)
 
@@ -124,7 +123,7 @@ def _malformed() -> S3Error:
 
 
 def render_xml(value: Mapping[str, Any], shape: StructureShape, root: str) -> bytes:
-    """The document for ``value``, whose members that travel as headers are left out."""
+    """Return the document for ``value``, without the members that are sent as headers."""
     parts = [_DECLARATION, f'<{root} xmlns="{NAMESPACE}">']
     _render_members(value, shape, parts)
     parts.append(f"</{root}>")
@@ -168,7 +167,7 @@ def _render(tag: str, value: Any, shape: Any, parts: list[str]) -> None:
 
 
 def scalar_text(value: Any, shape: Any, *, header: bool = False) -> str:
-    """A number, truth value, time or text as it travels."""
+    """Return a number, truth value, time or string as the protocol writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if shape.type_name == "timestamp":
@@ -178,12 +177,12 @@ def scalar_text(value: Any, shape: Any, *, header: bool = False) -> str:
 
 
 def http_date(seconds: float) -> str:
-    """A time (seconds since 1970) as HTTP's headers have it."""
+    """Return a time (seconds since 1970) as HTTP's headers have it."""
     return formatdate(seconds, usegmt=True)
 
 
 def error_xml(code: str, message: str, details: Mapping[str, str], resource: str, request_id: str) -> bytes:
-    """The document of an error."""
+    """Return the document of an error."""
     members = {"Code": code, "Message": message, **details, "Resource": resource, "RequestId": request_id}
     body = "".join(f"<{name}>{_escaped(value)}</{name}>" for name, value in members.items())
     return f"{_DECLARATION}<Error>{body}</Error>".encode()
