@@ -1,7 +1,7 @@
-"""What can go wrong with a statement, with Athena's codes.
+"""The errors of statements, with Athena's codes.
 
-A request that is refused raises :class:`InvalidRequest`, :class:`TooManyRequests` or :class:`MetadataProblem`. A
-statement that was accepted and then fails carries a :class:`StatementError`, rendered as ``CODE: line 1:15: what``.
+A refused request raises :class:`InvalidRequest`, :class:`TooManyRequests` or :class:`MetadataProblem`. A statement that
+was accepted and then fails has a :class:`StatementError`, rendered as ``CODE: line 1:15: message``.
 Codes and numbers: Athena user guide, "Athena error catalog".
 """
 
@@ -26,7 +26,7 @@ __all__ = [
 
 _SYSTEM, _USER, _OTHER = 1, 2, 3
 
-# Code -> (category, type, retryable); 1xxx are users' errors, 2xx the engine's, 4xx the catalog's.
+# Code -> (category, type, retryable); 1xxx are errors of users, 2xx of the engine, 4xx of the catalog.
 _KINDS: Mapping[str, tuple[int, int, bool]] = {
     "EXCEEDED_MEMORY_LIMIT": (_USER, 1, False),
     "EXCEEDED_TIME_LIMIT": (_USER, 2, False),
@@ -49,7 +49,7 @@ _DEFAULT_KIND = (_USER, 1006, False)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where in the SQL text: line and column, both from 1."""
+    """A position in the SQL text: line and column, both from 1."""
 
     line: int
     column: int
@@ -59,7 +59,7 @@ class Position:
 
 
 class InvalidRequest(InvalidInput):
-    """A request Athena's API refuses; ``athena_code`` becomes the error's AthenaErrorCode member."""
+    """A request that Athena's API refuses; ``athena_code`` becomes the error's AthenaErrorCode member."""
 
     aws_code = "InvalidRequestException"
 
@@ -85,19 +85,19 @@ class TooManyRequests(LimitExceeded):
 
 
 class CannotRun(InternalError):
-    """The server has no process to run statements in, whatever they are."""
+    """The server cannot start a process to run statements in."""
 
     aws_code = "InternalServerException"
 
 
 class MetadataProblem(NotFound):
-    """A database, table or catalog that Athena's metadata operations were asked for does not exist."""
+    """A database, table or catalog in a request for Athena's metadata operations does not exist."""
 
     aws_code = "MetadataException"
 
 
 class StatementCancelled(PenstockError):
-    """Somebody stopped the statement; not a failure."""
+    """A user stopped the statement; this is not a failure."""
 
 
 class Interrupted(Exception):
@@ -105,7 +105,7 @@ class Interrupted(Exception):
 
 
 class StatementError(PenstockError):
-    """Why a statement failed: Athena's ``code``, the position in the SQL where there is one, and what to do."""
+    """Why a statement failed: Athena's ``code``, the position in the SQL if known, and what to do."""
 
     aws_code = "InvalidRequestException"
     http_status = 400
@@ -118,15 +118,15 @@ class StatementError(PenstockError):
         self.position = position
 
     def failure(self) -> StatementFailure:
-        """The value that the statement keeps."""
+        """Return the value that is stored with the statement."""
         category, number, retryable = _KINDS.get(self.code, _DEFAULT_KIND)
         return StatementFailure(message=str(self), category=category, type=number, retryable=retryable)
 
 
 def memory_exceeded() -> StatementError:
-    """The statement needed more memory than it may have."""
+    """Return the error of a statement that needed more memory than its limit."""
     return StatementError(
         "EXCEEDED_MEMORY_LIMIT",
-        "The query needs more memory than one may use.",
+        "The query needs more memory than the limit of a query.",
         remedy="Read fewer partitions or columns, aggregate before joining, or raise the server's limit.",
     )

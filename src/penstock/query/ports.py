@@ -1,4 +1,4 @@
-"""What statements need from outside: the catalog to resolve names, and a place that takes results."""
+"""The ports of statements: the catalog that resolves names, and the sink that takes results."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +12,10 @@ CATALOG_NAME = "AwsDataCatalog"
 
 
 class CatalogReader(Protocol):
-    """The catalog's reading side. What does not exist raises :class:`penstock.errors.NotFound`."""
+    """The catalog's reading side. Raises :class:`penstock.errors.NotFound` for what does not exist."""
 
     def databases(self) -> Sequence[Database]:
-        """All databases."""
+        """Return all databases."""
         ...
 
     def database(self, name: str) -> Database:
@@ -23,7 +23,7 @@ class CatalogReader(Protocol):
         ...
 
     def tables(self, database: str) -> Sequence[Table]:
-        """All tables of a database."""
+        """Return all tables of a database."""
         ...
 
     def table(self, database: str, name: str) -> Table:
@@ -31,7 +31,7 @@ class CatalogReader(Protocol):
         ...
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
-        """The table's partitions, those that fulfil Glue's ``expression`` where one is given."""
+        """Return the table's partitions, only those that match Glue's ``expression`` if there is one."""
         ...
 
 
@@ -43,21 +43,21 @@ class CatalogAccess(Protocol):
         ...
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
-        """Whether Glue's ``operation``, GetDatabases or GetTables, may list ``item`` for the caller, in Glue's shape."""
+        """Return whether Glue's ``operation``, GetDatabases or GetTables, may show ``item`` (Glue's shape) to the caller."""
         ...
 
 
 class ResultSink(Protocol):
-    """Where results go and come from: objects under ``s3://`` names, visible whole or not at all."""
+    """Where results are stored and read: objects under ``s3://`` names, visible only when complete."""
 
     def check(self, location: str) -> None:
-        """Raise :class:`penstock.errors.InvalidInput` where results cannot be written under ``location``."""
+        """Raise :class:`penstock.errors.InvalidInput` if results cannot be written under ``location``."""
         ...
 
     def put(self, uri: str, file: Path) -> None:
-        """Store the file's bytes as the object ``uri``, whole or not at all."""
+        """Store the file's bytes as the object ``uri``, completely or not at all."""
         ...
 
     def open(self, uri: str, offset: int = 0) -> BinaryIO:
-        """The object's bytes from ``offset`` on; :class:`penstock.errors.NotFound` where it is gone."""
+        """Open the object's bytes from ``offset`` on. Raises :class:`penstock.errors.NotFound` if it is gone."""
         ...

@@ -1,7 +1,7 @@
-"""The statements' service: accept, queue, run, watch, stop, and hand out results.
+"""The service of statements: accept, queue, run, watch and stop them, and read their results.
 
-Each server process runs what it accepted, on a bounded pool of threads that each wait for a child process; all processes
-answer for all statements, because states are in the store and results are objects of the lake.
+Each server process runs the statements that it accepted, on a bounded pool of threads that each wait for a child process.
+Every process answers for all statements, because states are in the store and results are objects of the lake.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ _LOST = "SERVER_RESTARTED: The server process that ran the statement ended befor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementRequest:
-    """What a client asks to be run."""
+    """A client's request to run a statement."""
 
     sql: str
     database: str | None = None
@@ -59,13 +59,13 @@ class StatementRequest:
     token: str | None = None
     principal: str = ""
     reuse_minutes: int | None = None
-    """How old a result of the same statement may be that is handed out instead of running it; None runs it."""
+    """The greatest age of an earlier result that is returned instead of running the statement; None runs it."""
     catalog_access: CatalogAccess | None = None
-    """Who may read what of the catalog; None lets the statement read all of it."""
+    """What the caller may read of the catalog; None lets the statement read all of it."""
 
 
 class QueryService:
-    """Runs statements of one catalog over one lake. ``children`` are the caller's to close, after this."""
+    """Runs statements of one catalog over one lake. The caller closes ``children``, after this service."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class QueryService:
     def start(self, request: StatementRequest) -> StatementId:
         """Accept a statement and return its id; it runs as soon as a worker is free.
 
-        Raises :class:`InvalidRequest` for what cannot run at all and :class:`TooManyRequests` where the queue is full. A
-        token that was used before for the same statement returns that one's id.
+        Raises :class:`InvalidRequest` for a statement that cannot run and :class:`TooManyRequests` if the queue is full. If
+        the token was used before for the same statement, returns that statement's id.
         """
         statement = self._accepted(request)
         with self._lock:
@@ -104,52 +104,52 @@ class QueryService:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
             if self._waiting >= self.settings.workers + self.settings.queue:
                 raise TooManyRequests(
-                    f"{self._waiting} statements are running or queued, the most this server takes.",
+                    f"{self._waiting} statements are running or queued, which is the server's limit.",
                     remedy="Wait for some to finish, or stop them.",
                 )
             self._waiting += 1
         try:
-            # Before it is stored: one that is stored is run.
+            # Before it is stored, because a stored statement is run.
             previous = self._previous(statement)
-            kept = self._store.add(statement)
+            stored = self._store.add(statement)
         except BaseException:
             self._done()
             raise
-        if kept.id != statement.id:
+        if stored.id != statement.id:
             self._done()
-            _check_same(kept, statement)
-            return kept.id
+            _check_same(stored, statement)
+            return stored.id
         self._submit(statement, request.catalog_access, previous)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
-        """One statement; :class:`InvalidRequest` where there is none of this id."""
+        """Return one statement. Raises :class:`InvalidRequest` if none has this id."""
         found = self.get_many([statement_id])
         if not found:
             raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
         return found[0]
 
     def get_many(self, ids: Sequence[str]) -> Sequence[Statement]:
-        """Those of ``ids`` that exist. One whose process has died is FAILED from here on."""
+        """Return the statements of ``ids`` that exist. A statement whose process has died becomes FAILED."""
         found = self._store.get_many([StatementId(each) for each in ids])
         lost = [each for each in found if self._fail_orphaned(each)]
         return self._store.get_many([each.id for each in found]) if lost else found
 
     def page(self, *, workgroup: str | None = None, limit: int = 50, token: str | None = None) -> StatementPage:
-        """Ids, newest first."""
+        """Return a page of ids, newest first."""
         return self._store.page(workgroup=check_workgroup(workgroup), limit=limit or 50, token=token)
 
     def stop(self, statement_id: str) -> None:
-        """Stop a statement, wherever it runs; one that is done stays as it is."""
+        """Stop a statement in any server process; a statement that is done does not change."""
         state = self._store.request_cancel(StatementId(statement_id), at=self._clock(), reason=_STOPPED)
         if state is None:
             raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
         self._watch.interrupt(StatementId(statement_id), _STOPPED)
 
     def results(self, statement_id: str, *, limit: int = 1000, token: str | None = None) -> tuple[Statement, ResultRows]:
-        """The statement and a page of its rows; a SELECT's first row is the header.
+        """Return the statement and a page of its rows; a SELECT's first row is the header.
 
-        Raises :class:`InvalidRequest` where it has no result (yet), or the object is gone.
+        Raises :class:`InvalidRequest` if it has no result (yet), or the object is gone.
         """
         statement = self.get(statement_id)
         if statement.state not in FINAL_STATES:
@@ -165,11 +165,11 @@ class QueryService:
             raise InvalidRequest(error.message, remedy=error.remedy) from error
 
     def recover(self) -> int:
-        """Fail what dead processes left unfinished; how many those were."""
+        """Fail the unfinished statements of dead processes; return their number."""
         return sum(self._fail_orphaned(each) for each in self._store.unfinished())
 
     def close(self) -> None:
-        """Stop everything that runs here and end the threads."""
+        """Stop all statements that run in this process and end the threads."""
         with self._lock:
             self._closed = True
             pool = self._pool
@@ -204,7 +204,7 @@ class QueryService:
             type=parsed.type,
             substatement=parsed.substatement,
             catalog=CATALOG_NAME,
-            # awswrangler's DESCRIBE sends the name in Hive's quotes.
+            # awswrangler's DESCRIBE sends the name in backticks.
             database=request.database.strip("`").lower() if request.database else None,
             workgroup=check_workgroup(request.workgroup),
             output_location=location,
@@ -220,7 +220,7 @@ class QueryService:
         )
 
     def _submit(self, statement: Statement, catalog_access: CatalogAccess | None, previous: Statement | None) -> None:
-        from penstock.query.execution.running import Run  # noqa: PLC0415 - with pyarrow, and most starts run no statement
+        from penstock.query.execution.running import Run  # noqa: PLC0415 - it imports pyarrow, which a server that runs no statement does not need
 
         catalog = self.catalog if catalog_access is None else PermittedCatalog(self.catalog, catalog_access)
         run = Run(
@@ -235,7 +235,7 @@ class QueryService:
         self._watch.add(run)
         with self._lock:
             if self._closed:
-                return  # close() fails what is left unfinished
+                return  # close() fails the unfinished statements
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="penstock-sql")
             self._pool.submit(self._work, run)
@@ -275,7 +275,7 @@ class QueryService:
                 run.statement, StatementError("GENERIC_INTERNAL_ERROR", error.message, remedy=error.remedy).failure(), run
             )
         except BaseException as error:
-            # A statement must never stay RUNNING: whatever broke, its state says so before the error goes on to the log.
+            # A statement must never stay RUNNING: its state is FAILED before the error goes on to the log.
             what = f"The engine failed: {type(error).__name__}."
             self._fail(run.statement, StatementError("GENERIC_INTERNAL_ERROR", what).failure(), run)
             raise
@@ -292,7 +292,7 @@ class QueryService:
         return run.statistics_after(total_ms=from_submission)
 
     def _fail_orphaned(self, statement: Statement) -> bool:
-        """Fail a statement whose process has died; whether that was so."""
+        """Fail a statement if its process has died; return whether it had."""
         if statement.state in FINAL_STATES or statement.owner == self._owner:
             return False
         dead_after = timedelta(seconds=self.settings.dead_after_seconds)
@@ -306,25 +306,25 @@ class QueryService:
 
 
 def check_workgroup(name: str | None) -> str:
-    """The workgroup, which has to be ``primary``."""
+    """Return the workgroup. Raises :class:`InvalidRequest` unless it is ``primary``."""
     if name is not None and name != PRIMARY:
         raise InvalidRequest(f"WorkGroup {name} is not found.", remedy=f"'{PRIMARY}' is the only one.")
     return PRIMARY
 
 
 def _digest(request: StatementRequest, location: str) -> str:
-    """The same for statements whose results may stand for each other: Athena's conditions, and the same caller."""
+    """Return a digest that is equal for statements that may reuse each other's results: Athena's rules, and one caller."""
     database = request.database.strip("`").lower() if request.database else None
     parts = [request.sql, list(request.parameters), database, location, request.principal]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _check_same(kept: Statement, asked: Statement) -> None:
-    if (kept.sql, kept.database, kept.parameters, kept.output_location) != (
-        asked.sql,
-        asked.database,
-        asked.parameters,
-        asked.output_location,
+def _check_same(stored: Statement, statement: Statement) -> None:
+    if (stored.sql, stored.database, stored.parameters, stored.output_location) != (
+        statement.sql,
+        statement.database,
+        statement.parameters,
+        statement.output_location,
     ):
         raise InvalidRequest(
             "Idempotent parameters do not match", remedy="Use a new ClientRequestToken for another statement."

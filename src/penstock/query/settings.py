@@ -7,7 +7,7 @@ from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 __all__ = ["OUT_OF_MEMORY", "QuerySettings"]
 
 OUT_OF_MEMORY = 77
-"""Exit status of a statement's process that filled more memory than it may."""
+"""Exit status of a statement's process that exceeded its memory limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,9 +15,9 @@ class QuerySettings:
     """Limits hold for each statement; ``workers`` statements run at a time in each server process."""
 
     output_location: str
-    """``s3://BUCKET/PREFIX/`` of results when a request names none: the workgroup's configuration."""
+    """``s3://BUCKET/PREFIX/`` of results if a request does not name one: the workgroup's configuration."""
     account: str = DEFAULT_ACCOUNT
-    """Whose statements these are: a process that ran one of them runs no other account's."""
+    """The account of these statements: a process that ran one of them runs no other account's statements."""
     region: str = DEFAULT_REGION
     workers: int = 2
     queue: int = 100
@@ -28,7 +28,7 @@ class QuerySettings:
     timeout_seconds: float = 1_800.0
     max_files: int = 100_000
     poll_seconds: float = 0.2
-    """How often running statements are looked up for a stop asked for in another process."""
+    """How often the store is checked for stops requested in another process, in seconds."""
     heartbeat_seconds: float = 2.0
     dead_after_seconds: float = 20.0
-    """A process that has not said for so long that it lives has lost its statements."""
+    """A process without a heartbeat for this long (seconds) has lost its statements."""

@@ -28,7 +28,7 @@ ENDLESS = (
 
 @pytest.fixture(scope="module")
 def flights(penstock_server: RunningServer) -> Iterator[str]:
-    """A database with ``flights``: partitioned by month, two files of different age each; its name."""
+    """Yield the name of a database with ``flights``, which is partitioned by month and has files of two schemas."""
     database = f"db_{uuid4().hex[:8]}"
     glue = penstock_server.client("glue")
     glue.create_database(DatabaseInput={"Name": database})
@@ -58,11 +58,11 @@ def flights(penstock_server: RunningServer) -> Iterator[str]:
 
 
 def run(athena: Any, sql: str, **request: Any) -> dict[str, Any]:
-    """The statement's description once it is in a final state."""
-    asked = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
+    """Run the statement and return its description in its final state."""
+    query_id = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
     deadline = time.monotonic() + 60
     while True:
-        found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]
+        found: dict[str, Any] = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
         if found["Status"]["State"] not in {"QUEUED", "RUNNING"}:
             return found
         assert time.monotonic() < deadline
@@ -70,11 +70,11 @@ def run(athena: Any, sql: str, **request: Any) -> dict[str, Any]:
 
 
 def values(answer: dict[str, Any]) -> list[list[str | None]]:
-    """Rows of a GetQueryResults answer."""
+    """Return the rows of a GetQueryResults response."""
     return [[datum.get("VarCharValue") for datum in row["Data"]] for row in answer["ResultSet"]["Rows"]]
 
 
-def test_a_select_is_answered_with_header_types_and_only_its_partitions_read(
+def test_a_select_returns_header_and_types_and_reads_only_its_partitions(
     penstock_server: RunningServer, flights: str
 ) -> None:
     athena = penstock_server.client("athena")
@@ -101,14 +101,14 @@ def test_a_select_is_answered_with_header_types_and_only_its_partitions_read(
     assert text == '"carrier","delay","seats","month"\n"AA",,,"2"\n"DL","2.0","180","2"\n"UA","1.5",,"2"\n'
 
 
-def test_an_earlier_result_is_handed_out_where_the_request_says_so(penstock_server: RunningServer, flights: str) -> None:
+def test_an_earlier_result_is_reused_if_the_request_allows_it(penstock_server: RunningServer, flights: str) -> None:
     athena = penstock_server.client("athena")
-    asked = {"QueryExecutionContext": {"Database": flights}}
+    context = {"QueryExecutionContext": {"Database": flights}}
     reuse = {"ResultReuseByAgeConfiguration": {"Enabled": True, "MaxAgeInMinutes": 5}}
-    first = run(athena, "SELECT max(month) FROM flights", **asked)
-    again = run(athena, "SELECT max(month) FROM flights", ResultReuseConfiguration=reuse, **asked)
-    said = [each["Statistics"]["ResultReuseInformation"]["ReusedPreviousResult"] for each in (first, again)]
-    assert said == [False, True]
+    first = run(athena, "SELECT max(month) FROM flights", **context)
+    again = run(athena, "SELECT max(month) FROM flights", ResultReuseConfiguration=reuse, **context)
+    reused = [each["Statistics"]["ResultReuseInformation"]["ReusedPreviousResult"] for each in (first, again)]
+    assert reused == [False, True]
     assert again["ResultReuseConfiguration"] == reuse
     assert again["Statistics"]["DataScannedInBytes"] == 0
     assert values(athena.get_query_results(QueryExecutionId=again["QueryExecutionId"])) == [["_col0"], ["3"]]
@@ -143,7 +143,7 @@ def test_refusals_and_failures_have_athenas_codes(penstock_server: RunningServer
         athena.get_query_results(QueryExecutionId=found["QueryExecutionId"])
 
 
-def test_the_catalog_is_shown(penstock_server: RunningServer, flights: str) -> None:
+def test_show_statements_list_the_catalog(penstock_server: RunningServer, flights: str) -> None:
     athena = penstock_server.client("athena")
     context = {"QueryExecutionContext": {"Database": flights}}
     shown = {
@@ -182,14 +182,14 @@ def test_tables_are_listed_by_regular_expression(
     assert [each["Name"] for each in answer["TableMetadataList"]] == (["flights"] if found else [])
 
 
-def test_an_expression_that_is_none_is_refused(penstock_server: RunningServer, flights: str) -> None:
+def test_an_invalid_expression_is_refused(penstock_server: RunningServer, flights: str) -> None:
     athena = penstock_server.client("athena")
     with pytest.raises(ClientError, match="is not a regular expression") as refused:
         athena.list_table_metadata(CatalogName="AwsDataCatalog", DatabaseName=flights, Expression="(")
     assert refused.value.response["Error"]["Code"] == "InvalidRequestException"
 
 
-def test_pyathena_tells_a_table_from_none(penstock_server: RunningServer, flights: str) -> None:
+def test_pyathena_finds_whether_a_table_exists(penstock_server: RunningServer, flights: str) -> None:
     server = penstock_server
     url = f"awsathena+rest://{server.access_key_id}:{quote_plus(server.secret_access_key)}@:443/{flights}"
     where = {"s3_staging_dir": "s3://lake/athena-results/", "region_name": server.region}
@@ -203,18 +203,18 @@ def test_pyathena_tells_a_table_from_none(penstock_server: RunningServer, flight
 
 def test_a_long_statement_is_stopped(penstock_server: RunningServer) -> None:
     athena = penstock_server.client("athena")
-    asked = athena.start_query_execution(QueryString=ENDLESS)["QueryExecutionId"]
+    query_id = athena.start_query_execution(QueryString=ENDLESS)["QueryExecutionId"]
     deadline = time.monotonic() + 30
-    while athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"] == "QUEUED":
+    while athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]["State"] == "QUEUED":
         assert time.monotonic() < deadline
-    athena.stop_query_execution(QueryExecutionId=asked)
-    while (state := athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"]) == "RUNNING":
+    athena.stop_query_execution(QueryExecutionId=query_id)
+    while (state := athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]["State"]) == "RUNNING":
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert state == "CANCELLED"
 
 
-def test_what_ran_when_the_server_was_killed_has_failed_afterwards_and_results_are_still_there(tmp_path: Any) -> None:
+def test_statements_of_a_killed_server_are_failed_and_earlier_results_remain(tmp_path: Any) -> None:
     server = start_server(tmp_path / "home", arguments=["--workers", "2"])
     try:
         athena = server.client("athena")

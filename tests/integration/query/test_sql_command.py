@@ -61,7 +61,7 @@ def test_the_table_counts_its_rows(penstock_server: RunningServer) -> None:
     ("arguments", "status", "words"),
     [
         (["SELECT 1 FROM no_db.t"], 1, "SCHEMA_NOT_FOUND: line 1:15"),
-        (["DROP TABLE x"], 1, "DROP TABLE statements are not served"),
+        (["DROP TABLE x"], 1, "DROP TABLE statements are not supported"),
         (["SELECT 1", "--workgroup", "other"], 1, "WorkGroup other is not found"),
         ([], 2, "One statement is needed"),
         (["SELECT 1", "--endpoint-url", "http://127.0.0.1:9"], 3, "Athena cannot be reached"),
@@ -93,18 +93,18 @@ def test_ctrl_c_stops_the_statement(penstock_server: RunningServer) -> None:
         while not (started := set(athena.list_query_executions()["QueryExecutionIds"]) - before):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        (asked,) = started
-        while athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"] != "RUNNING":
+        (query_id,) = started
+        while athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]["State"] != "RUNNING":
             assert time.monotonic() < deadline
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=30)
     finally:
         running.kill()
         running.wait()
     assert running.returncode == 130
-    assert "interrupted" in said
-    while (state := athena.get_query_execution(QueryExecutionId=asked)["QueryExecution"]["Status"]["State"]) == "RUNNING":
+    assert "interrupted" in errors
+    while (state := athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]["Status"]["State"]) == "RUNNING":
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert state == "CANCELLED"

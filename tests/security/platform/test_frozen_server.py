@@ -134,7 +134,9 @@ def test_memory_of_a_statement_is_bounded_and_its_end_is_said(target: Target) ->
     asked = start(athena, "SELECT cardinality(sequence(1, 400000000))")
     found = ended(athena, asked)
     assert found["State"] == "FAILED"
-    assert found["StateChangeReason"].startswith("EXCEEDED_MEMORY_LIMIT: The query needs more memory than one may use.")
+    assert found["StateChangeReason"].startswith(
+        "EXCEEDED_MEMORY_LIMIT: The query needs more memory than the limit of a query."
+    )
     children = running_children()
     assert children
     # The engine's gigabyte, and half of one for everything else.
@@ -173,7 +175,7 @@ def test_text_that_is_slow_to_read_is_refused_while_others_are_answered(target: 
         other.get_databases()
         assert not any(each.done() for each in attacks)
         for each in attacks:
-            with pytest.raises(ClientError, match="takes longer than 3 seconds to read"):
+            with pytest.raises(ClientError, match="takes longer than 3 seconds to parse"):
                 each.result()
     assert ended(athena, start(athena, "SELECT 1"))["State"] == "SUCCEEDED"
 

@@ -30,7 +30,7 @@ def settings() -> QuerySettings:
 
 @pytest.fixture(scope="session")
 def children() -> Iterator[ChildPool]:
-    """One pool for all tests, whose services are one account's."""
+    """Yield one pool for all tests, whose services have one account."""
     pool = ChildPool()
     yield pool
     pool.close()
@@ -52,18 +52,18 @@ def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterato
 
 @pytest.fixture
 def ask(service: QueryService) -> Ask:
-    """Run a statement to its end, in database flights_db."""
+    """Return a function that runs a statement to its end, in database flights_db."""
 
     def run(sql: str, **request: object) -> Statement:
-        asked = StatementRequest(**({"sql": sql, "database": "flights_db"} | request))  # type: ignore[arg-type]
-        return finished(service, service.start(asked))
+        statement = StatementRequest(**({"sql": sql, "database": "flights_db"} | request))  # type: ignore[arg-type]
+        return finished(service, service.start(statement))
 
     return run
 
 
 @pytest.fixture
 def rows(service: QueryService, ask: Ask) -> Rows:
-    """The rows of a statement that has to succeed, without a SELECT's header."""
+    """Return a function that runs a statement, which must succeed, and returns its rows without a SELECT's header."""
 
     def run(sql: str, **request: object) -> list[list[str | None]]:
         statement = ask(sql, **request)

@@ -25,10 +25,10 @@ PARQUET = SerDeInfo(serialization_library="org.apache.hadoop.hive.ql.io.parquet.
 
 @dataclass
 class FakeCatalog:
-    """Tables and partitions in dictionaries, read as the real catalog is read."""
+    """A catalog reader over dictionaries of tables and partitions."""
 
     names: list[str] = field(default_factory=lambda: ["flights_db", "empty_db"])
-    kept: dict[tuple[str, str], Table] = field(default_factory=dict)
+    stored: dict[tuple[str, str], Table] = field(default_factory=dict)
     parts: dict[tuple[str, str], list[Partition]] = field(default_factory=dict)
 
     def databases(self) -> Sequence[Database]:
@@ -42,30 +42,30 @@ class FakeCatalog:
     def tables(self, database: str) -> Sequence[Table]:
         if database not in self.names:
             raise NotFound(f"Database {database} not found.")
-        return [table for (home, _), table in self.kept.items() if home == database]
+        return [table for (home, _), table in self.stored.items() if home == database]
 
     def table(self, database: str, name: str) -> Table:
-        if (database, name) not in self.kept:
+        if (database, name) not in self.stored:
             raise NotFound(f"Table {name} not found.")
-        return self.kept[database, name]
+        return self.stored[database, name]
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         found = self.parts.get((database, table), [])
         if expression is None:
             return found
-        test = PartitionExpression.parse(expression, self.kept[database, table].partition_keys)
+        test = PartitionExpression.parse(expression, self.stored[database, table].partition_keys)
         return [each for each in found if test.matches(each.values)]
 
 
 @dataclass
 class Lake:
-    """The folder, the catalog, and hands to fill both."""
+    """The lake's folder and catalog, with methods that fill both."""
 
     folder: LakeFolder
     catalog: FakeCatalog = field(default_factory=FakeCatalog)
 
     def write(self, key: str, table: pa.Table) -> Path:
-        """One Parquet file of bucket ``lake``."""
+        """Write one Parquet file to bucket ``lake``."""
         path = self.folder.root / "lake" / key
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, path)
@@ -100,12 +100,12 @@ class Lake:
             "update_time": NOW,
         }
         table = Table(**(values | others))  # type: ignore[arg-type]
-        self.catalog.kept[database, name] = table
+        self.catalog.stored[database, name] = table
         return table
 
     def partition(self, table: str, *values: str, location: str | None = None, database: str = "flights_db") -> None:
-        """Register a partition; by default where its values say."""
-        home = self.catalog.kept[database, table]
+        """Register a partition; its default location follows from its values."""
+        home = self.catalog.stored[database, table]
         folder = "/".join(f"{key.name}={value}" for key, value in zip(home.partition_keys, values, strict=True))
         storage = StorageDescriptor(
             columns=home.storage.columns,
@@ -118,7 +118,7 @@ class Lake:
 
 
 def flights(lake: Lake) -> None:
-    """``flights`` partitioned by year and month: 12 months of 10 rows; ``airlines`` whole."""
+    """Create ``flights``, partitioned by year and month (12 months of 10 rows), and ``airlines``, not partitioned."""
     lake.table(
         "flights",
         {"carrier": "string", "flight": "int", "distance": "double", "dep_time": "timestamp"},
@@ -142,7 +142,7 @@ def flights(lake: Lake) -> None:
 
 
 def finished(service: QueryService, statement_id: str, seconds: float = 60.0) -> Statement:
-    """The statement once it is in a final state."""
+    """Wait until the statement is in a final state and return it."""
     deadline = time.monotonic() + seconds
     while (statement := service.get(statement_id)).state not in FINAL_STATES:
         assert time.monotonic() < deadline, f"still {statement.state}"

@@ -1,4 +1,4 @@
-"""The processes in which statements run: who shares one, what ends one, what one knows of the server."""
+"""The processes in which statements run: which statements share one, what ends one, what it gets of the environment."""
 
 import subprocess
 import sys
@@ -19,9 +19,9 @@ from penstock.query.ports import CatalogReader
 from penstock.query.settings import QuerySettings
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
-# The parser tries each bracket as a type's first and as a call's then: the time doubles with every level.
+# The parser tries each bracket as a type's, then as a call's, so the time doubles with every level.
 SLOW_TO_READ = "SELECT " + "TIMESTAMP (" * 40 + "1" + ")" * 40
-# Three short lists: all of the time, and next to no memory.
+# Three short lists: much time, and hardly any memory.
 ENDLESS = (
     "SELECT count(*) FROM UNNEST(sequence(1, 100000)) a(x), UNNEST(sequence(1, 100000)) b(y), "
     "UNNEST(sequence(1, 100000)) c(z) WHERE x + y + z = -1"
@@ -64,7 +64,9 @@ def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
     pool.close()
 
 
-def test_what_runs_is_killed_and_the_next_statement_has_a_new_process(children: ChildPool, task: Task, lake: Lake) -> None:
+def test_a_running_statement_is_killed_and_the_next_one_has_a_new_process(
+    children: ChildPool, task: Task, lake: Lake
+) -> None:
     with children.acquire("killed") as child:
         child.run(task, lake.catalog, lambda _: None)
         planned = threading.Event()
@@ -101,18 +103,18 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
     assert isinstance(error.value, StatementError | ChildEnded)
     failure = error.value.failure()
     assert failure.message.startswith("EXCEEDED_MEMORY_LIMIT"), failure
-    # The watch looks every 20 ms, in which memory is filled at some gigabytes a second.
+    # The watch checks every 20 ms; a process can fill some gigabytes of memory in a second.
     assert child.peak * 1024 < limit + (256 << 20)
 
 
-def test_the_processors_time_is_bounded_whoever_watches(children: ChildPool, task: Task, lake: Lake) -> None:
+def test_cpu_time_is_bounded_without_the_watch(children: ChildPool, task: Task, lake: Lake) -> None:
     settings = replace(task.settings, timeout_seconds=-59.5)  # half a second is left
     with children.acquire("time") as child, pytest.raises(ChildEnded) as ended:
         run(child, replace(task, settings=settings), lake.catalog, ENDLESS)
     assert ended.value.failure().message.startswith("EXCEEDED_TIME_LIMIT")
 
 
-def test_a_child_outlives_what_the_catalog_refuses(children: ChildPool, task: Task, lake: Lake) -> None:
+def test_a_child_is_kept_after_an_error_of_the_catalog(children: ChildPool, task: Task, lake: Lake) -> None:
     class Refusing(type(lake.catalog)):  # type: ignore[misc]
         def databases(self) -> Sequence[Database]:
             raise AccessDenied("not you")
@@ -124,25 +126,27 @@ def test_a_child_outlives_what_the_catalog_refuses(children: ChildPool, task: Ta
         run(child, task, lake.catalog, "SHOW DATABASES")
 
 
-def test_the_catalog_is_asked_once_for_what_a_statement_names_often(children: ChildPool, task: Task, lake: Lake) -> None:
-    asked: list[str] = []
+def test_a_table_named_often_in_a_statement_is_read_once_from_the_catalog(
+    children: ChildPool, task: Task, lake: Lake
+) -> None:
+    reads: list[str] = []
 
     class Counting(type(lake.catalog)):  # type: ignore[misc]
         def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
-            asked.append(table)
+            reads.append(table)
             return super().partitions(database, table, expression)  # type: ignore[no-any-return]
 
-    catalog = Counting(lake.catalog.names, lake.catalog.kept, lake.catalog.parts)
+    catalog = Counting(lake.catalog.names, lake.catalog.stored, lake.catalog.parts)
     many = " UNION ALL ".join(["SELECT count(*) FROM flights WHERE month = 1"] * 20)
-    with children.acquire("asked") as child:
+    with children.acquire("reads") as child:
         run(child, task, catalog, many)
-        assert asked == ["flights"]
+        assert reads == ["flights"]
         run(child, task, catalog, many)
-    # The next statement sees the catalog as it is by then.
-    assert asked == ["flights", "flights"]
+    # The next statement reads the catalog again.
+    assert reads == ["flights", "flights"]
 
 
-def test_a_child_knows_nothing_of_the_servers_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_does_not_get_the_servers_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a secret")
     monkeypatch.setenv("PENSTOCK_STORE_URL", "postgresql://user:secret@host/store")
     pool = ChildPool()
@@ -163,11 +167,11 @@ def test_a_child_ends_with_a_server_that_is_killed() -> None:
     assert psutil.wait_procs([child], timeout=30)[1] == []
 
 
-def test_text_that_is_slow_to_read_is_refused_and_others_are_read_meanwhile(children: ChildPool) -> None:
+def test_text_that_is_slow_to_parse_is_refused_and_others_are_parsed_meanwhile(children: ChildPool) -> None:
     refused: list[InvalidRequest] = []
 
     def attack() -> None:
-        with pytest.raises(InvalidRequest, match="takes longer than 3 seconds to read") as error:
+        with pytest.raises(InvalidRequest, match="takes longer than 3 seconds to parse") as error:
             children.read(SLOW_TO_READ, ())
         refused.append(error.value)
 
@@ -193,7 +197,7 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
     pool.close()
 
 
-def test_text_that_takes_too_much_memory_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_takes_too_much_memory_to_parse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.query.execution.children._READ_MEMORY", 30 << 20)
     pool = ChildPool()
     with pytest.raises(InvalidRequest):
@@ -201,7 +205,7 @@ def test_text_that_takes_too_much_memory_to_read_is_refused(monkeypatch: pytest.
     pool.close()
 
 
-def test_few_wait_to_be_read() -> None:
+def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
     pool = ChildPool(readers=1, waiting=1)
 
     def attack() -> None:
@@ -212,7 +216,7 @@ def test_few_wait_to_be_read() -> None:
     attacker.start()
     while not pool._waiting:
         pass
-    with pytest.raises(TooManyRequests, match="being read"):
+    with pytest.raises(TooManyRequests, match="being parsed"):
         pool.read("SELECT 1", ())
     attacker.join()
     assert pool.read("SELECT 1", ()).substatement == "SELECT"

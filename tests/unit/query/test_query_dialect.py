@@ -1,4 +1,4 @@
-"""Which SQL is accepted, and how the rest is refused."""
+"""Which SQL is accepted, and the errors for the rest."""
 
 import pytest
 
@@ -56,7 +56,7 @@ from penstock.query.errors import InvalidRequest
         ("SELECT * FROM t WHERE x IN (" + ", ".join(["1"] * 30_000) + ")", "50000"),
     ],
 )
-def test_what_is_not_served_is_refused_by_name(sql: str, words: str) -> None:
+def test_unsupported_sql_is_refused_by_name(sql: str, words: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse(sql)
     assert words.lower() in str(refused.value).lower()
@@ -64,22 +64,22 @@ def test_what_is_not_served_is_refused_by_name(sql: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "message"),
     [
-        ("selec 1", "line 1:1: mismatched input 'selec'. Statements that are served: SELECT, WITH,"),
-        ("DROP TABLE x", "line 1:1: DROP TABLE statements are not served here. Statements that are served: SELECT, WITH,"),
+        ("selec 1", "line 1:1: mismatched input 'selec'. Supported statements: SELECT, WITH,"),
+        ("DROP TABLE x", "line 1:1: DROP TABLE statements are not supported. Supported statements: SELECT, WITH,"),
         (
             "CREATE TABLE x AS SELECT 1",
-            "line 1:1: CREATE TABLE statements are not served here. In awswrangler, pass ctas_approach=False. Statements",
+            "line 1:1: CREATE TABLE statements are not supported. In awswrangler, pass ctas_approach=False. Supported",
         ),
         ("SELECT FROM", "line 1:8: mismatched input 'FROM': Expected table name but the statement ends."),
         ("SELECT * FROM 1", "line 1:15: mismatched input '1': Expected table name but got '1'."),
     ],
 )
-def test_refusals_are_sentences(sql: str, said: str) -> None:
+def test_refusals_are_sentences(sql: str, message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse(sql)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A statement reads of the catalog what its caller may read, and is refused before it reads anything else."""
+"""A statement reads only what its caller may read of the catalog, and is refused before it reads anything else."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,15 +15,15 @@ PARTITIONS = ("GetPartitions", {"DatabaseName": "flights_db", "TableName": "flig
 
 
 class RecordedAccess:
-    """Allows all operations but those in ``refused``, and remembers what it was asked."""
+    """Allows all operations but those in ``refused``, and records the calls."""
 
     def __init__(self, *refused: str) -> None:
         self.refused = refused
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.checked: list[tuple[str, dict[str, Any]]] = []
 
     def check(self, operation: str, request: Mapping[str, Any], /) -> None:
-        if (operation, dict(request)) not in self.asked:
-            self.asked.append((operation, dict(request)))
+        if (operation, dict(request)) not in self.checked:
+            self.checked.append((operation, dict(request)))
         if operation in self.refused:
             raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
 
@@ -48,30 +48,30 @@ class RecordedAccess:
         ("SHOW DATABASES", [("GetDatabases", {})]),
     ],
 )
-def test_each_statement_asks_for_what_it_touches(rows: Rows, ask: Ask, sql: str, expected: Any) -> None:
+def test_each_statement_is_authorized_for_what_it_reads(rows: Rows, ask: Ask, sql: str, expected: Any) -> None:
     access = RecordedAccess()
     rows(sql, catalog_access=access)
     both = [DATABASE, AIRLINES, FLIGHTS, PARTITIONS]
-    assert sorted(map(str, access.asked)) == sorted(map(str, both if expected is None else expected))
-    for operation in {name for name, _ in access.asked}:
+    assert sorted(map(str, access.checked)) == sorted(map(str, both if expected is None else expected))
+    for operation in {name for name, _ in access.checked}:
         failed = ask(sql, catalog_access=RecordedAccess(operation))
         assert (failed.state, failed.statistics.scanned_bytes, failed.columns) == ("FAILED", 0, ())
         assert failed.reason == f"PERMISSION_DENIED: User: ana is not authorized to perform: glue:{operation}"
 
 
-def test_who_may_not_see_a_database_is_not_told_whether_it_exists(ask: Ask) -> None:
-    said = {
+def test_a_denied_caller_does_not_learn_whether_a_database_exists(ask: Ask) -> None:
+    messages = {
         ask(f"SELECT 1 FROM {name}.t", catalog_access=RecordedAccess("GetDatabase")).reason
         for name in ("empty_db", "nowhere")
     }
-    assert said == {"PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetDatabase"}
+    assert messages == {"PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetDatabase"}
     assert "Schema 'nowhere' does not exist" in str(ask("SELECT 1 FROM nowhere.t", catalog_access=RecordedAccess()).reason)
     assert "'awsdatacatalog.empty_db.t' does not exist" in str(
         ask("SELECT 1 FROM empty_db.t", catalog_access=RecordedAccess()).reason
     )
 
 
-def test_lists_leave_out_what_the_caller_is_not_shown(rows: Rows) -> None:
+def test_lists_omit_what_the_caller_may_not_see(rows: Rows) -> None:
     assert ["airlines"] in rows("SHOW TABLES", catalog_access=RecordedAccess())
     shown = rows("SHOW TABLES", catalog_access=RecordedAccess("airlines"))
     assert shown

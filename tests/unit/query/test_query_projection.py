@@ -11,7 +11,7 @@ from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 
 
 def projected(lake: Lake, keys: Mapping[str, str], **properties: str) -> None:
-    """The table ``p`` of ``x`` with these partition keys; ``day__type`` stands for ``projection.day.type``."""
+    """Create the table ``p`` of ``x`` with these partition keys; ``day__type`` stands for ``projection.day.type``."""
     described = {f"projection.{name.replace('__', '.')}": value for name, value in properties.items() if "__" in name}
     described |= {"storage.location.template": properties["template"]} if "template" in properties else {}
     lake.table(
@@ -40,7 +40,7 @@ def test_enum_and_integer_keys_are_projected_onto_hives_folders(lake: Lake, rows
     assert (found.partitions_scanned, found.partitions_total) == (2, 8)
 
 
-def test_registered_partitions_of_a_projected_table_are_not_looked_at(lake: Lake, rows: Rows) -> None:
+def test_registered_partitions_of_a_projected_table_are_not_used(lake: Lake, rows: Rows) -> None:
     projected(lake, {"region": "string"}, region__type="enum", region__values="eu")
     write(lake, "elsewhere", 1)
     lake.partition("p", "us", location="s3://lake/elsewhere/")
@@ -78,7 +78,7 @@ def test_a_range_moves_with_the_time(lake: Lake, rows: Rows) -> None:
     for age in range(-1, 6):
         write(lake, f"p/day={today - timedelta(days=age)}", age)
     found = [int(row[0] or "") for row in rows("SELECT x FROM p ORDER BY x")]
-    # Midnight may pass between the two looks at the clock.
+    # Midnight may pass between the two readings of the clock.
     assert found in ([-1, 0, 1, 2, 3], [-1, 0, 1, 2])
     assert rows(f"SELECT x FROM p WHERE day = DATE '{today}'") == [["0"]]
 
@@ -112,7 +112,7 @@ def test_an_injected_key_that_the_query_does_not_name_is_an_error(lake: Lake, as
 
 @pytest.mark.parametrize("value", ["../other", "a/../../other"])
 @pytest.mark.parametrize("properties", [{"template": "s3://lake/tenants/${tenant}/"}, {}])
-def test_an_injected_value_stays_below_its_place(lake: Lake, ask: Ask, value: str, properties: dict[str, str]) -> None:
+def test_an_injected_value_cannot_leave_its_folder(lake: Lake, ask: Ask, value: str, properties: dict[str, str]) -> None:
     projected(lake, {"tenant": "string"}, tenant__type="injected", **properties)
     write(lake, "other", 1)
     statement = ask(f"SELECT x FROM p WHERE tenant = '{value}'")
@@ -143,7 +143,7 @@ def test_an_injected_value_stays_below_its_place(lake: Lake, ask: Ask, value: st
         ({"k__type": "enum", "k__values": "a", "template": "s3://lake/${k}/${other}"}, "does not name each partition key"),
     ],
 )
-def test_properties_that_cannot_be_read_are_named(lake: Lake, ask: Ask, properties: Mapping[str, str], what: str) -> None:
+def test_invalid_properties_are_named(lake: Lake, ask: Ask, properties: Mapping[str, str], what: str) -> None:
     projected(lake, {"k": "string"}, **properties)
     statement = ask("SELECT x FROM p")
     assert statement.reason is not None

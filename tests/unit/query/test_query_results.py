@@ -1,4 +1,4 @@
-"""Results as they are read back: pages by byte offset, in time linear in what is read."""
+"""Reading results: pages by byte offset, in time linear in the bytes read."""
 
 import io
 
@@ -10,7 +10,7 @@ from penstock.query.execution.results import read_rows
 
 
 class Counting(io.BytesIO):
-    """A file that counts the bytes that were read of it."""
+    """A file that counts the bytes that were read from it."""
 
     taken = 0
 
@@ -40,7 +40,9 @@ def test_the_next_page_begins_behind_a_value_of_many_lines() -> None:
 
 
 @pytest.mark.parametrize("stored", [b'"' + b"x" * 500 + b'"\n', b'"' + b"x\n" * 250 + b'"\n', b"x" * 500])
-def test_a_row_beyond_the_limit_is_refused_before_it_is_read_whole(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_beyond_the_limit_is_refused_before_it_is_read_completely(
+    stored: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(results, "_MAX_ROW", 100)
     file = Counting(stored)
     with pytest.raises(InvalidRequest, match="larger than 100 bytes"):
@@ -49,7 +51,7 @@ def test_a_row_beyond_the_limit_is_refused_before_it_is_read_whole(stored: bytes
 
 
 def test_a_row_of_a_million_lines_is_read_in_time_linear_in_them() -> None:
-    # Counting the quotes of all lines at each line, as was done, takes hours for this one.
+    # Counting the quotes of all lines again at each line would take hours here.
     value = "a\n" * 1_000_000 + '"' * 100_000
     stored = '"x"\n"' + value.replace('"', '""') + '"\n'
     assert read_rows(io.BytesIO(stored.encode()), offset=0, count=10, quoted=True).rows == [["x"], [value]]

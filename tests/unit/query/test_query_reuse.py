@@ -1,4 +1,4 @@
-"""Results of earlier statements handed out again: under which conditions, and what is said of it."""
+"""Reuse of earlier results: its conditions, and how statistics report it."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def result(service: QueryService, statement_id: str) -> list[list[str | None]]:
     return [list(row) for row in service.results(statement_id)[1].rows[1:]]
 
 
-def test_a_result_is_handed_out_again_while_it_is_young_enough(lake: Lake, service: QueryService, ask: Ask) -> None:
+def test_a_result_is_reused_up_to_its_maximum_age(lake: Lake, service: QueryService, ask: Ask) -> None:
     first = ask(COUNT)
     lake.write("airlines/more.parquet", pa.table({"carrier": ["XX"], "name": ["more"]}))
     again = ask(COUNT, reuse_minutes=60)
@@ -31,7 +31,7 @@ def test_a_result_is_handed_out_again_while_it_is_young_enough(lake: Lake, servi
     fresh = ask(COUNT, reuse_minutes=0)
     assert not fresh.statistics.reused
     assert result(service, fresh.id) != result(service, first.id)
-    # The newest result that was computed is the one that counts.
+    # The newest computed result is used.
     assert result(service, ask(COUNT, reuse_minutes=60).id) == result(service, fresh.id)
     assert not ask(COUNT).statistics.reused
 
@@ -73,7 +73,7 @@ def test_other_parameters_are_another_statement(ask: Ask) -> None:
         "EXPLAIN SELECT 1",
     ],
 )
-def test_what_may_answer_otherwise_is_run(ask: Ask, sql: str) -> None:
+def test_a_statement_that_is_not_repeatable_is_run(ask: Ask, sql: str) -> None:
     ask(sql)
     assert not ask(sql, reuse_minutes=60).statistics.reused
 
@@ -84,7 +84,7 @@ def test_a_result_that_is_gone_is_computed(lake: Lake, ask: Ask) -> None:
     assert (again.state, again.statistics.reused) == ("SUCCEEDED", False)
 
 
-def test_what_the_caller_may_no_longer_read_is_not_handed_out(ask: Ask) -> None:
+def test_a_result_is_not_reused_if_the_caller_lost_the_right_to_read(ask: Ask) -> None:
     class Denied:
         def check(self, *_: object) -> None:
             raise AccessDenied("not you")
@@ -95,11 +95,11 @@ def test_what_the_caller_may_no_longer_read_is_not_handed_out(ask: Ask) -> None:
     assert again.reason.startswith("PERMISSION_DENIED: not you")
 
 
-def test_a_store_that_fails_to_look_for_one_leaves_no_statement_and_no_place_taken(
+def test_a_store_that_fails_in_the_search_leaves_no_statement_and_no_queue_entry(
     service: QueryService, ask: Ask, settings: QuerySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
-        raise ConnectionError("the store is away")
+        raise ConnectionError("the store is unavailable")
 
     looks: Callable[..., object] = MemoryStatementStore.latest
     monkeypatch.setattr(MemoryStatementStore, "latest", broken)

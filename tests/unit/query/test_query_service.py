@@ -1,4 +1,4 @@
-"""Statements from start to result: what they read, what they answer, how they end."""
+"""Statements from start to result: what they read, what they return, how they end."""
 
 import time
 from dataclasses import replace
@@ -43,7 +43,7 @@ ENDLESS = (
         ("random() > month - 1", 12),
     ],
 )
-def test_only_partitions_that_can_matter_are_read(ask: Ask, condition: str, months: int) -> None:
+def test_only_partitions_that_the_query_can_need_are_read(ask: Ask, condition: str, months: int) -> None:
     alias = "" if condition.startswith("flights_db.") else "f"
     statement = ask(f"SELECT count(*) FROM flights {alias} WHERE {condition}")
     assert statement.state == "SUCCEEDED", statement.reason
@@ -56,7 +56,7 @@ def test_only_partitions_that_can_matter_are_read(ask: Ask, condition: str, mont
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        # A pruned right side would turn matched rows into rows of NULLs, which the condition takes.
+        # A pruned right side would turn matched rows into rows of NULLs, which meet the condition.
         ("SELECT count(*) FROM airlines a LEFT JOIN flights f ON f.carrier = a.carrier WHERE f.month IS NULL", "1"),
         (
             "SELECT count(*) FROM airlines a LEFT JOIN flights f ON f.carrier = a.carrier WHERE coalesce(f.month, 1) = 1",
@@ -79,7 +79,7 @@ def test_only_partitions_that_can_matter_are_read(ask: Ask, condition: str, mont
         ("SELECT count(DISTINCT month) FROM flights TABLESAMPLE BERNOULLI (100)", "12"),
     ],
 )
-def test_answers_do_not_depend_on_pruning(rows: Rows, sql: str, expected: str) -> None:
+def test_results_do_not_depend_on_pruning(rows: Rows, sql: str, expected: str) -> None:
     assert rows(sql) == [[expected]]
 
 
@@ -160,7 +160,7 @@ def test_trinos_dialect(rows: Rows, sql: str, expected: str) -> None:
         ("SELECT cast(9223372036854775807 as bigint) + 1", "NUMERIC_VALUE_OUT_OF_RANGE: "),
     ],
 )
-def test_failures_say_what_where_and_in_athenas_words(ask: Ask, sql: str, reason: str) -> None:
+def test_failures_have_athenas_code_position_and_message(ask: Ask, sql: str, reason: str) -> None:
     statement = ask(sql)
     assert statement.state == "FAILED"
     assert statement.reason is not None
@@ -214,7 +214,7 @@ def test_older_files_miss_columns_and_have_narrower_types(lake: Lake, rows: Rows
     assert rows("SELECT * FROM evolved ORDER BY id") == [["1", None, "{a=1, b=null}", None], ["2", "two", "{a=2, b=x}", "5"]]
 
 
-def test_hidden_files_empty_files_and_missing_folders_are_no_data(lake: Lake, rows: Rows) -> None:
+def test_hidden_files_empty_files_and_missing_folders_have_no_rows(lake: Lake, rows: Rows) -> None:
     lake.table("strange", {"x": "int"})
     assert rows("SELECT * FROM strange") == []
     assert rows("SELECT count(*) FROM strange") == [["0"]]
@@ -239,7 +239,7 @@ def test_partition_values_come_from_the_catalog_and_not_from_paths(lake: Lake, r
     lake.partition("odd", "yesterday", "x")
 
 
-def test_a_partition_value_that_is_none_of_its_type_is_named(lake: Lake, ask: Ask) -> None:
+def test_a_partition_value_of_the_wrong_type_is_named(lake: Lake, ask: Ask) -> None:
     lake.partition("flights", "2013", "January")
     statement = ask("SELECT count(*) FROM flights WHERE month = 1")
     assert statement.reason is not None
@@ -273,9 +273,9 @@ def test_a_damaged_file_is_named_by_its_s3_uri(lake: Lake, ask: Ask) -> None:
     ],
 )
 def test_tables_that_cannot_be_read_say_why(lake: Lake, ask: Ask, changes: dict[str, object], code: str) -> None:
-    table = lake.catalog.kept["flights_db", "airlines"]
+    table = lake.catalog.stored["flights_db", "airlines"]
     storage = replace(table.storage, **changes.pop("storage", {}))  # type: ignore[arg-type]
-    lake.catalog.kept["flights_db", "airlines"] = replace(table, storage=storage, **changes)  # type: ignore[arg-type]
+    lake.catalog.stored["flights_db", "airlines"] = replace(table, storage=storage, **changes)  # type: ignore[arg-type]
     statement = ask("SELECT * FROM airlines")
     assert statement.state == "FAILED"
     assert statement.reason is not None
@@ -340,7 +340,7 @@ def test_patterns_of_show_match_whole_names_without_backtracking(lake: Lake, row
     name = "a" * 120
     lake.table(name, {"x": "int"})
     assert rows(f"SHOW TABLES LIKE '{'*a' * 20}'") == [[name]]
-    # Each star of the second pattern multiplied what was tried: hours.
+    # With backtracking, each star of the second pattern would multiply the attempts: hours.
     assert rows(f"SHOW TABLES LIKE '{'*a' * 20}b'") == []
     assert rows("SHOW TABLES LIKE 'AIR*es | flig*'") == [["airlines"], ["flights"]]
 
@@ -354,23 +354,23 @@ def test_a_token_makes_a_start_idempotent(service: QueryService) -> None:
 
 
 def test_a_statement_is_stopped_while_it_runs(service: QueryService) -> None:
-    asked = service.start(StatementRequest(sql=ENDLESS))
+    statement_id = service.start(StatementRequest(sql=ENDLESS))
     deadline = time.monotonic() + 30
-    while service.get(asked).state != "RUNNING":
+    while service.get(statement_id).state != "RUNNING":
         assert time.monotonic() < deadline
-    service.stop(asked)
-    statement = finished(service, asked)
+    service.stop(statement_id)
+    statement = finished(service, statement_id)
     assert (statement.state, statement.reason) == ("CANCELLED", "Query canceled by user")
-    service.stop(asked)
-    assert service.get(asked) == statement
+    service.stop(statement_id)
+    assert service.get(statement_id) == statement
 
 
-def test_a_stop_asked_for_in_another_process_is_found_in_the_store(
+def test_a_stop_requested_in_another_process_is_found_in_the_store(
     lake: Lake, settings: QuerySettings, service: QueryService, children: ChildPool
 ) -> None:
-    asked = service.start(StatementRequest(sql=ENDLESS))
+    statement_id = service.start(StatementRequest(sql=ENDLESS))
     deadline = time.monotonic() + 30
-    while service.get(asked).state != "RUNNING":
+    while service.get(statement_id).state != "RUNNING":
         assert time.monotonic() < deadline
     other = QueryService(
         store=service._store,
@@ -380,8 +380,8 @@ def test_a_stop_asked_for_in_another_process_is_found_in_the_store(
         sink=LakeSink(lake.folder),
         children=children,
     )
-    other.stop(asked)
-    assert finished(other, asked).state == "CANCELLED"
+    other.stop(statement_id)
+    assert finished(other, statement_id).state == "CANCELLED"
     other.close()
 
 
@@ -411,13 +411,13 @@ def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: Quer
     assert failure(service(result_bytes=1000), "SELECT * FROM flights").startswith("EXCEEDED_RESULT_LIMIT")
     assert failure(service(max_files=5), "SELECT * FROM flights").startswith("EXCEEDED_RESULT_LIMIT")
     full = service(workers=1, queue=1)
-    asked = [full.start(StatementRequest(sql=ENDLESS)) for _ in range(2)]
+    ids = [full.start(StatementRequest(sql=ENDLESS)) for _ in range(2)]
     with pytest.raises(TooManyRequests):
         full.start(StatementRequest(sql="SELECT 1"))
-    full.stop(asked[1])
-    assert full.get(asked[1]).state == "CANCELLED"
+    full.stop(ids[1])
+    assert full.get(ids[1]).state == "CANCELLED"
     full.close()
-    assert full.get(asked[0]).state == "FAILED"
+    assert full.get(ids[0]).state == "FAILED"
 
 
 def test_a_catalog_that_breaks_fails_the_statement_and_not_the_service(
@@ -436,7 +436,7 @@ def test_a_catalog_that_breaks_fails_the_statement_and_not_the_service(
     assert ask("SELECT 1").state == "SUCCEEDED"
 
 
-def test_lost_statements_are_failed_once_and_for_all(service: QueryService, ask: Ask) -> None:
+def test_lost_statements_are_failed_once(service: QueryService, ask: Ask) -> None:
     done = ask("SELECT 1")
     lost = replace(
         done,

@@ -59,7 +59,7 @@ WRONG = ["", "array<", "array<int", "map<int>", "struct<int>", "struct<>", "unio
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, "decimal(2,5)", "int; DROP", "array<" * 100 + "int" + ">" * 100])
-def test_what_is_no_type_is_refused(wrong: str) -> None:
+def test_an_invalid_type_is_refused(wrong: str) -> None:
     with pytest.raises(StatementError, match="HIVE_INVALID_METADATA"):
         duckdb_type(wrong)
 

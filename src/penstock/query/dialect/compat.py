@@ -1,7 +1,7 @@
-"""Trino's functions where the engine's of the same name answer otherwise: rewritten to macros of our own.
+"""Rewrite Trino's functions to macros where the engine's function of the same name returns something else.
 
-Trino keeps a DATE a DATE when it is truncated or an interval is added; the engine makes a TIMESTAMP of it. Macros with
-typed parameters decide when the query is bound, where the columns' types are known.
+Trino returns a DATE if a DATE is truncated or an interval is added to it; the engine returns a TIMESTAMP. Macros with
+typed parameters decide when the query is bound, because the columns' types are known then.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Java's patterns of dates (``yyyy/MM/dd``), those of ``DateTimeFormatter`` that are digits alone, and steps between dates.
+"""Java's date patterns (``yyyy/MM/dd``): the fields of ``DateTimeFormatter`` that are digits only, and steps between dates.
 
 Source: the API documentation of ``java.time.format.DateTimeFormatter``, "Patterns for Formatting and Parsing".
 """
@@ -14,7 +14,7 @@ __all__ = ["DatePattern", "Moment", "date_pattern", "steps"]
 Moment = datetime
 """A date and time without a zone."""
 
-# A run of one letter, a quoted text, two quotes for one, or anything else.
+# A run of one letter, a quoted text, two quotes that mean one, or anything else.
 _TOKEN = re.compile(r"([A-Za-z])\1*|'((?:[^']|'')+)'|''|([^A-Za-z'])")
 _FIELDS: Final = {"y": "year", "u": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "S"}
 _UNITS: Final = ("YEARS", "MONTHS", "DAYS", "HOURS", "MINUTES", "SECONDS", "MILLIS")
@@ -32,7 +32,7 @@ _MONTHS: Final = {"YEARS": 12, "MONTHS": 1}
 
 @dataclass(frozen=True, slots=True)
 class DatePattern:
-    """A pattern: ``format`` writes a moment, ``parse`` reads one (:class:`ValueError`), ``precision`` is its finest unit."""
+    """A pattern: ``format`` writes a moment, ``parse`` reads one or raises ValueError, ``precision`` is its finest unit."""
 
     format: Callable[[Moment], str]
     parse: Callable[[str], Moment]
@@ -40,7 +40,7 @@ class DatePattern:
 
 
 def date_pattern(text: str) -> DatePattern:
-    """Read a pattern; :class:`ValueError` for one that has fields which are not digits, or names none."""
+    """Read a pattern. Raises :class:`ValueError` if a field is not digits, or if the pattern has no field."""
     if len(text) > _MAX_LENGTH:
         raise ValueError(f"it is longer than {_MAX_LENGTH} characters")
     writers: list[Callable[[Moment], str]] = []
@@ -76,7 +76,10 @@ def date_pattern(text: str) -> DatePattern:
 
 
 def steps(first: Moment, last: Moment | None, interval: int, unit: str) -> Iterator[Moment]:
-    """``first`` and what follows in steps of ``interval`` units, up to ``last``; :class:`ValueError` for an unknown unit."""
+    """Yield ``first`` and the moments after it in steps of ``interval`` units, up to ``last``.
+
+    Raises :class:`ValueError` for an unknown unit.
+    """
     name = unit.upper() if unit.upper().endswith("S") else f"{unit.upper()}S"
     if name not in _STEPS and name not in _MONTHS:
         raise ValueError(f"'{unit[:30]}' is none of {', '.join([*_MONTHS, *_STEPS])}")

@@ -1,7 +1,7 @@
-"""Which functions a query may call: those that compute on values, none that reach outside the lake or into the engine.
+"""The functions that a query may call: they compute on values, and do not reach outside the lake or into the engine.
 
-The engine itself runs without file access beside the lake's files, so this is the first of two walls, and the one whose
-message names the function.
+The engine itself can open only the lake's files. So this is the first of two checks, and the one whose message names the
+function.
 """
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ _REFUSED = frozenset(
     read_text seq_scan setseed setval sleep_ms sniff_csv stats txid_current vector_type version which_secret write_log
     """.split()  # noqa: SIM905
 )
-# What answers otherwise at another time, or at random.
+# Functions whose result depends on the time of the call, or is random.
 _CHANGING = (
     *(exp.CurrentDate, exp.CurrentDatetime, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentTimestampLTZ),
     *(exp.CurrentTimezone, exp.Localtime, exp.Localtimestamp, exp.UtcTime, exp.UtcTimestamp, exp.UtcDate),
@@ -42,7 +42,7 @@ _REFUSED_PREFIXES = (
 
 
 def position_of(node: exp.Expr) -> Position | None:
-    """Where ``node`` begins in the SQL text, as far as the parser kept it."""
+    """Return where ``node`` begins in the SQL text, or None if the parser did not keep it."""
     first = (
         [node.args[part] for part in ("catalog", "db", "this") if node.args.get(part)] if isinstance(node, exp.Table) else []
     )
@@ -55,35 +55,35 @@ def position_of(node: exp.Expr) -> Position | None:
 
 
 def is_repeatable(tree: exp.Expr) -> bool:
-    """Whether the query, as it was written, answers the same over the same data at any time."""
+    """Return whether the query, as written, returns the same rows over the same data at any time."""
     if tree.find(*_CHANGING) is not None:
         return False
     return not any(each.name.lower() in _CHANGING_NAMES for each in tree.find_all(exp.Anonymous))
 
 
 def check_functions(tree: exp.Expr) -> None:
-    """Raise :class:`InvalidRequest` for the first function that is refused, and for a table that is no name.
+    """Raise :class:`InvalidRequest` for the first function that is refused, and for a table that is not a name.
 
-    In FROM stand names of tables, subqueries, UNNEST and VALUES; table functions and file names do not.
+    FROM may have names of tables, subqueries, UNNEST and VALUES, but not table functions and file names.
     """
     for table in tree.find_all(exp.Table):
         parts = [table.args.get(part) for part in ("this", "db", "catalog")]
         if parts[0] is None or not all(isinstance(part, exp.Identifier | None) for part in parts):
-            raise _refused(table, f"The table function {table.this.sql('trino')[:100]} is not served here.")
+            raise _refused(table, f"The table function {table.this.sql('trino')[:100]} is not supported.")
     for node in tree.walk():
         if isinstance(node, exp.Parameter | exp.SessionParameter):
-            raise _refused(node, f"The variable {node.sql('trino')[:100]} is not served here.")
+            raise _refused(node, f"The variable {node.sql('trino')[:100]} is not supported.")
         if not isinstance(node, exp.Func):
             continue
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else {each.lower() for each in node.sql_names()}
         for name in names:
             if name in _REFUSED or name.startswith(_REFUSED_PREFIXES):
-                raise _refused(node, f"Function '{name}' is not served here.")
+                raise _refused(node, f"Function '{name}' is not supported.")
 
 
 def _refused(node: exp.Expr, message: str) -> InvalidRequest:
     position = position_of(node)
     where = f"{position}: " if position is not None else ""
     return InvalidRequest(
-        f"{where}{message}", remedy="Queries compute on the catalog's tables alone.", athena_code="MALFORMED_QUERY"
+        f"{where}{message}", remedy="Queries compute only on the catalog's tables.", athena_code="MALFORMED_QUERY"
     )

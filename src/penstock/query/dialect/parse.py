@@ -1,7 +1,7 @@
-"""Read Athena's SQL: one statement, bounded, of a kind that is served, without functions that reach outside the lake.
+"""Parse Athena's SQL: one statement of bounded size and a supported kind, without functions that reach outside the lake.
 
-What is accepted becomes a :class:`Select` (with its syntax tree) or a :class:`Show`; everything else is refused with a
-message that names the statement.
+An accepted statement becomes a :class:`Select` (with its syntax tree) or a :class:`Show`. Every other one is refused with
+a message that names the statement.
 """
 
 import re
@@ -41,11 +41,11 @@ _SHOWS = {
 }
 _SHOWN = [(name, re.compile(text, re.IGNORECASE)) for name, text in _SHOWS.items()]
 _EXPLAIN = re.compile(r"EXPLAIN\s+(?:\(\s*TYPE\s+(?:LOGICAL|DISTRIBUTED|IO)\s*\)\s+)?", re.IGNORECASE)
-_SERVED = "Statements that are served: SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN."
-# awswrangler reads every query through a table of its own unless it is told not to.
+_SERVED = "Supported statements: SELECT, WITH, VALUES, SHOW, DESCRIBE, EXPLAIN."
+# By default, awswrangler reads the result of a query through a table that it creates for it.
 _WITHOUT = {"CREATE TABLE": "In awswrangler, pass ctas_approach=False. "}
 
-# Words that begin statements and are no keywords to the tokenizer.
+# Words that begin statements and are not keywords of the tokenizer.
 _VERBS = frozenset(
     {"ATTACH", "CALL", "DETACH", "EXPORT", "IMPORT", "INSTALL", "LOAD", "MSCK", "OPTIMIZE", "UNLOAD", "VACUUM"}
 )
@@ -57,7 +57,7 @@ ShowKind = Literal["DATABASES", "TABLES", "VIEWS", "COLUMNS", "PARTITIONS", "CRE
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A table's name as it was written; missing parts come from the statement's context."""
+    """A table's name as written; missing parts come from the statement's context."""
 
     name: str
     database: str | None = None
@@ -66,7 +66,7 @@ class TableName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Show:
-    """A question about the catalog."""
+    """A SHOW or DESCRIBE statement: it reads the catalog."""
 
     what: ShowKind
     table: TableName | None = None
@@ -82,14 +82,14 @@ class Show:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """A query, or the plan of one where ``explain`` is set. ``tree`` is the statement's own: planning changes it."""
+    """A query, or its plan if ``explain`` is set. Planning changes ``tree``."""
 
     tree: exp.Query
     explain: bool = False
 
     @property
     def type(self) -> StatementType:
-        """A query is DML, its plan UTILITY."""
+        """DML for a query, UTILITY for its plan."""
         return StatementType.UTILITY if self.explain else StatementType.DML
 
     @property
@@ -102,9 +102,9 @@ Parsed = Select | Show
 
 
 def parse(sql: str, parameters: Sequence[str] = ()) -> Parsed:
-    """Read one statement; ``parameters`` are SQL literals for its ``?`` in order.
+    """Parse one statement; ``parameters`` are SQL literals for its ``?`` in order.
 
-    Raises :class:`InvalidRequest` for what cannot be parsed, is too large or too deep, or is not served.
+    Raises :class:`InvalidRequest` if the text cannot be parsed, is too large, nests too deeply, or is not supported.
     """
     try:
         return _parse(sql, parameters)
@@ -121,7 +121,7 @@ def _parse(sql: str, parameters: Sequence[str]) -> Parsed:
     text = _without_comments_before(sql)
     explain = _EXPLAIN.match(text)
     if explain is not None:
-        # Blanks instead of the prefix keep the positions in messages those of the original text.
+        # Blanks replace the prefix, so that the positions in messages are those of the original text.
         text = re.sub(r"[^\n]", " ", text[: explain.end()]) + text[explain.end() :]
     tokens = _tokens(text)
     _check_bounds(tokens)
@@ -151,14 +151,14 @@ def _show(sql: str) -> Show | None:
         )
     words = " ".join(text.split()[:2]).upper()
     raise InvalidRequest(
-        f"line 1:1: '{words}' is not a statement that is served, or is not written as Athena reads it.",
-        remedy="SHOW DATABASES, TABLES, VIEWS, COLUMNS, PARTITIONS, CREATE TABLE, TBLPROPERTIES and DESCRIBE are served.",
+        f"line 1:1: '{words}' is not a supported statement, or is not written as Athena reads it.",
+        remedy="SHOW DATABASES, TABLES, VIEWS, COLUMNS, PARTITIONS, CREATE TABLE, TBLPROPERTIES and DESCRIBE are supported.",
         athena_code="MALFORMED_QUERY",
     )
 
 
 def _without_comments_before(sql: str) -> str:
-    """``sql`` with comments at its start blanked out."""
+    """Return ``sql`` with the comments at its start replaced by blanks."""
     at = 0
     while match := re.compile(r"\s*(?:--[^\n]*(?:\n|$)|/\*.*?\*/)", re.DOTALL).match(sql, at):
         at = match.end()
@@ -190,7 +190,7 @@ def _tokens(text: str) -> list[Token]:
 def _check_bounds(tokens: Sequence[Token]) -> None:
     if len(tokens) > _MAX_TOKENS:
         raise InvalidRequest(
-            f"The SQL has {len(tokens)} words and signs; {_MAX_TOKENS} are read.", remedy="Put long lists in a table."
+            f"The SQL has {len(tokens)} words and signs; the limit is {_MAX_TOKENS}.", remedy="Put long lists in a table."
         )
     depth = 0
     for token in tokens:
@@ -216,7 +216,7 @@ def _with_parameters(text: str, tokens: list[Token], parameters: Sequence[str]) 
 
 
 def _literal(value: str) -> str:
-    """``value``, checked to be one constant, as SQL text."""
+    """Return ``value`` as SQL text, after a check that it is one constant."""
     refused = InvalidRequest(
         f"The execution parameter {value[:100]} is not a SQL constant.", remedy="Strings need single quotes: 'text'."
     )
@@ -237,7 +237,7 @@ def _query(text: str, tokens: list[Token]) -> exp.Query:
     if tokens[0].token_type not in {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}:
         if tokens[0].text.isalpha() and (tokens[0].token_type is not TokenType.VAR or tokens[0].text.upper() in _VERBS):
             raise InvalidRequest(
-                f"{_position(tokens[0])}: {first} statements are not served here.",
+                f"{_position(tokens[0])}: {first} statements are not supported.",
                 remedy=f"{_WITHOUT.get(first, '')}{_SERVED}",
             )
         raise InvalidRequest(
@@ -251,19 +251,19 @@ def _query(text: str, tokens: list[Token]) -> exp.Query:
         raise _malformed(error) from None
     if len(trees) != 1:
         raise InvalidRequest(
-            f"Only one sql statement is allowed; there are {len(trees)}.",
-            remedy="Send each on its own.",
+            f"Only one sql statement is allowed; the text has {len(trees)}.",
+            remedy="Send each one in its own request.",
             athena_code="MALFORMED_QUERY",
         )
     tree = trees[0]
     if isinstance(tree, exp.Values):
         tree = exp.select("*").from_(exp.alias_(tree, "values", table=True))
     if not isinstance(tree, exp.Query):
-        raise InvalidRequest(f"{tree.key.upper()} statements are not served here.", remedy=_SERVED)
+        raise InvalidRequest(f"{tree.key.upper()} statements are not supported.", remedy=_SERVED)
     writes = next(tree.find_all(exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock), None)
     if writes is not None and not isinstance(writes, exp.Query):
         raise InvalidRequest(
-            f"{writes.key.upper()} inside a query is not served here.", remedy="Queries read and do not write."
+            f"{writes.key.upper()} inside a query is not supported.", remedy="Queries read and do not write."
         )
     return tree
 

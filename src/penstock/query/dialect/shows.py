@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE: questions about the catalog, answered with the columns and lines Athena answers with."""
+"""SHOW and DESCRIBE: they read the catalog and return the columns and lines that Athena returns."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -31,39 +31,41 @@ class ShowResult:
         return [ResultColumn(name=name, type="string") for name in self.names]
 
 
-def show(asked: Show, catalog: CatalogReader, database: str | None) -> ShowResult:
-    """Answer ``asked``. Raises :class:`StatementError` where the database or table does not exist."""
-    if asked.what == "DATABASES":
+def show(statement: Show, catalog: CatalogReader, database: str | None) -> ShowResult:
+    """Run ``statement``. Raises :class:`StatementError` if the database or table does not exist."""
+    if statement.what == "DATABASES":
         names = [each.name for each in catalog.databases()]
-        return ShowResult(["database_name"], [[name] for name in _matching(names, asked.pattern)])
-    if asked.what in {"TABLES", "VIEWS"}:
-        return _tables(asked, catalog, asked.database or database)
-    assert asked.table is not None
-    name = asked.table
-    if asked.database is not None:
-        name = TableName(name.name, asked.database, name.catalog)
+        return ShowResult(["database_name"], [[name] for name in _matching(names, statement.pattern)])
+    if statement.what in {"TABLES", "VIEWS"}:
+        return _tables(statement, catalog, statement.database or database)
+    assert statement.table is not None
+    name = statement.table
+    if statement.database is not None:
+        name = TableName(name.name, statement.database, name.catalog)
     table = find_table(catalog, name, database=database)
-    if asked.what == "PARTITIONS":
+    if statement.what == "PARTITIONS":
         return _partitions(table, catalog)
-    if asked.what == "TBLPROPERTIES":
-        return _properties(table, asked.pattern)
-    return _ABOUT[asked.what](table)
+    if statement.what == "TBLPROPERTIES":
+        return _properties(table, statement.pattern)
+    return _ABOUT[statement.what](table)
 
 
-def _tables(asked: Show, catalog: CatalogReader, database: str | None) -> ShowResult:
+def _tables(statement: Show, catalog: CatalogReader, database: str | None) -> ShowResult:
     if database is None:
-        raise StatementError("MISSING_SCHEMA_NAME", "No database is set.", remedy=f"Write SHOW {asked.what} IN database.")
+        raise StatementError(
+            "MISSING_SCHEMA_NAME", "No database is set.", remedy=f"Write SHOW {statement.what} IN database."
+        )
     try:
         tables = catalog.tables(database.lower())
     except NotFound:
         raise StatementError("SCHEMA_NOT_FOUND", f"Schema '{database.lower()}' does not exist") from None
-    views = asked.what == "VIEWS"
+    views = statement.what == "VIEWS"
     names = [each.name for each in tables if not views or each.table_type == "VIRTUAL_VIEW"]
-    return ShowResult(["views" if views else "tab_name"], [[name] for name in _matching(sorted(names), asked.pattern)])
+    return ShowResult(["views" if views else "tab_name"], [[name] for name in _matching(sorted(names), statement.pattern)])
 
 
 def _matching(names: Sequence[str], pattern: str | None) -> Sequence[str]:
-    """Those that fit Hive's pattern: ``*`` for any text, ``|`` between choices."""
+    """Return the names that match Hive's pattern: ``*`` for any text, ``|`` between choices."""
     if pattern is None:
         return names
     choices = [expression([re.escape(part) for part in choice.strip().split("*")]) for choice in pattern.split("|")]

@@ -1,6 +1,6 @@
-"""Types: Hive's as the catalog keeps them, DuckDB's that read them, Athena's that results are described with.
+"""Types: Hive's in the catalog, DuckDB's for reading, Athena's in the description of results.
 
-Hive's grammar: Apache Hive language manual, "Types". Athena's names and precisions: what GetQueryResults answers.
+Hive's grammar: Apache Hive language manual, "Types". Athena's names and precisions: what GetQueryResults returns.
 """
 
 import re
@@ -70,23 +70,23 @@ _ATHENA = {
 
 
 def quote_name(name: str) -> str:
-    """``name`` as a quoted SQL identifier."""
+    """Return ``name`` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_text(text: str) -> str:
-    """``text`` as a SQL string literal."""
+    """Return ``text`` as a SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def duckdb_type(hive: str) -> str:
-    """DuckDB's type for a Hive type string; :class:`StatementError` where it is none that can be read.
+    """Return DuckDB's type for a Hive type string. Raises :class:`StatementError` if the type cannot be read.
 
-    ``char`` and ``varchar`` lose their length, as they do in what Athena reads from Parquet.
+    ``char`` and ``varchar`` lose their length, as they do when Athena reads Parquet.
     """
     if len(hive) > _MAX_LENGTH:
         raise StatementError(
-            "HIVE_INVALID_METADATA", f"A column's type is {len(hive)} characters long; {_MAX_LENGTH} are read."
+            "HIVE_INVALID_METADATA", f"A column's type is {len(hive)} characters long; the limit is {_MAX_LENGTH}."
         )
     text = hive.strip()
     reader = _HiveReader(text)
@@ -167,7 +167,7 @@ class _HiveReader:
 
 
 def result_column(name: str, kind: Any) -> ResultColumn:
-    """Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType)."""
+    """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType)."""
     if kind.id == "decimal":
         precision, scale = (int(value) for _, value in kind.children)
         return ResultColumn(name=name, type="decimal", precision=precision, scale=scale)

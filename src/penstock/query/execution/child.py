@@ -1,11 +1,11 @@
-"""The child process in which statements are read, planned and computed.
+"""The child process in which statements are parsed, planned and run.
 
 ``python -P -m penstock.query.execution.child DESCRIPTOR`` starts it; the descriptor is a socket to the owner.
-The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)`` and ``("run", task, limits)``,
-the limits being bytes of memory that it may fill, bytes that it may ask for, and
-seconds of the processor; and the answers to questions. This process sends JSON, which the owner checks: while it runs a
-task, ``ask`` with the name of a method of the catalog's reader and its arguments, and ``planned``; at the end one of
-``read``, ``done``, ``refused``, ``failed`` and ``defect``. What the limits cannot let it survive ends it.
+The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)``, ``("run", task, limits)`` and
+the replies to ``ask``. The limits are bytes of resident memory, bytes of address space, and seconds of CPU time. This
+process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of the catalog's
+reader and its arguments, and ``planned``; at the end one of ``read``, ``done``, ``refused``, ``failed`` and ``defect``.
+The process ends if it exceeds a limit and cannot recover.
 """
 
 import ctypes
@@ -39,21 +39,21 @@ __all__ = ["main"]
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _OWNER_CHECK = 0.5  # seconds
-_MEMORY_CHECK = 0.02  # seconds; memory is filled at some gigabytes a second
+_MEMORY_CHECK = 0.02  # seconds; a process can fill some gigabytes of memory in a second
 _MAX_TRACE = 4_000
-# Beyond this the allocators hold so much address space that the next statement would have less: a fresh one has 200 MB.
+# Beyond this the allocators hold so much address space that the next statement would have less; a new process has 200 MB.
 _WORN = 600 << 20
-_NICE = 5  # the server that answers requests goes first
+_NICE = 5  # the server that answers requests has priority
 
 
 class _CatalogFailed(Exception):
-    """The owner's catalog failed; the owner knows how, and ends the statement by that."""
+    """The owner's catalog raised an error. The owner has it and ends the statement with it."""
 
 
 class _RemoteCatalog:
-    """:class:`penstock.query.ports.CatalogReader` over the owner's, which checks what the caller may read.
+    """A :class:`penstock.query.ports.CatalogReader` over the owner's, which checks what the caller may read.
 
-    Each question is asked once a statement, however often its text names the table: answers cost the owner's time.
+    Each call is sent once a statement, however often its text names the table, because replies cost the owner's time.
     """
 
     def __init__(self, channel: "Connection[Any, Any]") -> None:
@@ -77,12 +77,12 @@ class _RemoteCatalog:
 
     def _ask(self, name: str, *arguments: str | None) -> Any:
         if (name, *arguments) not in self._answers:
-            self._answers[name, *arguments] = self._asked(name, *arguments)
+            self._answers[name, *arguments] = self._request(name, *arguments)
         return self._answers[name, *arguments]
 
-    def _asked(self, name: str, *arguments: str | None) -> Any:
+    def _request(self, name: str, *arguments: str | None) -> Any:
         _send(self._channel, {"kind": "ask", "name": name, "arguments": arguments})
-        kind, answer = pickle.loads(self._channel.recv_bytes())  # noqa: S301 the owner's
+        kind, answer = pickle.loads(self._channel.recv_bytes())  # noqa: S301 the owner is trusted
         if kind == "missing":
             raise NotFound(answer)
         if kind == "failed":
@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> None:
     """Serve the owner until it closes the socket or ends."""
     os.umask(0o077)
     _stay_with_owner()
-    # The owner decides when a statement ends; Ctrl-C at its terminal is its own.
+    # The owner decides when a statement ends, so it alone handles Ctrl-C at its terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -104,16 +104,16 @@ def main(arguments: list[str]) -> None:
     memory = _Memory()
     with suppress(EOFError, ConnectionError):
         while True:
-            what, *given, limits = pickle.loads(channel.recv_bytes())  # noqa: S301 the owner's
+            what, *arguments, limits = pickle.loads(channel.recv_bytes())  # noqa: S301 the owner is trusted
             with memory.limited(*limits):
-                answer = _answer(what, given, channel)
+                answer = _answer(what, arguments, channel)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             _send(channel, {**answer, "peak": peak, "worn": _pages(5) > _WORN})
 
 
-def _answer(what: str, given: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:
+def _answer(what: str, arguments: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:
     try:
-        return _read(*given) if what == "read" else _run(given[0], channel)
+        return _read(*arguments) if what == "read" else _run(arguments[0], channel)
     except MemoryError:
         return _failed(memory_exceeded())
     except StatementError as error:
@@ -124,7 +124,7 @@ def _answer(what: str, given: Sequence[Any], channel: "Connection[Any, Any]") ->
         return {"kind": "catalog"}
     except PenstockError as error:
         return {"kind": "failed", "code": "GENERIC_INTERNAL_ERROR", "message": error.message, "remedy": error.remedy}
-    except Exception as error:  # noqa: BLE001 whatever broke, the owner hears of it, with what its log needs
+    except Exception as error:  # noqa: BLE001 the owner gets any error, with its traceback for the log
         trace = "".join(traceback.format_exception(error))[-_MAX_TRACE:]
         return {"kind": "defect", "name": type(error).__name__, "trace": trace}
 
@@ -138,15 +138,15 @@ def _read(sql: str, parameters: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
-    from penstock.query.execution.runner import execute  # noqa: PLC0415 - what only reads statements does without the engine
+    from penstock.query.execution.runner import execute  # noqa: PLC0415 - parsing alone does not need the engine
 
-    def planned(statistics: StatementStatistics) -> None:
+    def on_planned(statistics: StatementStatistics) -> None:
         _send(channel, {"kind": "planned", "statistics": asdict(statistics)})
 
     try:
-        outcome = execute(task, _RemoteCatalog(channel), planned)
+        outcome = execute(task, _RemoteCatalog(channel), on_planned)
     except StatementCancelled as error:
-        # Nobody here interrupts the engine: an owner that wants a statement to end kills this process.
+        # Nothing interrupts the engine here: the owner kills this process to end a statement.
         raise StatementError("GENERIC_INTERNAL_ERROR", error.message) from error
     columns = [asdict(each) for each in outcome.columns]
     return {"kind": "done", "columns": columns, "statistics": asdict(outcome.statistics)}
@@ -164,8 +164,8 @@ def _send(channel: "Connection[Any, Any]", message: Mapping[str, Any]) -> None:
 class _Memory:
     """Bounds on what the process uses while it serves a request.
 
-    What it asks for is bounded by the system, which refuses one huge piece at once; what it has filled by a thread, since
-    allocators ask for more than they use. The thread needs Linux's ``/proc``; elsewhere only the former holds.
+    The system bounds the address space, and refuses one huge allocation at once. A thread bounds the resident memory, since
+    allocators ask for more than they use. The thread needs Linux's ``/proc``; without it only the first bound applies.
     """
 
     def __init__(self) -> None:
@@ -175,11 +175,13 @@ class _Memory:
             threading.Thread(target=self._watch, daemon=True).start()
 
     @contextmanager
-    def limited(self, filled: int, asked: int, seconds: float) -> Iterator[None]:
-        """Hold to ``filled`` and ``asked`` bytes and to ``seconds`` of all processors together."""
+    def limited(self, resident: int, allocated: int, seconds: float) -> Iterator[None]:
+        """Limit resident memory and address space (bytes), and CPU time of all processors together (seconds)."""
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (asked if hard == resource.RLIM_INFINITY else min(asked, hard), hard))
-        self._limit = filled
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (allocated if hard == resource.RLIM_INFINITY else min(allocated, hard), hard)
+        )
+        self._limit = resident
         self._serving.set()
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
@@ -187,7 +189,7 @@ class _Memory:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             self._serving.clear()
-            # What says that it failed needs some, too.
+            # The report of the failure needs some memory, too.
             resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
     def _watch(self) -> None:
@@ -198,7 +200,7 @@ class _Memory:
 
 
 def _pages(field: int) -> int:
-    """A field of Linux's statm in bytes (1: resident, 5: asked for), 0 where there is none."""
+    """Return a field of Linux's statm in bytes (1: resident, 5: allocated data), 0 without ``/proc``."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[field]) * resource.getpagesize()
     except OSError:
@@ -213,7 +215,7 @@ def _go_first_when_memory_is_short() -> None:
 
 
 def _stay_with_owner() -> None:
-    """End with the process that started this one, whatever is being computed."""
+    """End this process when the process that started it ends, at any point of a statement."""
     owner = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

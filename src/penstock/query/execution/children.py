@@ -1,8 +1,8 @@
-"""The child processes in which statements are read and run, so that whatever a statement does can be ended.
+"""The child processes in which statements are parsed and run, so that any statement can be stopped.
 
-A child serves one statement at a time under limits of memory and of the processor's time, and is killed to stop one. It
-is started when first needed, kept while it is sound, and runs statements of one account only. Reading a statement's text,
-which decides whether it is accepted, has children of its own for all accounts, since the others may be busy for long.
+A child serves one statement at a time under limits of memory and of CPU time, and is killed to stop the statement. It
+is started when first needed, kept while it is usable, and runs statements of one account only. Parsing a statement's
+text, which decides whether it is accepted, has separate children for all accounts, since the others may be busy for long.
 """
 
 import json
@@ -34,16 +34,16 @@ __all__ = ["Child", "ChildEnded", "ChildPool", "StatementKind"]
 
 _log = logging.getLogger("penstock.query")
 
-_MAX_MESSAGE = 64 << 20  # bytes; columns of a result and their types are the largest
+_MAX_MESSAGE = 64 << 20  # bytes; the columns of a result and their types are the largest message
 _READ_MEMORY = 512 << 20
-_READ_SECONDS = 3.0  # of the processor; 50,000 words take 0.7 s
-_READ_DEADLINE = 30.0  # by the clock, on a machine that does other things
+_READ_SECONDS = 3.0  # of CPU time; 50,000 words take 0.7 s
+_READ_DEADLINE = 30.0  # of wall-clock time, on a busy machine
 _READERS = 2
 _MAX_WAITING = 8
 _IDLE = 2
-_OVERHEAD = 512 << 20  # bytes beside the engine's own bound: the libraries, threads' stacks, the result's texts
+_OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset({"databases", "database", "tables", "table", "partitions"})
-# What a child may know of the server's environment, which holds keys.
+# The server's environment variables that a child gets; others may have secrets.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
@@ -55,40 +55,40 @@ class ChildEnded(Exception):
         self.status = status
 
     def failure(self) -> StatementError:
-        """What to tell whoever asked for the statement, who did not end it."""
+        """Return the error for the caller of the statement, who did not end it."""
         if self.status == -signal.SIGPROF:
             return StatementError(
                 "EXCEEDED_TIME_LIMIT",
-                "The query took more of the processor's time than one may use.",
+                "The query took more CPU time than the limit of a query.",
                 remedy="Read fewer partitions, or raise the server's limit.",
             )
-        # By its own watch, by the system where memory is short, or by a library that could not have some.
+        # Ended by its own memory check, by the system if memory is short, or by a library whose allocation failed.
         if self.status in {OUT_OF_MEMORY, -signal.SIGKILL, -signal.SIGABRT}:
             return memory_exceeded()
         if self.status is not None and self.status > 0:
             return StatementError(
                 "GENERIC_INTERNAL_ERROR",
                 "The process for the query cannot be started.",
-                remedy="The server's log says why; pip install 'penstock[server]' brings what it needs.",
+                remedy="See the server's log; pip install 'penstock[server]' installs what the process needs.",
             )
         name = signal.Signals(-self.status).name if self.status is not None and self.status < 0 else self.status
         return StatementError(
             "GENERIC_INTERNAL_ERROR",
             f"The process that ran the query ended ({name}).",
-            remedy="Run it again; where it ends again, write it in another way.",
+            remedy="Run it again; if it ends again, write the query in another way.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class StatementKind:
-    """What a statement's text is."""
+    """What parsing tells about a statement's text."""
 
     type: StatementType
     substatement: str | None
 
 
 class Child:
-    """One process. :meth:`kill` may come from any thread; all else belongs to one at a time."""
+    """One process. Any thread may call :meth:`kill`; only one thread at a time may call the other methods."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
@@ -98,16 +98,16 @@ class Child:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # Nothing but why it could not start, or the last words of a library: for the server's log.
+                # Only why it could not start, or the last message of a library: for the server's log.
                 stderr=None,
                 env=_environment(),
-                # Of its own, so that a Ctrl-C at the server is the server's to answer.
+                # Its own session, so that only the server handles a Ctrl-C at its terminal.
                 start_new_session=True,
             )
             self._channel: Connection[Any, Any] = Connection(ours.detach())
         self._doomed = False
         self.peak = 0
-        """The most memory that it has used, as the system counts it (on Linux in KB), after its last answer."""
+        """The most memory that it has used, as the system counts it (on Linux in KB), as of its last reply."""
 
     @property
     def pid(self) -> int:
@@ -116,22 +116,22 @@ class Child:
 
     @property
     def usable(self) -> bool:
-        """Whether it can serve another statement."""
+        """Whether the process can serve another statement."""
         return not self._doomed and self._process.poll() is None
 
     def kill(self) -> None:
-        """End it now, whatever it does."""
+        """End the process now, also during a statement."""
         self._doomed = True
         self._process.kill()
 
     def close(self) -> None:
-        """End it and wait until it is gone."""
+        """End the process and wait until it is gone."""
         self.kill()
         self._process.wait()
         self._channel.close()
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
-        """What ``sql`` is. Raises :class:`InvalidRequest` for what is refused, :class:`ChildEnded`."""
+        """Parse ``sql``. Raises :class:`InvalidRequest` if it is refused, and :class:`ChildEnded`."""
         self._send(("read", sql, tuple(parameters), (_READ_MEMORY, _READ_MEMORY, _READ_SECONDS)))
         answer = self._receive(_READ_DEADLINE)
         if answer["kind"] == "refused":
@@ -140,23 +140,23 @@ class Child:
             raise _unexpected(answer)
         return StatementKind(StatementType(answer["type"]), answer["substatement"])
 
-    def run(self, task: "Task", catalog: CatalogReader, planned: Callable[[StatementStatistics], None]) -> "Outcome":
-        """Run ``task`` over ``catalog``, whose own errors go on from here.
+    def run(self, task: "Task", catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":
+        """Run ``task`` over ``catalog``, whose own errors pass through.
 
-        Raises :class:`StatementError` for what failed and :class:`ChildEnded`, which :meth:`kill` leads to.
+        Raises :class:`StatementError` if the statement fails and :class:`ChildEnded`, also after :meth:`kill`.
         """
-        from penstock.query.execution.runner import Outcome  # noqa: PLC0415 - with the engine, and only a task's owner has it
+        from penstock.query.execution.runner import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
 
         settings = task.settings
-        # The watch ends a statement by the clock; this holds where nobody watches any more.
+        # The watch ends a statement by wall-clock time; this limit applies if the watch is gone.
         seconds = settings.timeout_seconds * max(1, settings.threads) + 60
         # The engine's allocator keeps address space that it does not use, up to as much as it uses.
-        filled, asked = settings.memory_bytes + _OVERHEAD, 2 * settings.memory_bytes + _OVERHEAD
-        self._send(("run", task, (filled, asked, seconds)))
+        resident, allocated = settings.memory_bytes + _OVERHEAD, 2 * settings.memory_bytes + _OVERHEAD
+        self._send(("run", task, (resident, allocated, seconds)))
         try:
-            answer, failure = self._conversed(catalog, planned)
+            answer, failure = self._exchange(catalog, on_planned)
         except BaseException:
-            # It waits for an answer, or is not what it should be: nobody else shall have it.
+            # It waits for a reply, or its state is unknown: it is not used again.
             self.kill()
             raise
         if answer["kind"] == "catalog" and failure is not None:
@@ -166,29 +166,29 @@ class Child:
         columns = [ResultColumn(**each) for each in answer["columns"]]
         return Outcome(columns, StatementStatistics(**answer["statistics"]))
 
-    def _conversed(
-        self, catalog: CatalogReader, planned: Callable[[StatementStatistics], None]
+    def _exchange(
+        self, catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None]
     ) -> tuple[Mapping[str, Any], BaseException | None]:
-        """Answer the child's questions until it says how the task ended; that, and what the catalog failed with."""
+        """Answer the child's calls until the task ends. Return the last message, and the catalog's error if it had one."""
         failure: BaseException | None = None
         while True:
             message = self._receive()
             if message["kind"] == "ask":
                 failure = self._reply(catalog, message)
             elif message["kind"] == "planned":
-                planned(StatementStatistics(**message["statistics"]))
+                on_planned(StatementStatistics(**message["statistics"]))
             else:
                 return message, failure
 
     def _reply(self, catalog: CatalogReader, message: Mapping[str, Any]) -> BaseException | None:
-        """Answer a question about the catalog; what it failed with."""
+        """Answer a call of the catalog. Return the error that the catalog raised, if any."""
         if message["name"] not in _QUESTIONS:
             raise _unexpected(message)
         try:
             answer: tuple[str, Any] = ("value", getattr(catalog, message["name"])(*message["arguments"]))
         except NotFound as error:
             answer = ("missing", error.message)
-        except Exception as error:  # noqa: BLE001 raised again once the process has given up its statement
+        except Exception as error:  # noqa: BLE001 raised again when the process has ended its statement
             self._send(("failed", None))
             return error
         self._send(answer)
@@ -226,7 +226,7 @@ def _environment() -> dict[str, str]:
 
 
 class ChildPool:
-    """Children to lend. Who lends bounds how many statements run; the pool bounds how many idle ones are kept."""
+    """A pool of child processes. The caller bounds how many statements run; the pool bounds how many idle ones it keeps."""
 
     def __init__(self, *, idle: int = _IDLE, readers: int = _READERS, waiting: int = _MAX_WAITING) -> None:
         self._max_idle = idle
@@ -241,7 +241,7 @@ class ChildPool:
 
     @contextmanager
     def acquire(self, account: str) -> Iterator[Child]:
-        """A child for statements of ``account``; it is kept afterwards where it is sound."""
+        """Lend a child for statements of ``account``; it is kept afterwards if it is still usable."""
         child = self._take(account)
         try:
             yield child
@@ -249,10 +249,10 @@ class ChildPool:
             self._give(account, child)
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
-        """What ``sql`` is, read in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` when many wait."""
+        """Parse ``sql`` in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
         with self._lock:
             if self._waiting >= self._max_waiting:
-                raise TooManyRequests("Too many statements are being read at this moment.", remedy="Try again in a moment.")
+                raise TooManyRequests("Too many statements are being parsed at the moment.", remedy="Try again in a moment.")
             self._waiting += 1
         try:
             with self._reading:
@@ -262,7 +262,7 @@ class ChildPool:
                 self._waiting -= 1
 
     def close(self) -> None:
-        """End all idle children; those that are lent end when they come back."""
+        """End all idle children; a lent child ends when it is returned."""
         with self._lock:
             self._closed = True
             children = [*self._readers, *(child for _, child in self._idle)]
@@ -290,15 +290,15 @@ class ChildPool:
                 failure = error.failure()
                 raise CannotRun(failure.message, remedy=failure.remedy) from error
             if error.status == -signal.SIGPROF:
-                what = f"The SQL takes longer than {_READ_SECONDS:g} seconds to read."
+                what = f"The SQL takes longer than {_READ_SECONDS:g} seconds to parse."
             else:
-                what = "The SQL is too large or nests too deeply to be read."
+                what = "The SQL is too large or nests too deeply to be parsed."
             raise InvalidRequest(
                 what, remedy="Split it with WITH, or put long lists in a table.", athena_code="MALFORMED_QUERY"
             ) from error
         except StatementError as error:
             if error.code == "EXCEEDED_MEMORY_LIMIT":
-                raise InvalidRequest("The SQL needs too much memory to be read.", remedy="Split it with WITH.") from error
+                raise InvalidRequest("The SQL needs too much memory to be parsed.", remedy="Split it with WITH.") from error
             raise CannotRun(error.message, remedy=error.remedy) from error
         finally:
             with self._lock:
@@ -321,7 +321,7 @@ class ChildPool:
         with self._lock:
             if child.usable and not self._closed:
                 self._idle.append((account, child))
-                # The one that has waited longest goes, whichever account it served.
+                # The child that has been idle longest ends, of any account.
                 while len(self._idle) > self._max_idle:
                     surplus.append(self._idle.pop(0)[1])
             else:
@@ -330,13 +330,13 @@ class ChildPool:
             each.close()
 
     def _started(self) -> Child:
-        # By one thread that lives as long as the pool: Linux ends a child with the thread that started it.
+        # One thread that lives as long as the pool starts them: Linux ends a child with the thread that started it.
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
             if self._starter is None:
                 self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
-            # Under the lock: a pool that is closed takes nothing more from its starter.
+            # Under the lock, because a closed pool must not use its starter.
             starting = self._starter.submit(Child)
         try:
             return starting.result()
@@ -344,12 +344,12 @@ class ChildPool:
             raise StatementError(
                 "GENERIC_INTERNAL_ERROR",
                 f"The process for the query cannot be started: {error.strerror}.",
-                remedy="See to room for processes, files and memory.",
+                remedy="Check the limits on processes, files and memory.",
             ) from error
 
 
 def _unexpected(answer: Mapping[str, Any]) -> StatementError:
-    """What a child could not do, as an error."""
+    """Return a child's unexpected answer as an error."""
     if answer["kind"] == "failed":
         return StatementError(answer["code"], answer["message"], remedy=answer["remedy"])
     name = answer.get("name", answer["kind"])

@@ -1,7 +1,7 @@
-"""The embedded engine: one DuckDB database a statement, walled in before the statement's own SQL runs.
+"""The embedded engine: one DuckDB database a statement, locked down before the statement's own SQL runs.
 
-A statement's database lives in memory, may open the files of its scans and nothing else, has a bounded memory and
-spill folder, and its configuration is locked. It ends with the statement.
+A statement's database is in memory, may open only the files of its scans, has a bounded memory and spill folder, and its
+configuration is locked. It is closed with the statement.
 """
 
 import re
@@ -21,7 +21,7 @@ from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.query.dialect.compat import MACROS
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
 from penstock.query.errors import StatementError
-from penstock.query.execution.failures import translated
+from penstock.query.execution.failures import translate_error
 from penstock.query.planning.planner import SCHEMA, Conditions, Plan
 from penstock.query.planning.scans import Scan, file_list, view_sql
 from penstock.query.settings import QuerySettings
@@ -41,14 +41,14 @@ _CLOSED: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """A result that is still being computed: its columns, and its rows in batches."""
+    """A result that is being computed: its columns, and its rows in batches."""
 
     columns: Sequence[ResultColumn]
     batches: pa.RecordBatchReader
 
 
 class EngineSession:
-    """One statement's engine, in the statement's own process."""
+    """The engine of one statement, in the statement's process."""
 
     def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
         self._settings = settings
@@ -74,10 +74,10 @@ class EngineSession:
         self._connection.close()
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
-        """Indexes of the partitions that fulfil all conditions; see :data:`penstock.query.planning.planner.PruneWith`.
+        """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.planning.planner.PruneWith`.
 
-        A condition that holds for absent rows too (``key IS NULL`` over an outer join) proves nothing and is left out, as
-        is one the engine cannot compute. Raises :class:`StatementError` for a value that its key's type does not have.
+        A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
+        the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
         """
         with _sandboxed() as connection:
             _partition_values(connection, "partitions", table, list(enumerate(partitions)))
@@ -100,7 +100,7 @@ class EngineSession:
         return [number for (number,) in rows]
 
     def run(self, plan: Plan) -> EngineResult:
-        """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own."""
+        """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own errors."""
         with self.failures(plan.tree):
             self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
             for scan in plan.scans:
@@ -108,17 +108,17 @@ class EngineSession:
             self._restrict_files(plan.scans)
             relation = self._connection.sql(f"EXPLAIN {plan.sql}" if plan.explain else plan.sql)
             if plan.explain:
-                return _explained(relation.fetchall())
+                return _explain_result(relation.fetchall())
             columns = [result_column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)]
             return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
 
     @contextmanager
     def failures(self, tree: exp.Query | None = None) -> Iterator[None]:
-        """Translate the engine's errors to :class:`StatementError`, with positions found in ``tree``."""
+        """Translate the engine's errors to :class:`StatementError`, with positions from ``tree``."""
         try:
             yield
         except (duckdb.Error, OSError, pa.ArrowException) as error:
-            raise translated(error, tree, self._lake.root) from error
+            raise translate_error(error, tree, self._lake.root) from error
 
     def _create_view(self, scan: Scan) -> None:
         found: Mapping[str, str] = {}
@@ -140,7 +140,7 @@ class EngineSession:
 
 @contextmanager
 def _sandboxed() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A small engine without any file access."""
+    """Open a small engine without file access."""
     config: dict[str, str | bool | int | float | list[str]] = {
         **_CLOSED,
         "enable_external_access": False,
@@ -186,14 +186,14 @@ def _partition_values(
         what = re.sub(r"\s+", " ", str(error).split("LINE", maxsplit=1)[0]).strip()
         raise StatementError(
             "HIVE_INVALID_PARTITION_VALUE",
-            f"A partition of '{table.database}.{table.name}' has a value that is none of its key's type: {what}",
+            f"A partition of '{table.database}.{table.name}' has a value that is not of its key's type: {what}",
             remedy="Correct the partition's values or the key's type in the catalog.",
         ) from error
     finally:
         connection.unregister("partition_rows")
 
 
-def _explained(rows: Sequence[tuple[Any, ...]]) -> EngineResult:
+def _explain_result(rows: Sequence[tuple[Any, ...]]) -> EngineResult:
     lines = [line for row in rows for line in str(row[-1]).splitlines()]
     table = pa.table({"Query Plan": pa.array(lines, pa.string())})
     return EngineResult([ResultColumn(name="Query Plan", type="varchar", precision=2147483647)], table.to_reader())

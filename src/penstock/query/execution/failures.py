@@ -1,4 +1,4 @@
-"""The engine's errors in Athena's words: code, position in the caller's SQL, names of the lake instead of paths."""
+"""Translate the engine's errors to Athena's: code, position in the caller's SQL, ``s3://`` names instead of paths."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from sqlglot import exp
 from penstock.query.dialect.functions import position_of
 from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
 
-__all__ = ["translated"]
+__all__ = ["translate_error"]
 
 _COLUMN = re.compile(r'Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"')
 _TABLE = re.compile(r'Referenced table "([^"]+)" not found')
@@ -35,19 +35,19 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-def translated(error: Exception, tree: exp.Query | None, lake: Path) -> StatementError | StatementCancelled:
-    """What to tell the caller about ``error``."""
-    text = _plain(str(error), lake)
+def translate_error(error: Exception, tree: exp.Query | None, lake: Path) -> StatementError | StatementCancelled:
+    """Return the error for the caller that stands for the engine's ``error``."""
+    text = _clean_text(str(error), lake)
     if isinstance(error, duckdb.InterruptException) or "INTERRUPT" in text:
         return StatementCancelled("The statement was interrupted.")
-    return _named(text, tree) or _recognised(error, text) or _classed(error, text)
+    return _error_about_name(text, tree) or _error_by_text(error, text) or _error_by_class(error, text)
 
 
-def _named(text: str, tree: exp.Query | None) -> StatementError | None:
-    """Errors about a name, which has a position."""
+def _error_about_name(text: str, tree: exp.Query | None) -> StatementError | None:
+    """Return an error about a name, with its position, if ``text`` is about one."""
     for pattern, code, what in (
         (_COLUMN, "COLUMN_NOT_FOUND", "Column '{}' cannot be resolved"),
-        (_TABLE, "COLUMN_NOT_FOUND", "'{}' is no table of this query"),
+        (_TABLE, "COLUMN_NOT_FOUND", "'{}' is not a table of this query"),
         (_FUNCTION, "FUNCTION_NOT_FOUND", "Function '{}' not registered"),
         (_SIGNATURE, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
     ):
@@ -58,8 +58,8 @@ def _named(text: str, tree: exp.Query | None) -> StatementError | None:
     return None
 
 
-def _recognised(error: Exception, text: str) -> StatementError | None:
-    """Errors that their words tell."""
+def _error_by_text(error: Exception, text: str) -> StatementError | None:
+    """Return the error if the words of ``text`` identify it."""
     message = _message(text)
     if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in text:
         return _exceeded(text)
@@ -76,7 +76,7 @@ def _recognised(error: Exception, text: str) -> StatementError | None:
     return None
 
 
-def _classed(error: Exception, text: str) -> StatementError:
+def _error_by_class(error: Exception, text: str) -> StatementError:
     by_class = next((code for kind, code in _CODES if isinstance(error, kind)), None)
     by_text = next((code for words, code in _TEXT_CODES.items() if text.startswith(words)), None)
     return StatementError(by_class or by_text or "GENERIC_INTERNAL_ERROR", _message(text))
@@ -86,7 +86,7 @@ def _message(text: str) -> str:
     return re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", text.split("\n\n", maxsplit=1)[0].strip())
 
 
-# While rows stream, Arrow wraps the engine's errors; only their first words are left to tell them by.
+# While rows stream, Arrow wraps the engine's errors; only their first words still identify them.
 _TEXT_CODES = {
     "Conversion Error": "INVALID_CAST_ARGUMENT",
     "Out of Range Error": "NUMERIC_VALUE_OUT_OF_RANGE",
@@ -99,7 +99,7 @@ _TEXT_CODES = {
 def _exceeded(text: str) -> StatementError:
     if "max_temp_directory_size" in text:
         return StatementError(
-            "EXCEEDED_SPILL_LIMIT", "The query needs more temporary disk space than one may use.", remedy=_SMALLER
+            "EXCEEDED_SPILL_LIMIT", "The query needs more temporary disk space than the limit of a query.", remedy=_SMALLER
         )
     return memory_exceeded()
 
@@ -107,8 +107,8 @@ def _exceeded(text: str) -> StatementError:
 _SMALLER = "Read fewer partitions or columns, aggregate before joining, or raise the server's limit."
 
 
-def _plain(text: str, lake: Path) -> str:
-    """Without the engine's echo of SQL the caller did not write, and with ``s3://`` names."""
+def _clean_text(text: str, lake: Path) -> str:
+    """Return ``text`` without SQL that the caller did not write, and with ``s3://`` names for paths."""
     text = text.split("\nLINE ", maxsplit=1)[0]
     for root in {str(lake), str(lake.resolve())}:
         text = text.replace(f"{root}/", "s3://")

@@ -1,8 +1,8 @@
 """Results as Athena writes them: every value quoted, NULL empty and unquoted, values in Trino's text forms.
 
-The CSV object is the result: whichever process is asked for rows reads them from it, by byte offset. Results of SHOW,
-DESCRIBE and EXPLAIN are lines of text without a header. The ``.metadata`` object beside a CSV describes its columns in
-the Protobuf form that Athena's JDBC drivers read.
+The CSV object is the result: any server process can read rows from it, by byte offset. Results of SHOW, DESCRIBE and
+EXPLAIN are lines of text without a header. The ``.metadata`` object beside a CSV describes its columns in the Protobuf
+form that Athena's JDBC drivers read.
 """
 
 import re
@@ -25,15 +25,15 @@ _FIELD = re.compile(r'"((?:[^"]++|"")*+)"|')
 
 @dataclass(frozen=True, slots=True)
 class ResultRows:
-    """A page of rows (None is NULL) and the byte offset at which the next page begins, None at the end."""
+    """A page of rows (None is NULL), and the byte offset at which the next page begins (None at the end)."""
 
     rows: Sequence[Sequence[str | None]]
     next_offset: int | None
 
 
 def write_csv(path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBatchReader", *, limit: int) -> int:
-    """Write the result and return its number of rows; :class:`StatementError` where it grows beyond ``limit`` bytes."""
-    from penstock.query.execution.values import texts  # noqa: PLC0415 - with pyarrow; whoever reads results does without
+    """Write the result and return its number of rows. Raises :class:`StatementError` if it is over ``limit`` bytes."""
+    from penstock.query.execution.values import texts  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
 
     rows = 0
     with path.open("wb") as file:
@@ -52,7 +52,7 @@ def write_csv(path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBa
 
 
 def write_lines(path: Path, rows: Sequence[Sequence[str]]) -> int:
-    """Write rows of SHOW or DESCRIBE, a line each with tabs between the columns; their number."""
+    """Write rows of SHOW or DESCRIBE as lines with tabs between the columns; return their number."""
     with path.open("wb") as file:
         file.writelines(("\t".join(row) + "\n").encode() for row in rows)
     return len(rows)
@@ -63,7 +63,7 @@ def _line(values: Sequence[str | None]) -> bytes:
 
 
 def read_rows(file: BinaryIO, *, offset: int, count: int, quoted: bool, size: int = 1 << 23) -> ResultRows:
-    """Up to ``count`` rows from ``file``, which stands at ``offset``; fewer where they would exceed ``size`` bytes."""
+    """Read up to ``count`` rows from ``file``, which is at ``offset``; fewer if they would exceed ``size`` bytes."""
     rows: list[Sequence[str | None]] = []
     lines = _records(file, quoted=quoted)
     taken = 0
@@ -77,10 +77,10 @@ def read_rows(file: BinaryIO, *, offset: int, count: int, quoted: bool, size: in
 
 
 def _records(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
-    """Rows as bytes with their line's end; a quoted value may hold line breaks."""
+    """Yield rows as bytes with their line's end; a quoted value may have line breaks."""
     parts: list[bytes] = []
     size = quotes = 0
-    # Readline takes a limit: a line of any length would be read whole before it is found to be too long.
+    # Readline gets a limit: without one, a long line would be read completely before its length is known.
     while line := file.readline(_MAX_ROW + 1):
         parts.append(line)
         size += len(line)
@@ -107,9 +107,7 @@ def _fields(text: str) -> Sequence[str | None]:
         if at >= len(text):
             return fields
         if text[at] != ",":
-            raise InvalidRequest(
-                "The stored result was changed: it is not as it was written.", remedy="Run the statement again."
-            )
+            raise InvalidRequest("The stored result was changed after it was written.", remedy="Run the statement again.")
         at += 1
 
 

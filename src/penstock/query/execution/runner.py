@@ -25,7 +25,7 @@ RESULT, METADATA = "result", "result.metadata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a child process is given: a statement, the lake that it reads, and an empty folder for files of its own."""
+    """The input of a child process: a statement, the lake that it reads, and an empty folder for its files."""
 
     id: str
     sql: str
@@ -35,19 +35,19 @@ class Task:
     settings: QuerySettings
     folder: Path
     reuse: bool = False
-    """Whether there is an earlier result, to be had by planning the statement as far as its caller may read it."""
+    """Whether an earlier result exists; then the statement is only planned, which checks what its caller may read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished statement: its columns and what it took."""
+    """A finished statement: its columns and its statistics."""
 
     columns: Sequence[ResultColumn]
     statistics: StatementStatistics
 
 
-def execute(task: Task, catalog: CatalogReader, planned: Callable[[StatementStatistics], None]) -> Outcome:
-    """Run ``task`` and leave its result in its folder; ``planned`` is told what will be read before it is.
+def execute(task: Task, catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None]) -> Outcome:
+    """Run ``task`` and write its result to its folder. ``on_planned`` gets the statistics of the plan before the query runs.
 
     Raises :class:`StatementError`.
     """
@@ -61,15 +61,15 @@ def execute(task: Task, catalog: CatalogReader, planned: Callable[[StatementStat
         rows = write_lines(task.folder / RESULT, answer.rows)
         outcome = Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(started)))
     else:
-        outcome = _select(task, parsed, catalog, planned, started)
+        outcome = _select(task, parsed, catalog, on_planned, started)
     write_metadata(task.folder / METADATA, task.id, outcome.columns)
     return outcome
 
 
 def _select(
-    task: Task, parsed: Select, catalog: CatalogReader, planned: Callable[[StatementStatistics], None], started: float
+    task: Task, parsed: Select, catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None], started: float
 ) -> Outcome:
-    # Before planning, which writes the engine's own functions into the tree.
+    # Before planning, because planning writes the engine's own functions into the tree.
     reusable = task.reuse and is_repeatable(parsed.tree)
     session = EngineSession(task.settings, task.lake, task.folder / "spill")
     try:
@@ -86,7 +86,7 @@ def _select(
         )
         if reusable:
             return Outcome((), StatementStatistics(planning_ms=statistics.planning_ms, reused=True))
-        planned(statistics)
+        on_planned(statistics)
         computing = time.monotonic()
         result = session.run(plan)
         file = task.folder / RESULT
@@ -101,5 +101,5 @@ def _select(
 
 
 def milliseconds_since(start: float) -> int:
-    """Whole milliseconds since ``start`` of the monotonic clock."""
+    """Return the whole milliseconds since ``start`` of the monotonic clock."""
     return int((time.monotonic() - start) * 1000)

@@ -1,4 +1,4 @@
-"""One statement that this process answers for: computed in a child process, its result stored from here."""
+"""One statement of this server process: a child process runs it, this process stores its result."""
 
 import shutil
 import tempfile
@@ -19,11 +19,11 @@ from penstock.statements.model import Statement, StatementStatistics
 
 __all__ = ["Run"]
 
-_PREVIOUS = "previous"  # the file of an earlier result, in the statement's folder
+_PREVIOUS = "previous"  # the file name of an earlier result, in the statement's folder
 
 
 class Run:
-    """One statement being run. :meth:`execute` belongs to one thread; :meth:`interrupt` may come from any other."""
+    """A running statement. One thread calls :meth:`execute`; any other may call :meth:`interrupt`."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Run:
         self.statement = statement
         self.started = time.monotonic()
         self.reason: StatementError | str | None = None
-        """Why it was interrupted: an error, or the words of whoever stopped it."""
+        """Why the statement was interrupted: an error, or the message of a user's stop."""
         self.statistics = StatementStatistics()
         self._catalog = catalog
         self._lake = lake
@@ -51,7 +51,7 @@ class Run:
         self._child: Child | None = None
 
     def interrupt(self, reason: StatementError | str) -> None:
-        """Stop it by killing its process, whatever that is doing; the first reason stays."""
+        """Stop the statement by killing its process; the first reason is kept."""
         with self._lock:
             if self.reason is None:
                 self.reason = reason
@@ -59,19 +59,19 @@ class Run:
                 self._child.kill()
 
     def statistics_after(self, *, total_ms: int) -> StatementStatistics:
-        """The statistics so far, ``total_ms`` after the statement was submitted; what it has not run, it was queued."""
+        """Return the statistics so far, ``total_ms`` after the statement was submitted; time not run counts as queued."""
         queued = max(0, total_ms - milliseconds_since(self.started))
         return replace(self.statistics, queue_ms=queued, total_ms=max(total_ms, 0))
 
     def check(self) -> None:
-        """Raise where it was interrupted."""
+        """Raise :class:`Interrupted` if the statement was interrupted."""
         if isinstance(self.reason, StatementError):
             raise self.reason
         if self.reason is not None:
             raise Interrupted
 
     def execute(self) -> Outcome:
-        """Run it and store its result. Raises :class:`StatementError`, or :class:`Interrupted` where it was stopped."""
+        """Run the statement and store its result. Raises :class:`StatementError`, and :class:`Interrupted` if stopped."""
         folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
         try:
             outcome = self._computed(folder, reuse=self._fetched(folder))
@@ -84,7 +84,7 @@ class Run:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _fetched(self, folder: Path) -> bool:
-        """Bring an earlier result here; whether there is one, and it is still where it was stored."""
+        """Copy an earlier result to ``folder``. Return whether there is one, and its object still exists."""
         if self._previous is None:
             return False
         try:

@@ -1,6 +1,6 @@
-"""Where results go: straight into the lake's folder, or through the S3 endpoint in front of it.
+"""Where results are stored: directly in the lake's folder, or through the S3 endpoint in front of it.
 
-Through the endpoint is right where the objects are not files of a lake here, or where its own rules are to hold for them.
+Use the endpoint if the objects are not files of a local lake, or if the endpoint's own rules must apply to them.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class LakeSink:
         try:
             file = self._lake.path(uri).open("rb")
         except OSError:
-            raise NotFound(f"The result {uri} is not there any more.", remedy="Run the statement again.") from None
+            raise NotFound(f"The result {uri} does not exist any more.", remedy="Run the statement again.") from None
         file.seek(offset)
         return file
 
@@ -75,10 +75,10 @@ class S3Sink:
 
     @classmethod
     def connect(cls, endpoint_url: str, *, region: str, access_key_id: str, secret_access_key: str) -> "S3Sink":
-        """A sink at an endpoint, which does not have to be up yet."""
+        """Return a sink for an endpoint, which does not have to be up yet."""
 
         def client() -> Any:
-            import boto3  # noqa: PLC0415 - half a second that a server's start need not wait for
+            import boto3  # noqa: PLC0415 - the import takes half a second, which a server's start need not wait for
             from botocore.config import Config  # noqa: PLC0415
 
             make_client: Any = boto3.session.Session().client
@@ -111,9 +111,9 @@ class S3Sink:
     def put(self, uri: str, file: Path) -> None:
         where = parse_uri(uri)
         try:
-            # One PUT up to 64 MB, parts beyond: either way the object appears whole.
+            # One PUT up to 64 MB, a multipart upload beyond: the object appears only when it is complete.
             self._client.upload_file(str(file), where.bucket, where.key)
-        except Exception as error:  # boto3 wraps what went wrong in several families
+        except Exception as error:  # boto3 raises errors of several families
             raise StatementError("GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error}.") from error
 
     def open(self, uri: str, offset: int = 0) -> BinaryIO:
@@ -126,5 +126,5 @@ class S3Sink:
         except ClientError as error:
             if error.response["Error"]["Code"] == "InvalidRange":
                 return io.BytesIO()  # the end of the object
-            raise NotFound(f"The result {uri} is not there any more.", remedy="Run the statement again.") from error
+            raise NotFound(f"The result {uri} does not exist any more.", remedy="Run the statement again.") from error
         return io.BufferedReader(answer["Body"])

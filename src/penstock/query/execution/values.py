@@ -16,7 +16,7 @@ _STAMP = pa.timestamp("ms")
 
 
 def texts(column: pa.Array) -> Sequence[str | None]:
-    """One text a value, None for NULL."""
+    """Return one text for each value, None for NULL."""
     kind = column.type
     for fits, convert in _CONVERSIONS:
         if fits(kind):

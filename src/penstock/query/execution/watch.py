@@ -1,4 +1,4 @@
-"""Watches the statements that run in this process: stops asked for elsewhere, time limits, and signs of life."""
+"""Watch the statements that run in this process: stops requested in other processes, time limits, and heartbeats."""
 
 import logging
 import threading
@@ -47,13 +47,13 @@ class Watch:
                 self._thread.start()
 
     def started(self, run: "Run") -> None:
-        """The statement runs: its time limit begins."""
+        """Begin the time limit of the statement, which runs now."""
         run.started = time.monotonic()
         with self._lock:
             self._deadlines[run.statement.id] = run.started + self._settings.timeout_seconds
 
     def remove(self, run: "Run") -> None:
-        """The statement is done."""
+        """Stop watching the statement, which is done."""
         with self._lock:
             self._runs.pop(run.statement.id, None)
             self._deadlines.pop(run.statement.id, None)
@@ -86,8 +86,8 @@ class Watch:
             self._busy.wait()
             try:
                 self._look()
-            except Exception:  # noqa: BLE001 a watch that ended would leave statements without a time limit
-                # The store may be away for a moment; running statements go on and the next look tries again.
+            except Exception:  # noqa: BLE001 if the watch ended, statements would have no time limit
+                # The store may be unavailable for a moment; running statements go on and the next check retries.
                 _log.exception("watching the running statements failed")
             self._ended.wait(self._settings.poll_seconds)
 
@@ -106,7 +106,7 @@ class Watch:
             )
         for statement_id in self._store.cancelled_among(list(runs)):
             runs[statement_id].interrupt("Query canceled by user")
-        # An interruption that met the engine between two steps is repeated until the statement has ended.
+        # An interruption that came between two steps of the engine is repeated until the statement has ended.
         for run in runs.values():
             if run.reason is not None:
                 run.interrupt(run.reason)

@@ -1,7 +1,7 @@
 """The catalog as a statement's caller may read it: each read is authorized as Glue's own operation.
 
 As at AWS, where Athena reads Glue's catalog on behalf of the caller (Athena user guide, "Configure access to
-databases and tables in the AWS Glue Data Catalog"). Whatever a plan reads goes through here, however its SQL is written.
+databases and tables in the AWS Glue Data Catalog"). Every read of a plan goes through here, however its SQL is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ __all__ = ["PermittedCatalog"]
 
 
 class PermittedCatalog:
-    """A :class:`~penstock.query.ports.CatalogReader` for one caller; :class:`StatementError` for what it may not read."""
+    """A :class:`~penstock.query.ports.CatalogReader` for one caller. Raises :class:`StatementError` for denied reads."""
 
     def __init__(self, catalog: CatalogReader, catalog_access: CatalogAccess) -> None:
         self._catalog = catalog

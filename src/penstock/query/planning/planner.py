@@ -1,4 +1,4 @@
-"""From a parsed query to one the engine can run: names resolved, partitions pruned, files listed, dialect translated."""
+"""From a parsed query to one that the engine can run: resolve names, prune partitions, list files, translate the dialect."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ Conditions = Sequence[str]
 """Conditions on partition keys, in the engine's dialect."""
 
 PruneWith = Callable[[Table, Sequence[Partition], Conditions, bool], Sequence[int]]
-"""Which of the partitions (by index) fulfil all conditions; all of them where the conditions cannot be computed.
+"""The function that returns the partitions (by index) that meet all conditions, or all if they cannot be evaluated.
 
-The last argument says that an outer join may set rows of NULLs in the table's place.
+The last argument says whether an outer join may put rows of NULLs in the table's place.
 """
 
 
@@ -45,7 +45,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Source:
-    """A reference to a table of the catalog: its node, its alias, where it stands."""
+    """A reference to a table of the catalog: its node, its alias, its scope."""
 
     node: exp.Table
     alias: str
@@ -62,7 +62,7 @@ class Planner:
         self._max_files = max_files
 
     def plan(self, select: Select, *, database: str | None, prune: PruneWith) -> Plan:
-        """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` for what does not resolve."""
+        """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` if a name does not resolve."""
         tree = select.tree
         try:
             to_engine(tree)
@@ -161,7 +161,7 @@ class Planner:
 
 
 def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
-    """The catalog's table; :class:`StatementError` with Athena's code where a part of the name does not exist."""
+    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
     if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
         raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist", position=position)
     schema = name.database or database
@@ -185,7 +185,7 @@ def find_table(catalog: CatalogReader, name: TableName, *, database: str | None,
 
 
 def _mentions_keys(tree: exp.Query, table: Table) -> bool:
-    """Whether the query looks at a partition key of ``table``, or at all columns of something."""
+    """Return whether the query uses a partition key of ``table``, or all columns of a source."""
     keys = {column.name.lower() for column in table.partition_keys}
     for node in tree.walk():
         if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
@@ -198,7 +198,7 @@ def _mentions_keys(tree: exp.Query, table: Table) -> bool:
 
 
 def _rewrite(sources: Sequence[_Source]) -> None:
-    """Point each table at its view, under the alias by which the query knows it."""
+    """Replace each table by its view, under the alias that the query uses."""
     for number, source in enumerate(sources):
         _strip_schema(source)
         node = source.node
@@ -212,7 +212,7 @@ def _rewrite(sources: Sequence[_Source]) -> None:
 
 
 def _strip_schema(source: _Source) -> None:
-    """``database.table.column`` to ``table.column``, as views live in a schema of their own."""
+    """Change ``database.table.column`` to ``table.column``, as views are in a schema of their own."""
     for column in source.scope.columns:
         if column.db.lower() == source.table.database and column.table.lower() == source.node.name.lower():
             column.set("db", None)
@@ -220,7 +220,7 @@ def _strip_schema(source: _Source) -> None:
 
 
 def _check_rewritten(tree: exp.Query, sources: Sequence[_Source]) -> None:
-    """Every table left is one of ours or the name of a WITH: nothing reaches the engine's own catalog."""
+    """Check that every table is one of our views or the name of a WITH: no query reads the engine's own catalog."""
     ours = {id(source.node) for source in sources}
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):

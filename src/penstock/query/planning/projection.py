@@ -1,7 +1,7 @@
 """Partition projection: partitions that a table's properties describe instead of the catalog.
 
 A table with ``projection.enabled`` has for each partition key a type: ``enum`` (a list of values), ``integer`` and ``date``
-(a range with a step), or ``injected`` (the values that the query asks for). Its registered partitions are not looked at.
+(a range with a step), or ``injected`` (the values that the query names). Its registered partitions are not used.
 Source: Athena user guide, "Partition projection with Amazon Athena" and "Supported types for partition projection".
 """
 
@@ -22,47 +22,47 @@ from penstock.query.errors import StatementError
 __all__ = ["MAX_PARTITIONS", "Projected", "is_projected", "project"]
 
 MAX_PARTITIONS = 100_000
-_MAX_INJECTED = 1_000  # Athena's
+_MAX_INJECTED = 1_000  # Athena's limit
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _NOW = re.compile(r"NOW\s*(?:([+-])\s*(\d{1,9})\s*([A-Z]+))?", re.ASCII | re.IGNORECASE)
 
 Prune = Callable[[Table, Sequence[Partition]], Sequence[int]]
-"""Which of the partitions (by index) the query can need, by those of its conditions that name the table's keys alone."""
+"""The function that returns the partitions (by index) that a query can need, by conditions on the table's keys alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The partitions that the query can need, as far as each key tells alone, and how many the properties describe."""
+    """The partitions that the query can need, judged by each key separately, and how many the properties describe."""
 
     partitions: Sequence[Partition]
     total: int
 
 
 def is_projected(table: Table) -> bool:
-    """Whether the table's partitions are projected."""
+    """Return whether the table's partitions are projected."""
     return bool(table.partition_keys) and table.parameters.get("projection.enabled", "").strip().lower() == "true"
 
 
 def project(table: Table, conditions: Sequence[exp.Expr], prune: Prune) -> Projected:
-    """The partitions of ``table`` that a query with ``conditions`` on its keys can need, in the order of their values.
+    """Return the partitions of ``table`` that a query with ``conditions`` on its keys can need, in order of their values.
 
-    Raises :class:`StatementError` for properties that cannot be read, an injected key that the conditions do not name, and
-    more than 100,000 partitions.
+    Raises :class:`StatementError` for invalid properties, an injected key that the conditions do not name, and more than
+    100,000 partitions.
     """
     now = datetime.now(UTC).replace(tzinfo=None)
-    kept: list[Sequence[str]] = []
+    choices: list[Sequence[str]] = []
     total = 1
     for key in table.partition_keys:
         properties = _Properties(table, key)
         values = _injected(properties, conditions) if properties.type == "injected" else _values(properties, now)
         total *= len(values)
         alone = replace(table, partition_keys=[key])
-        kept.append([values[index] for index in prune(alone, [_partition(alone, [value], None) for value in values])])
-    count = math.prod(len(values) for values in kept)
+        choices.append([values[index] for index in prune(alone, [_partition(alone, [value], None) for value in values])])
+    count = math.prod(len(values) for values in choices)
     if count > MAX_PARTITIONS:
         raise _too_many(table, f"{count:,}")
     locate = _locations(table)
-    partitions = [_partition(table, list(values), locate(values)) for values in itertools.product(*kept)]
+    partitions = [_partition(table, list(values), locate(values)) for values in itertools.product(*choices)]
     return Projected(partitions, total)
 
 
@@ -72,7 +72,7 @@ class _Properties:
     def __init__(self, table: Table, key: Column) -> None:
         self.table = table
         self.key = key
-        # Glue keeps the names' case, Athena's columns have none.
+        # Glue keeps the names' case, Athena's columns are case-insensitive.
         self._all = {name.lower(): value for name, value in table.parameters.items()}
         self.type = (self.get("type") or "").strip().lower()
         if self.type not in {"enum", "integer", "date", "injected"}:
@@ -88,14 +88,14 @@ class _Properties:
         return value
 
     def whole(self, name: str, default: int) -> int:
-        """A positive number."""
+        """Return a property that is a positive number."""
         text = (self.get(name) or str(default)).strip()
         if not _INTEGER.fullmatch(text) or int(text) < 1:
             raise self.wrong(name, "is not a positive number")
         return int(text)
 
     def pair(self) -> tuple[str, str]:
-        """The two ends of ``range``."""
+        """Return the two ends of ``range``."""
         ends = [each.strip() for each in self.need("range").split(",")]
         if len(ends) != 2:
             raise self.wrong("range", "is not two values with a comma between them")
@@ -116,7 +116,7 @@ def _invalid(table: Table, what: str) -> StatementError:
 def _too_many(table: Table, count: str) -> StatementError:
     return StatementError(
         "EXCEEDED_PARTITION_LIMIT",
-        f"The query needs {count} projected partitions of '{table.database}.{table.name}'; {MAX_PARTITIONS:,} are read.",
+        f"The query needs {count} projected partitions of '{table.database}.{table.name}'; the limit is {MAX_PARTITIONS:,}.",
         remedy="Restrict the partition keys in WHERE, or narrow the ranges of the projection.",
     )
 
@@ -132,7 +132,7 @@ def _partition(table: Table, values: Sequence[str], location: str | None) -> Par
 
 
 def _locations(table: Table) -> Callable[[Sequence[str]], str]:
-    """Where the partition of given values lies: by ``storage.location.template``, or in Hive's folders."""
+    """Return the function from a partition's values to its location: ``storage.location.template`` or Hive's folders."""
     names = [key.name for key in table.partition_keys]
     template = table.parameters.get("storage.location.template", "").strip()
     if not template:
@@ -181,7 +181,7 @@ def _dates(properties: _Properties, now: datetime) -> Iterator[str]:
     unit = properties.get("interval.unit")
     if unit is None:
         if pattern.precision not in {"DAYS", "MONTHS"}:
-            raise properties.wrong("interval.unit", "is missing, and only days and months go without")
+            raise properties.wrong("interval.unit", "is missing, which only days and months allow")
         unit = pattern.precision
     first, last = (_moment(properties, text, pattern.parse, now) for text in properties.pair())
     try:
@@ -209,7 +209,7 @@ def _moment(properties: _Properties, text: str, parse: Callable[[str], datetime]
 
 
 def _injected(properties: _Properties, conditions: Sequence[exp.Expr]) -> Sequence[str]:
-    """The values that a condition names one by one."""
+    """Return the values that a condition lists."""
     name = properties.key.name.lower()
     for condition in conditions:
         values = _named(condition, name)
@@ -226,7 +226,7 @@ def _injected(properties: _Properties, conditions: Sequence[exp.Expr]) -> Sequen
 
 
 def _named(condition: exp.Expr, name: str) -> list[str] | None:
-    """The constants that ``condition`` holds the column to, None where it is not such a condition."""
+    """Return the constants to which ``condition`` limits the column, None if it is another kind of condition."""
     condition = condition.unnest()
     if isinstance(condition, exp.EQ):
         for column, constant in ((condition.left, condition.right), (condition.right, condition.left)):

@@ -1,7 +1,7 @@
-"""Which partitions a query can need: conditions on partition keys, taken from its WHERE and inner joins.
+"""Find the partitions that a query can need: conditions on partition keys, taken from its WHERE and inner joins.
 
-A condition is only ever weakened (what it does not understand counts as true), so a partition is left out only where no
-row of it can pass. The conditions themselves are computed by the engine that runs the query, over the catalog's values.
+A condition is only ever weakened (an unknown part counts as true), so a partition is left out only if none of its rows
+can pass. The engine that runs the query evaluates the conditions over the catalog's values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ _UNSTABLE_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uu
 
 
 def partition_conditions(scope: Scope, alias: str, tables: Mapping[str, Table]) -> Sequence[exp.Expr]:
-    """Conditions, all of which hold for every row of ``alias`` that the query in ``scope`` can use.
+    """Return conditions that are all true for every row of ``alias`` that the query in ``scope`` can use.
 
-    ``tables`` maps each source of the scope that is a table of the catalog to it; conditions name bare columns.
-    An outer join may leave the alias's columns NULL, which the caller has to try each condition with.
+    ``tables`` maps the scope's sources to tables of the catalog; conditions name columns without a table.
+    An outer join may leave the alias's columns NULL; the caller has to evaluate each condition with NULLs, too.
     """
     query = scope.expression
     if not isinstance(query, exp.Select):
@@ -51,7 +51,7 @@ def _conjuncts(query: exp.Select) -> Iterator[exp.Expr]:
 
 
 def has_outer_join(scope: Scope) -> bool:
-    """Whether a join of the scope may leave a table's columns NULL."""
+    """Return whether a join of the scope may leave a table's columns NULL."""
     return not all(_is_inner(join) for join in scope.expression.args.get("joins") or [])
 
 
@@ -69,7 +69,7 @@ def _flat(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _weakened(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp.Expr | None:
-    """What ``condition`` implies about the partition keys alone; None where that is nothing."""
+    """Return what ``condition`` implies about the partition keys alone, None if that is nothing."""
     condition = condition.unnest()
     if isinstance(condition, exp.And):
         parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]

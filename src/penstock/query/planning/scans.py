@@ -1,7 +1,7 @@
 """A table's data files as one engine view: the catalog's columns by name and type, partition values from the catalog.
 
-Files are named one by one, so that the engine opens these and no others. As in Hive, names that start with ``_`` or
-``.`` are not data, and neither is what lies in folders so named.
+Files are named one by one, so that the engine opens no others. As in Hive, files whose names start with ``_`` or ``.``
+are not data, and neither are files in folders with such names.
 """
 
 import os
@@ -32,7 +32,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """One reference to a table in a query: what is read for it, under the view's name."""
+    """One reference to a table in a query: the files that are read for it, under the view's name."""
 
     view: str
     table: Table
@@ -40,7 +40,7 @@ class Scan:
     partitions_total: int = 0
     files: Sequence[DataFile] = field(default_factory=tuple)
     with_keys: bool = True
-    """False where the query never looks at the partition keys."""
+    """Whether the query uses the partition keys."""
 
     @property
     def name(self) -> str:
@@ -53,13 +53,13 @@ def check_readable(table: Table) -> None:
     name = f"{table.database}.{table.name}"
     if table.table_type == "VIRTUAL_VIEW" or table.view_original_text:
         raise StatementError(
-            "NOT_SUPPORTED", f"'{name}' is a view; views are not read here yet.", remedy="Query its tables."
+            "NOT_SUPPORTED", f"'{name}' is a view; views are not supported yet.", remedy="Query its tables."
         )
     kind = table.parameters.get("table_type", "").upper()
     provider = table.parameters.get("spark.sql.sources.provider", "").lower()
     if kind in {"ICEBERG", "DELTA", "HUDI"} or provider in {"delta", "hudi"}:
         raise StatementError(
-            "NOT_SUPPORTED", f"'{name}' is a table of format {kind or provider}; Parquet tables are read here."
+            "NOT_SUPPORTED", f"'{name}' is a table of format {kind or provider}; only Parquet tables are supported."
         )
     if not table.storage.location:
         raise StatementError(
@@ -74,7 +74,7 @@ def check_readable(table: Table) -> None:
     if not _is_parquet(table.storage, table.parameters):
         what = table.storage.input_format or table.parameters.get("classification") or "no input format"
         raise StatementError(
-            "HIVE_UNSUPPORTED_FORMAT", f"Table '{name}' is not Parquet ({what}).", remedy="Parquet tables are read here."
+            "HIVE_UNSUPPORTED_FORMAT", f"Table '{name}' is not Parquet ({what}).", remedy="Query a Parquet table."
         )
 
 
@@ -82,12 +82,12 @@ def _is_parquet(storage: StorageDescriptor, parameters: Mapping[str, str]) -> bo
     library = storage.serde_info.serialization_library if storage.serde_info else None
     texts = [storage.input_format, library, parameters.get("classification"), storage.parameters.get("classification")]
     texts += [parameters.get("spark.sql.sources.provider")]
-    said = [text.lower() for text in texts if text]
-    return any("parquet" in text for text in said)
+    lowered = [text.lower() for text in texts if text]
+    return any("parquet" in text for text in lowered)
 
 
 def data_files(lake: LakeFolder, location: str, partition: int = -1) -> Iterator[DataFile]:
-    """The data files below ``location``, in the order of their names; nothing where the folder does not exist."""
+    """Yield the data files below ``location``, in the order of their names; none if the folder does not exist."""
     try:
         root = lake.path(location)
     except InvalidInput as error:
@@ -104,22 +104,22 @@ def data_files(lake: LakeFolder, location: str, partition: int = -1) -> Iterator
             try:
                 size = path.stat().st_size
             except FileNotFoundError:
-                continue  # a compaction or a replayed batch took it away between listing and looking
+                continue  # a compaction or a replayed batch deleted it after the listing
             if size > 0:
                 yield DataFile(str(path), size, partition)
 
 
 def file_list(files: Sequence[DataFile], *, options: str = "") -> str:
-    """The engine's source over exactly these files: it looks for the name itself before it takes it for a pattern."""
+    """Return the engine's source over exactly these files: a name is a pattern only if no file has it."""
     paths = ", ".join(quote_text(each.path) for each in files)
     return f"read_parquet([{paths}], union_by_name=true, hive_partitioning=false{options})"
 
 
 def view_sql(scan: Scan, found: Mapping[str, str]) -> str:
-    """The SELECT of the scan's view. ``found`` maps the files' columns (lower case) to the engine's types.
+    """Return the SELECT of the scan's view. ``found`` maps the files' columns (lower case) to the engine's types.
 
-    Columns that no file has are NULL; a table without files has no rows. Reads ``<view>_files(file, <keys>)`` where rows
-    of several partitions need their values.
+    Columns that no file has are NULL; a table without files has no rows. The SELECT reads ``<view>_files(file, <keys>)``
+    if rows of several partitions need their values.
     """
     keys = {column.name.lower() for column in scan.table.partition_keys}
     columns = [column for column in scan.table.storage.columns if column.name.lower() not in keys]
@@ -148,7 +148,7 @@ def view_sql(scan: Scan, found: Mapping[str, str]) -> str:
 
 
 def _constants(scan: Scan, partitions: set[int]) -> list[str]:
-    """The partition keys of files that all lie in one partition."""
+    """Return the partition keys of files that are all in one partition."""
     if not scan.table.partition_keys:
         return []
     values = scan.partitions[next(iter(partitions))].values
