@@ -1,1 +1,1 @@
-"""The command line: commands over values that render as a table or as JSON."""
+"""The command line: commands, whose results are printed as tables or as JSON."""

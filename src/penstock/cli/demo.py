@@ -1,4 +1,4 @@
-"""``penstock demo``: the whole platform on real data, and a reconciliation of every record."""
+"""``penstock demo``: the whole platform on real data, with a reconciliation of every record."""
 
 import os
 import shutil
@@ -18,18 +18,18 @@ __all__ = ["command"]
 
 
 @click.command("demo")
-@click.option("--records", type=click.IntRange(1_000, 336_776), help="Flights to replay. [default: all 336,776]")
-@click.option("--keep", is_flag=True, help="Leave the platform up, with all data, when the demo is over.")
+@click.option("--records", type=click.IntRange(1_000, 336_776), help="Number of flights to replay. [default: all 336,776]")
+@click.option("--keep", is_flag=True, help="Leave the platform running, with all data, after the demo.")
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Empty folder for the platform. [default: .penstock-demo]",
+    help="An empty folder for the platform. [default: .penstock-demo]",
 )
 def command(records: int | None, keep: bool, home: Path | None) -> None:
-    """Registry, broker, Spark, lake, catalog and SQL on the flights that left New York in 2013.
+    """Show registry, broker, Spark, lake, catalog and SQL on the flights that left New York in 2013.
 
-    The schema evolves while the job runs, records are damaged, the job is killed; at the end every record and every field
-    is compared with the source. Ends with 4 where one differs.
+    The schema evolves while the job runs, records are damaged, and the job is killed. At the end every record and every
+    field is compared with the source. Exits with 4 if one differs.
     """
     console = Console(soft_wrap=True)
     folder = _folder(home)
@@ -38,7 +38,7 @@ def command(records: int | None, keep: bool, home: Path | None) -> None:
     try:
         outcome = Demo(Home(folder), records, keep, steps).run()
     except BaseException:
-        console.print(f"Everything was stopped. What this run left, its logs among it, is in {folder}.", markup=False)
+        console.print(f"The platform was stopped. Its data and logs are in {folder}.", markup=False)
         raise
     _report(console, steps, outcome, time.monotonic() - began)
     outcome.reconciliation.check()
@@ -49,7 +49,7 @@ def command(records: int | None, keep: bool, home: Path | None) -> None:
 def _folder(home: Path | None) -> Path:
     if home is not None:
         if home.exists() and any(home.iterdir()):
-            raise click.UsageError(f"{home} is not empty. The demo wants a folder of its own.")
+            raise click.UsageError(f"{home} is not empty. Give an empty folder with --home.")
         return Home.at(home, os.environ).root
     parent = Home.at(Path(".penstock-demo"), os.environ).root
     parent.mkdir(mode=0o700, exist_ok=True)
@@ -61,8 +61,8 @@ def _report(console: Console, steps: Steps, outcome: Outcome, seconds: float) ->
     for line in report_lines(outcome, steps.seconds, seconds):
         console.print(line, highlight=False, markup=False)
     if outcome.kept:
-        console.print(f'\nThe platform is still up. Next:\n  eval "$(penstock env --home {outcome.home})"', markup=False)
+        console.print(f'\nThe platform still runs. Next:\n  eval "$(penstock env --home {outcome.home})"', markup=False)
         console.print('  penstock sql "SELECT * FROM nyc.flights LIMIT 5"', markup=False)
         console.print(f"  penstock down --home {outcome.home}", markup=False)
     else:
-        console.print("\nLook around in a platform of your own: docs/quickstart.md, or run this with --keep.", markup=False)
+        console.print("\nTo look around, run the demo with --keep, or start a platform: docs/quickstart.md.", markup=False)

@@ -1,6 +1,6 @@
-"""What an exception that no command translated means to the one who typed the command: one sentence and what to do.
+"""Explains an exception that no command translated: in one sentence, with a remedy.
 
-Libraries come with extras, so their exceptions are recognised only where the library is loaded already.
+Libraries come with extras, so their exceptions are recognised only if the library is loaded already.
 """
 
 import errno
@@ -14,7 +14,7 @@ from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, Pen
 __all__ = ["DEBUG", "explained"]
 
 DEBUG = "PENSTOCK_DEBUG"
-"""Environment variable; 1 shows tracebacks."""
+"""Environment variable; 1 makes commands show tracebacks."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -22,16 +22,16 @@ _WIDTH = 400
 
 
 def explained(error: BaseException) -> PenstockError:
-    """The error to show: ``error`` itself where it is ours, otherwise what it says of the machine, AWS or the store.
+    """Return the error to show: ``error`` itself if it is Penstock's, else one about the machine, AWS or the store.
 
-    What is left is a defect: :class:`InternalError` that names its place in our code.
+    Any other error is a defect: an :class:`InternalError` that names its place in Penstock's code.
     """
     if isinstance(error, PenstockError):
         return error
     if isinstance(error, OSError):
         return _of_the_system(error)
     if isinstance(error, MemoryError):
-        return EnvironmentProblem("The memory is used up.", remedy="Give the machine more, or run with less data at once.")
+        return EnvironmentProblem("The memory is used up.", remedy="Use a larger machine, or less data at once.")
     if _is(error, "botocore.exceptions", "BotoCoreError", "ClientError") or _is(error, "boto3.exceptions", "Boto3Error"):
         return _of_aws(error)
     if _is(error, "sqlalchemy.exc", "SQLAlchemyError"):
@@ -45,7 +45,7 @@ def _defect(error: BaseException) -> InternalError:
     where = f" at {Path(place.filename).name}:{place.lineno}" if place else ""
     return InternalError(
         f"A defect of Penstock{where}: {type(error).__name__}: {_line(error)}.",
-        remedy=f"{DEBUG}=1 shows the traceback; please report it.",
+        remedy=f"Please report it with the traceback, which {DEBUG}=1 shows.",
     )
 
 
@@ -55,7 +55,7 @@ def _is(error: BaseException, module: str, *names: str) -> bool:
 
 
 def _line(error: BaseException) -> str:
-    """The first line of an exception's text, without the full stop."""
+    """Return the first line of an exception's text, without the full stop."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return text[:_WIDTH].rstrip(".")
 
@@ -65,7 +65,7 @@ def _of_the_system(error: OSError) -> PenstockError:
     where = f"{error.filename}: " if error.filename is not None else ""
     if error.errno in _FULL:
         return EnvironmentProblem(
-            f"{where}{what}.", remedy="Make room, or choose a folder on another disk; nothing that was committed is lost."
+            f"{where}{what}.", remedy="Free space, or choose a folder on another disk; committed data are not lost."
         )
     if error.errno in _REFUSED:
         return EnvironmentProblem(f"{where}{what}.", remedy="Check its owner and permissions, or choose another folder.")

@@ -1,6 +1,6 @@
-"""Entry point of ``penstock``: finds a command's module when it is asked for, and turns errors into one clear message.
+"""Entry point of ``penstock``: imports a command's module when it is used, and prints errors as one clear message.
 
-Commands are loaded lazily because their packages come with extras: ``penstock produce`` works without the server's.
+Commands are imported lazily because their packages come with extras: ``penstock produce`` works without the server's.
 """
 
 import os
@@ -21,30 +21,30 @@ __all__ = ["cli", "main"]
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "up": ("penstock.cli.platform.up", "all", "Start the broker, the S3 endpoint and the server."),
     "down": ("penstock.cli.platform.down", "local", "Stop a running platform."),
-    "status": ("penstock.cli.platform.status", "local", "What runs, where, and whether it is healthy."),
+    "status": ("penstock.cli.platform.status", "local", "Show the platform's parts, their addresses and health."),
     "env": ("penstock.cli.platform.env", "local", "Print the environment that points AWS clients at the platform."),
     "certificate": ("penstock.cli.platform.certificate", "server", "Issue a client certificate for the broker."),
     "serve": ("penstock.cli.server.serve", "server", "Run the server alone."),
     "serve-s3": ("penstock.cli.server.serve_s3", "server", "Run the S3 endpoint alone."),
     "backup": ("penstock.cli.server.backup", "server", "Copy the whole store into one file, while it serves."),
-    "restore": ("penstock.cli.server.restore", "server", "Put a backup in place of what the store holds."),
-    "master-key": ("penstock.cli.server.master_key", "server", "Change the key that secrets at rest are sealed with."),
-    "account": ("penstock.cli.server.account", "client", "Make and list the accounts of a server."),
-    "operations": ("penstock.cli.server.operations", "server", "List the AWS operations that are served."),
-    "audit": ("penstock.cli.server.audit", "server", "Show and export what the server decided."),
-    "registry": ("penstock.cli.registry.command", "client", "Move the registry's contents in and out."),
-    "produce": ("penstock.cli.streams.produce", "kafka", "Write records to a topic, serialised with a registered schema."),
+    "restore": ("penstock.cli.server.restore", "server", "Replace the contents of the store with a backup."),
+    "master-key": ("penstock.cli.server.master_key", "server", "Rotate the key that encrypts secrets at rest."),
+    "account": ("penstock.cli.server.account", "client", "Create and list the accounts of a server."),
+    "operations": ("penstock.cli.server.operations", "server", "List the AWS operations that the server supports."),
+    "audit": ("penstock.cli.server.audit", "server", "Show, verify and export the audit log."),
+    "registry": ("penstock.cli.registry.command", "client", "Export and import the registry's contents."),
+    "produce": ("penstock.cli.streams.produce", "kafka", "Write records to a topic, serialized with a registered schema."),
     "schema": (
         "penstock.cli.schema.command",
         "client",
-        "Check a definition before it is registered; compare versions.",
+        "Check a definition before registration; compare versions.",
     ),
     "run": ("penstock.cli.streams.run", "spark", "Run a declared pipeline on Spark."),
-    "glue": ("penstock.cli.streams.glue", "spark", "Run scripts that are written for AWS Glue."),
+    "glue": ("penstock.cli.streams.glue", "spark", "Run scripts written for AWS Glue."),
     "functions": ("penstock.cli.streams.functions", "functions", "Run Lambda-style functions on Kafka and Kinesis."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),
-    "demo": ("penstock.cli.demo", "all", "The whole platform on real data, reconciled to the record."),
-    "fetch": ("penstock.cli.platform.fetch", "local", "Fetch the JVM artefacts into the cache."),
+    "demo": ("penstock.cli.demo", "all", "Show the whole platform on real data, with every record reconciled."),
+    "fetch": ("penstock.cli.platform.fetch", "local", "Download the JVM artefacts into the cache."),
 }
 
 
@@ -80,15 +80,15 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 the machine lacks something, 4 data do not add up.
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong use, 3 a problem of the environment, 4 a problem of data.
 
-    130 is Ctrl-C. Every exception becomes one sentence; ``PENSTOCK_DEBUG=1`` shows tracebacks instead.
+    130 is Ctrl-C. Every exception is printed as one sentence; ``PENSTOCK_DEBUG=1`` shows tracebacks instead.
     """
     guard_children()
-    # For what this process writes, and every process below it.
+    # For the files of this process and of every child process.
     os.umask(PRIVATE_UMASK)
     try:
-        # Without click's standalone mode a command's Exit comes back as the returned exit code.
+        # Without standalone mode, click returns the exit code of a command's Exit.
         status = cli.main(args=None if arguments is None else list(arguments), prog_name="penstock", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("penstock: interrupted", err=True)

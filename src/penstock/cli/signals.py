@@ -1,4 +1,4 @@
-"""Signals that ask a command to end in good order."""
+"""Signals that stop a command cleanly."""
 
 import os
 import signal
@@ -11,10 +11,10 @@ __all__ = ["stop_on_signals"]
 
 
 def stop_on_signals(after: str, *, at_once: bool = False) -> threading.Event:
-    """An event that SIGTERM and SIGINT set; ``after`` says what is finished first.
+    """Return an event that SIGTERM and SIGINT set; ``after`` names the work that is finished first.
 
-    A second signal ends sooner, which is safe but leaves what is in hand to be repeated: by KeyboardInterrupt, or with
-    ``at_once`` without another word, for commands whose threads would be waited for.
+    A second signal stops sooner, which is safe, but the current work is repeated later: by KeyboardInterrupt, or with
+    ``at_once`` by exiting immediately, for commands whose threads would delay the end.
     """
     stop = threading.Event()
 

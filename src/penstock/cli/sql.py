@@ -1,4 +1,4 @@
-"""``penstock sql``: run one statement through Athena's API, here or at AWS, and print its result."""
+"""``penstock sql``: runs one statement through Athena's API, at a server or at AWS, and prints its result."""
 
 import csv
 import io
@@ -35,8 +35,8 @@ class StatementFailed(PenstockError):
 @click.command("sql", short_help="Run one SQL statement and print the result.")
 @click.argument("sql", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="Read the statement from a file; - is standard input.")
-@click.option("--database", help="Database of table names without one.")
-@click.option("--output-location", metavar="S3URI", help="Where the result's CSV goes; by default the workgroup's location.")
+@click.option("--database", help="Database of unqualified table names.")
+@click.option("--output-location", metavar="S3URI", help="Location of the result's CSV; by default the workgroup's.")
 @click.option("--workgroup", default="primary", show_default=True, help="Athena workgroup.")
 @click.option(
     "--format",
@@ -46,7 +46,7 @@ class StatementFailed(PenstockError):
     show_default=True,
     help="Output.",
 )
-@click.option("--endpoint-url", metavar="URL", help="The server; by default AWS_ENDPOINT_URL, and AWS without it.")
+@click.option("--endpoint-url", metavar="URL", help="URL of the server; by default AWS_ENDPOINT_URL, else AWS.")
 @click.option("--region", help="AWS region; by default the environment's.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Stop the statement after this many seconds.")
 def command(
@@ -66,7 +66,7 @@ def command(
     The statement is SQL (or --file). Ctrl-C stops it. Errors go to standard error and end with status 1.
     """
     if (sql is None) == (file is None):
-        raise InvalidInput("One statement is needed.", remedy='Write: penstock sql "SELECT 1", or give --file.')
+        raise InvalidInput("Exactly one statement is needed.", remedy='Write: penstock sql "SELECT 1", or give --file.')
     text = sql if file is None else file.read()
     request: dict[str, Any] = {"QueryString": str(text), "WorkGroup": workgroup}
     if database is not None:
@@ -90,7 +90,7 @@ def command(
 
 
 def _run(athena: Any, request: dict[str, Any], timeout: float | None) -> dict[str, Any]:
-    """Start the statement, wait until it has succeeded and return its description; stop it on Ctrl-C or timeout."""
+    """Start the statement, wait until it has succeeded and return its description. Stop it on Ctrl-C or timeout."""
     statement_id = athena.start_query_execution(**request)["QueryExecutionId"]
     try:
         execution = _wait(athena, statement_id, timeout)
@@ -127,12 +127,12 @@ def _wait(athena: Any, statement_id: str, timeout: float | None) -> dict[str, An
 
 
 def _result(athena: Any, execution: dict[str, Any]) -> tuple[list[str], list[str], Iterator[Row]]:
-    """Names and types of the columns, and the rows as they are fetched."""
+    """Return names and types of the columns, and the rows as they are fetched."""
     pages = iter(athena.get_paginator("get_query_results").paginate(QueryExecutionId=execution["QueryExecutionId"]))
     first = next(pages)
     columns = first["ResultSet"]["ResultSetMetadata"]["ColumnInfo"]
     names = [each["Name"] for each in columns]
-    # Athena repeats the names in a query's first row, and in no other statement's.
+    # Athena repeats the names in the first row of queries, not of other statements.
     has_header = execution.get("StatementType") == "DML"
 
     def rows() -> Iterator[Row]:
@@ -184,7 +184,7 @@ def _cell(text: str) -> str:
 
 
 def _json_value(value: str | None, kind: str) -> object:
-    """Numbers and booleans as JSON's own; all else, also NaN and decimals (which JSON readers would round), as text."""
+    """Return numbers and booleans as JSON has them; all else, also NaN and decimals (JSON readers round them), as text."""
     if value is None or kind not in {*_NUMBERS, "boolean"} or kind == "decimal":
         return value
     if kind == "boolean":

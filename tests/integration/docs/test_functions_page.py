@@ -18,7 +18,7 @@ def test_every_block_of_the_page_runs(tmp_path: Path, broker: Broker, penstock_s
     done = run_page(PAGE, tmp_path, environment, seconds=180)
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
-    assert "Function readings (function.yaml) is well declared." in said
+    assert "Function readings (function.yaml) is declared correctly." in said
     assert "readings-0 0 21 readings" in said
     assert "5 read, 3 delivered, 1 filtered out, 1 discarded (1 to the destination), 0 given back" in said
     assert '"condition": "RetryAttemptsExhausted"' in said

@@ -140,7 +140,7 @@ def test_a_file_with_keys(
         ({"--registry-name": "nothing"}, 1, "not found"),
         ({"--secret-arn": "nothing"}, 1, "secret nothing"),
         ({"--schema-version": "7"}, 1, "has no AVAILABLE version 7. There are: 1."),
-        ({"--schema-version": "seven"}, 2, "neither a number nor a version id"),
+        ({"--schema-version": "seven"}, 2, "is not a number, a version id or 'latest'"),
         ({"--endpoint-url": "http://127.0.0.1:1"}, 3, "http://127.0.0.1:1 gave no usable answer"),
         ({"--file": "missing.csv"}, 2, "The file missing.csv does not exist"),
     ],
@@ -192,7 +192,7 @@ def test_the_schema_of_the_files_own_data(
     done = produce(penstock_server, *arguments, str(more))
     assert (done.returncode, "At /fresh: the data has long and string" in done.stderr) == (4, True), done.stderr
     without = produce(penstock_server, *base, "--derive-schema")
-    assert (without.returncode, "Give --file, and no --schema-version." in without.stderr) == (2, True)
+    assert (without.returncode, "Give --file, without --schema-version." in without.stderr) == (2, True)
 
 
 def test_a_row_that_does_not_fit_stops_after_what_was_sent(

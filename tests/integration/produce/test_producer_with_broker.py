@@ -178,5 +178,5 @@ def test_a_protocol_that_the_broker_does_not_speak_ends(broker: Broker) -> None:
 
 
 def test_a_topic_name_that_cannot_be(settings: BrokerSettings) -> None:
-    with pytest.raises(InvalidInput, match="no valid topic name"):
+    with pytest.raises(InvalidInput, match="not a valid topic name"):
         Producer(settings, "no/slash", version(1))

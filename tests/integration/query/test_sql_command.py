@@ -63,7 +63,7 @@ def test_the_table_counts_its_rows(penstock_server: RunningServer) -> None:
         (["SELECT 1 FROM no_db.t"], 1, "SCHEMA_NOT_FOUND: line 1:15"),
         (["DROP TABLE x"], 1, "DROP TABLE statements are not supported"),
         (["SELECT 1", "--workgroup", "other"], 1, "WorkGroup other is not found"),
-        ([], 2, "One statement is needed"),
+        ([], 2, "Exactly one statement is needed"),
         (["SELECT 1", "--endpoint-url", "http://127.0.0.1:9"], 3, "Athena cannot be reached"),
         (["SELECT 1", "--endpoint-url", "nonsense"], 3, "The athena client cannot be made for nonsense: Invalid endpoint"),
         (["SELECT 1", "--region", "x y"], 3, "region_name 'x y' doesn't match a supported format"),

@@ -160,7 +160,7 @@ def test_who_changed_what_is_shown(server: RunningServer) -> None:
     assert newest["outcome"].startswith("version 3 AVAILABLE, id ")
     assert "CreateRegistry" in run("registry", "audit", "--home", server.home).output
     for name in ("r/s", "schema/s", "registry/"):
-        with pytest.raises(InvalidInput, match="is not how the record names a resource"):
+        with pytest.raises(InvalidInput, match="does not name a resource of the audit log"):
             run("registry", "audit", "--home", server.home, "--resource", name)
     wanted = [{"AttributeKey": "ResourceName", "AttributeValue": "schema/r/s"}]
     event = server.client("cloudtrail").lookup_events(LookupAttributes=wanted)["Events"][0]

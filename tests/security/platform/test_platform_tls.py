@@ -61,7 +61,7 @@ def client(platform: Platform, service: str, **overrides: Any) -> Any:
 
 
 def login(platform: Platform) -> dict[str, Any]:
-    """librdkafka's settings as a user would write them from what 'penstock env' says."""
+    """librdkafka's settings as a user would write them from what 'penstock env' sets."""
     return {
         "bootstrap.servers": platform.config.brokers,
         "security.protocol": "SASL_SSL",

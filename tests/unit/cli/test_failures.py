@@ -24,7 +24,7 @@ def _refused(code: str, status: int = 400) -> ClientError:
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (OSError(errno.ENOSPC, "No space left on device", "/lake/x"), EnvironmentProblem, ["/lake/x", "Make room"]),
+        (OSError(errno.ENOSPC, "No space left on device", "/lake/x"), EnvironmentProblem, ["/lake/x", "Free space"]),
         (PermissionError(errno.EACCES, "Permission denied", "/home/x"), EnvironmentProblem, ["/home/x", "permissions"]),
         (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/f/x"), EnvironmentProblem, ["/f/x", "Check the path"]),
         (OSError(errno.EMFILE, "Too many open files"), EnvironmentProblem, ["ulimit"]),
@@ -118,11 +118,9 @@ def test_a_value_of_platform_json_that_cannot_be_is_named(tmp_path: Path, change
     assert str(home.config_file) in str(caught.value)
 
 
-def test_a_region_that_is_none_is_refused_before_anything_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_region_is_refused_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["up", "--home", str(tmp_path / "home"), "--region", "bad region!"])
     assert caught.value.code == 2
-    assert "no AWS region" in capsys.readouterr().err
+    assert "not an AWS region" in capsys.readouterr().err
     assert not (tmp_path / "home").exists()

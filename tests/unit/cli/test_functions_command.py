@@ -43,7 +43,7 @@ def test_an_answer_that_utf8_has_not_is_escaped(document: Path) -> None:
     ("event", "words"),
     [
         ("[" * 100_000, "The event is not JSON: "),
-        (json.dumps("x" * 6_291_456), "has 6,291,458 bytes; Lambda takes 6,291,456"),
+        (json.dumps("x" * 6_291_456), "has 6,291,458 bytes; Lambda accepts 6,291,456"),
     ],
 )
 def test_an_event_that_lambda_would_not_take(document: Path, event: str, words: str) -> None:

@@ -182,7 +182,7 @@ def test_rules_of_the_api() -> None:
         (FIRST, ["--schema-name", "other"], "--data-format"),
         (FIRST, ["--data-format", "JSON"], "is AVRO, not JSON"),
         (FIRST, ["--reference", "x"], "NAME=FILE"),
-        (FIRST, ["--reference", "x=missing.avsc"], "no file missing.avsc"),
+        (FIRST, ["--reference", "x=missing.avsc"], "file missing.avsc does not exist"),
         (FIRST, ["--against-topic", "t"], "--brokers"),
         (FIRST, ["--mode", "SIDEWAYS"], "SIDEWAYS"),
         ("x" * 700_000, [], "more than 680000 bytes"),

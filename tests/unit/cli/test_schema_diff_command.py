@@ -194,20 +194,20 @@ def test_rules_of_the_api() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["1", "2"], "'1' is a version, and of which schema is not said. Add --schema-name, or write ./1 for a file"),
-        (["1", "9", *NAMED], "Schema r/flights has no version 9. There are: 1, 2, 3."),
+        (["1", "2"], "'1' is a version, but its schema is not given. Add --schema-name, or write ./1 for a file"),
+        (["1", "9", *NAMED], "Schema r/flights has no version 9. It has: 1, 2, 3."),
         (["1", "latest", "--schema-name", "other"], "Schema is not found."),
-        (["nothing.avsc", "2", *NAMED], "There is no file nothing.avsc."),
+        (["nothing.avsc", "2", *NAMED], "The file nothing.avsc does not exist."),
         (["old", "old"], "The format of old is not clear from its name. Give --data-format AVRO, JSON, PROTOBUF."),
         (
             ["old.avsc", "new.proto"],
-            "By their names old.avsc is AVRO and new.proto is PROTOBUF: that is nothing to compare.",
+            "By their names old.avsc is AVRO and new.proto is PROTOBUF: they cannot be compared.",
         ),
         (["old.avsc", "new.proto", "--data-format", "AVRO"], "old.avsc cannot be read: The definition is not JSON"),
         (["1", "old", *NAMED], "old cannot be read: The definition is not JSON"),
         (["1", "2", *NAMED, "--data-format", "JSON"], "The registered version is AVRO, not JSON."),
-        (["-", "-"], "Standard input can be one side only."),
-        (["1", "2", *NAMED, "--reference", "x"], "--reference is 'x'. It is NAME=FILE."),
+        (["-", "-"], "Only one side can be standard input."),
+        (["1", "2", *NAMED, "--reference", "x"], "--reference 'x' does not have the form NAME=FILE."),
     ],
 )
 def test_what_cannot_be_told_ends_with_two(arguments: list[str], says: str) -> None:

@@ -60,7 +60,7 @@ def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start: Callab
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_an_address_that_clients_cannot_go_to_is_refused(start: Callable[..., Any], host: str) -> None:
-    with pytest.raises(InvalidInput, match="Clients cannot be told to go to"):
+    with pytest.raises(InvalidInput, match="Clients cannot connect to"):
         start("--host", host, "--tls")
 
 

@@ -44,5 +44,5 @@ def test_a_detached_start_that_ends_without_a_word_is_told(tmp_path: Path) -> No
         def poll(self) -> int:
             return 1
 
-    with pytest.raises(EnvironmentProblem, match=r"status 1 and left no word in .*platform\.log.*disk is full"):
+    with pytest.raises(EnvironmentProblem, match=r"status 1 without a message in .*platform\.log.*disk is full"):
         up._follow(Ended(), log, log.stat().st_size)  # type: ignore[arg-type]

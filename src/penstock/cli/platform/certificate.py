@@ -15,9 +15,9 @@ __all__ = ["command"]
 @home_option
 @click.argument("name")
 def command(home: Path | None, name: str) -> None:
-    """Issue a certificate to NAME by the home's authority, for the broker's listener with mutual TLS.
+    """Issue a client certificate for NAME with the home's authority, for the broker's listener with mutual TLS.
 
-    The broker knows its holder as User:NAME. It is valid for a year; a further one can be issued at any time.
+    The broker knows the client as User:NAME. The certificate is valid for a year; another can be issued at any time.
     """
     place = home_at(home)
     place.load()

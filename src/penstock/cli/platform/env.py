@@ -1,4 +1,4 @@
-"""``penstock env``: the variables that point clients, and Penstock's own commands, at the platform."""
+"""``penstock env``: the environment variables that point clients and Penstock's commands at the platform."""
 
 import json
 import shlex
@@ -31,7 +31,7 @@ _LINES: dict[str, Callable[[str, str], str]] = {"sh": _posix, "fish": _fish, "do
 
 
 def render(variables: Mapping[str, str], form: str) -> str:
-    """The variables as ``form``: sh, fish, dotenv or json."""
+    """Return the variables as ``form``: sh, fish, dotenv or json."""
     if form == "json":
         return json.dumps(dict(variables), indent=2)
     return "\n".join(_LINES[form](name, value) for name, value in variables.items())
@@ -39,14 +39,14 @@ def render(variables: Mapping[str, str], form: str) -> str:
 
 @click.command("env")
 @home_option
-@click.option("--format", "form", type=click.Choice([*_LINES, "json"]), default="sh", show_default=True, help="For whom.")
+@click.option("--format", "form", type=click.Choice([*_LINES, "json"]), default="sh", show_default=True, help="Syntax.")
 def command(home: Path | None, form: str) -> None:
-    """Print the environment of the platform's clients, credentials included.
+    """Print the environment variables for the platform's clients, with credentials.
 
     \b
     In a shell: eval "$(penstock env)"      In fish: penstock env --format fish | source
     """
     place = home_at(home)
-    # Spark reads and writes the lake's folder in place, under the same s3:// names that clients of the gateway see.
+    # Spark reads and writes the lake's folder directly, under the s3:// names that the endpoint's clients use.
     folders = {"PENSTOCK_HOME": str(place.root), "PENSTOCK_LAKE": str(place.lake)}
     click.echo(render({**place.load().client_environment(), **folders}, form))

@@ -1,4 +1,4 @@
-"""``penstock fetch``: the JVM artefacts into the cache, with a bar on a terminal and plain lines elsewhere."""
+"""``penstock fetch``: downloads the JVM artefacts into the cache, with a progress bar on a terminal, else plain lines."""
 
 import os
 import time
@@ -17,11 +17,11 @@ from penstock.local.java import find_java
 
 __all__ = ["FetchProgress", "command", "fetch_shown", "spark_archive"]
 
-_PLAIN_LINES = 4  # of a whole fetch
+_PLAIN_LINES = 4  # per fetch
 
 
 class FetchProgress:
-    """Shows one fetch on ``console``: a bar where someone watches, a line a quarter where the output is a file."""
+    """Shows one fetch on ``console``: a bar on a terminal, else a line for each quarter."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -34,11 +34,11 @@ class FetchProgress:
         self.task: TaskID | None = None
 
     def report(self) -> Report:
-        """The callbacks of this display."""
+        """Return the callbacks of this display."""
         return Report(begin=self.begin, advance=self.advance, finished=self.finished, note=self.note)
 
     def begin(self, count: int, size: int) -> None:
-        """Show what is to come: ``count`` files of ``size`` bytes together."""
+        """Show the start: ``count`` files with ``size`` bytes in total."""
         self.count = count
         self.total = size
         if not self.console.is_terminal:
@@ -50,7 +50,7 @@ class FetchProgress:
             self.bar.start()
 
     def advance(self, size: int) -> None:
-        """Count ``size`` bytes; negative ones were thrown away."""
+        """Count ``size`` bytes; a negative number for discarded ones."""
         self.received += size
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=self.received)
@@ -59,28 +59,28 @@ class FetchProgress:
             self.note(f"{self.received / 1e6:.0f} of {self.total / 1e6:.0f} MB")
 
     def finished(self, artefact: Artefact) -> None:
-        """Show which file came last."""
+        """Show the file that was fetched last."""
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, description=f"Fetching {artefact.coordinate.split(':')[1]}")
 
     def note(self, text: str) -> None:
-        """Print a line, above the bar where there is one."""
+        """Print a line, above the bar if there is one."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
 
     def summary(self, cache: Path) -> None:
-        """Print what was fetched, if anything was."""
+        """Print what was fetched, if anything."""
         if self.count:
             seconds = time.monotonic() - self.began
             self.note(f"{self.count} JVM artefacts ({self.total / 1e6:.0f} MB) are in {cache} ({seconds:.0f} s).")
 
 
 def fetch_shown(groups: Iterable[str], *, cache: Path, verify: bool = False) -> bool:
-    """Fetch ``groups`` with progress on stderr; whether anything had to be fetched."""
+    """Fetch ``groups`` with progress on stderr. Return whether anything had to be fetched."""
     shown = FetchProgress(Console(stderr=True))
     try:
         fetch(groups, cache=cache, verify=verify, report=shown.report())
@@ -91,7 +91,7 @@ def fetch_shown(groups: Iterable[str], *, cache: Path, verify: bool = False) -> 
 
 
 def spark_archive(java_home: Path) -> Path:
-    """Where the class archive of this environment's Spark is kept, made or not; fetches Spark's connectors if need be."""
+    """Return the path of the class archive for this environment's Spark, which may not exist. Fetches Spark's connectors."""
     from penstock.spark.archive import class_archive  # noqa: PLC0415 - needs Spark, which not every installation has
 
     return class_archive(cache_folder(os.environ), java_home, class_path("spark"))
@@ -99,7 +99,7 @@ def spark_archive(java_home: Path) -> Path:
 
 @contextmanager
 def _step(console: Console, text: str) -> Iterator[None]:
-    """Show ``text`` while the block runs: on a terminal as a line that goes away, elsewhere as a plain one."""
+    """Show ``text`` while the block runs: on a terminal as a line that disappears, else as a plain one."""
     if console.is_terminal:
         with console.status(f"{text} ..."):
             yield
@@ -109,7 +109,7 @@ def _step(console: Console, text: str) -> Iterator[None]:
 
 
 def _prepare_spark() -> None:
-    """Make the class archive where it is missing. Spark starts without it too, only slower."""
+    """Make the class archive if it is missing. Without it, Spark starts more slowly."""
     if find_spec("pyspark") is None:
         return
     from penstock.spark.archive import make_class_archive  # noqa: PLC0415
@@ -127,11 +127,11 @@ def _prepare_spark() -> None:
 
 
 @click.command("fetch")
-@click.option("--with-tests", is_flag=True, help="Also what only the tests need (AWS's own Java serde).")
-@click.option("--quiet-when-cached", is_flag=True, help="Say nothing when everything is there.")
-@click.option("--verify", is_flag=True, help="Hash every cached file instead of trusting its size and marker.")
+@click.option("--with-tests", is_flag=True, help="Also fetch what only the tests need (AWS's Java serde).")
+@click.option("--quiet-when-cached", is_flag=True, help="Print nothing if everything is in the cache.")
+@click.option("--verify", is_flag=True, help="Hash every cached file instead of comparing its size and marker.")
 def command(with_tests: bool, quiet_when_cached: bool, verify: bool) -> None:
-    """Fetch the JVM artefacts into the cache (PENSTOCK_CACHE), each checked against its SHA-256; prepare Spark."""
+    """Download the JVM artefacts into the cache (PENSTOCK_CACHE), check each SHA-256, and prepare Spark."""
     cache = cache_folder(os.environ)
     fetched = fetch_shown(group_names(with_tests=with_tests), cache=cache, verify=verify)
     _prepare_spark()

@@ -1,4 +1,4 @@
-"""What the platform's commands share: the --home option and what they say about a home."""
+"""Shared by the platform's commands: the --home option, and the home that it names."""
 
 from pathlib import Path
 

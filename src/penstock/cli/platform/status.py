@@ -1,4 +1,4 @@
-"""``penstock status``: what runs, where, and whether each part answers right now."""
+"""``penstock status``: the platform's parts, their addresses, and whether each answers now."""
 
 import json
 import time
@@ -21,7 +21,7 @@ __all__ = ["command"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartStatus:
-    """One part: ``healthy`` is what it answered now, ``problem`` why not where that is known."""
+    """One part. ``healthy``: whether it answers now; ``problem``: why not, if known."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class PlatformStatus:
 @home_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(home: Path | None, as_json: bool) -> None:
-    """Show the platform's parts. Exit code 0 only where all are healthy, otherwise 1."""
+    """Show the platform's parts, their addresses and health. Exits with 0 if all are healthy, else with 1."""
     place = home_at(home)
     config = place.load()
     instance = Instance(place.run)

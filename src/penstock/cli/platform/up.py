@@ -1,4 +1,4 @@
-"""``penstock up``: create or resume the platform of a home and keep it running."""
+"""``penstock up``: create or resume the platform of a home, and keep it running."""
 
 import contextlib
 import os
@@ -35,8 +35,8 @@ from penstock.settings.tls import TlsFiles
 
 __all__ = ["command"]
 
-_DETACHED_TIMEOUT = 300  # seconds; each part has a timeout of its own that comes first
-# Tells a detached start that all was said.
+_DETACHED_TIMEOUT = 300  # seconds; each part has a shorter timeout of its own
+# The last line of a start's output, after which a detached start returns.
 _LAST_LINE = "To stop it:"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PORT = click.IntRange(1, 65535)
@@ -44,7 +44,7 @@ _PORT = click.IntRange(1, 65535)
 
 def _region(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     if value is not None and not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)+", value):
-        raise click.BadParameter(f"'{value}' is no AWS region such as us-east-1.")
+        raise click.BadParameter(f"'{value}' is not an AWS region, such as us-east-1.")
     return value
 
 
@@ -53,26 +53,37 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 @click.option("--server-port", type=_PORT, help="Port of the Penstock server. [default: 8750]")
 @click.option("--s3-port", type=_PORT, help="Port of the S3 endpoint. [default: 8751]")
 @click.option("--kafka-port", type=_PORT, help="Port of the Kafka broker. [default: 8752]")
-@click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, for the broker itself. [default: 8753]")
-@click.option("--host", help="Address or name to listen on, by which clients come. [default: 127.0.0.1]")
-@click.option("--tls/--no-tls", default=None, help="TLS for server, S3 endpoint and broker, by an authority of the home.")
-@click.option("--tls-certificate", type=_FILE, help="This PEM certificate and its chain instead.")
-@click.option("--tls-key", type=_FILE, help="Its private key, PEM without a password.")
-@click.option("--tls-authority", type=_FILE, help="Whom clients have to trust for it. [what they trust anyway]")
-@click.option("--mtls-port", type=_PORT, help="A listener of the broker where a client certificate is the login.")
-@click.option("--mtls-authority", type=_FILE, help="Who issues those. [the home's authority: see 'penstock certificate']")
-@click.option("--allowed-host", multiple=True, help="A further host to answer for; .example.com: all below it.")
-@click.option("--insecure-plain-http", is_flag=True, default=None, help="No TLS where others can read along.")
-@click.option("--insecure-basic-auth", is_flag=True, default=None, help="Take passwords without TLS there.")
-@click.option("--metrics-without-key", is_flag=True, default=None, help="Show /metrics to everybody who reaches the port.")
+@click.option("--controller-port", type=_PORT, help="Port of Kafka's controller, used by the broker alone. [default: 8753]")
+@click.option("--host", help="Address or name to listen on, which clients use. [default: 127.0.0.1]")
+@click.option("--tls/--no-tls", default=None, help="TLS for server, S3 endpoint and broker, with an authority of the home.")
+@click.option("--tls-certificate", type=_FILE, help="Use this PEM certificate and its chain instead.")
+@click.option("--tls-key", type=_FILE, help="The certificate's private key, PEM without a password.")
+@click.option(
+    "--tls-authority", type=_FILE, help="The authority of that certificate, for clients. [the system's authorities]"
+)
+@click.option("--mtls-port", type=_PORT, help="Port of a broker listener where clients log in by certificate.")
+@click.option(
+    "--mtls-authority", type=_FILE, help="The authority of client certificates. [the home's: see 'penstock certificate']"
+)
+@click.option("--allowed-host", multiple=True, help="A further host name to answer; .example.com means all subdomains.")
+@click.option(
+    "--insecure-plain-http",
+    is_flag=True,
+    default=None,
+    help="Listen without TLS on a network, where others can read the traffic.",
+)
+@click.option("--insecure-basic-auth", is_flag=True, default=None, help="Accept passwords without TLS on a network.")
+@click.option("--metrics-without-key", is_flag=True, default=None, help="Serve /metrics without authentication.")
 @kept_caller_options
-@click.option("--no-oidc-keys", is_flag=True, help="Forget the issuers whose keys the home has.")
+@click.option("--no-oidc-keys", is_flag=True, help="Remove the issuers' keys from the home.")
 @kept_audit_options
-@click.option("--region", callback=_region, help="AWS region the platform answers for. [default: us-east-1]")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes of the server.")
-@click.option("--detach", is_flag=True, help="Return when everything is ready and leave it running.")
-@click.option("--new-key", is_flag=True, help="Give the home another access key: after its own was deactivated or deleted.")
-@click.option("--no-auth", is_flag=True, help="Let everybody who reaches the ports do everything: for trials.")
+@click.option("--region", callback=_region, help="AWS region of the platform. [default: us-east-1]")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes of the server."
+)
+@click.option("--detach", is_flag=True, help="Return when the platform is ready, and leave it running.")
+@click.option("--new-key", is_flag=True, help="Give the home a new access key, if its own was deactivated or deleted.")
+@click.option("--no-auth", is_flag=True, help="Allow every request without authentication: for trials.")
 def command(  # noqa: PLR0917 - click passes options by name
     home: Path | None,
     server_port: int | None,
@@ -87,11 +98,11 @@ def command(  # noqa: PLR0917 - click passes options by name
     no_oidc_keys: bool,
     **kept: Any,
 ) -> None:
-    """Start the Kafka broker, the S3 endpoint and the server; resume with all data where the home exists.
+    """Start the Kafka broker, the S3 endpoint and the server. An existing home resumes with all its data.
 
-    What is given once is kept in the home, but for --workers and --no-auth. Ctrl-C or 'penstock down' ends it. What it
-    has acknowledged is on the disk, but for records of topics made without flush.messages=1, which the one broker has in
-    memory for seconds.
+    The home remembers the options, except --workers and --no-auth. Ctrl-C or 'penstock down' stops the platform.
+    Acknowledged data are on the disk, except records of topics made without flush.messages=1, which the only broker
+    keeps in memory for seconds.
     """
     place = home_at(home)
     given = {
@@ -120,9 +131,9 @@ def command(  # noqa: PLR0917 - click passes options by name
 
 
 def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
-    """The issuers' files that take the place of the home's; None if nothing is said of them."""
+    """Return the issuers' files that replace the home's; None to leave those."""
     if forget and given:
-        raise click.UsageError("--oidc-keys replaces what the home has: leave --no-oidc-keys out.")
+        raise click.UsageError("--oidc-keys replaces the home's keys: omit --no-oidc-keys.")
     found = {issuer: str(file) for issuer, file in issuer_keys(given).items()}
     for issuer, file in found.items():
         if not Path(file).is_file():
@@ -135,14 +146,14 @@ def _setting(value: object) -> object:
 
 
 def _forgotten(given: Mapping[str, object]) -> dict[str, object]:
-    """What the home no longer says of TLS: all of it with --no-tls, the former authority with another certificate."""
+    """Return the TLS settings to reset: all with --no-tls, the former authority with another certificate."""
     if given["tls"] is False:
         return {"tls_certificate": "", "tls_key": "", "tls_authority": "", "mtls_port": 0, "mtls_authority": ""}
     return {"tls_authority": ""} if given["tls_certificate"] else {}
 
 
 def _options(given: Mapping[str, object]) -> Iterator[str]:
-    """The options that give the same to another process."""
+    """Yield the options that give another process the same settings."""
     for name, value in given.items():
         option = name.replace("_", "-")
         if name == "allowed_hosts":
@@ -157,10 +168,10 @@ def _options(given: Mapping[str, object]) -> Iterator[str]:
 
 
 def _check_listening(config: PlatformConfig) -> None:
-    """Raise where it cannot listen so, before anything is fetched or started."""
+    """Raise if the platform cannot listen with ``config``, before anything is fetched or started."""
     if is_wildcard(config.host):
         raise InvalidInput(
-            f"Clients cannot be told to go to '{config.host}'.", remedy="Give --host one address or name of this machine."
+            f"Clients cannot connect to '{config.host}'.", remedy="Give --host one address or name of this machine."
         )
     if not config.tls and (config.mtls_port or config.tls_certificate):
         raise InvalidInput("--mtls-port and --tls-certificate need TLS.", remedy="Give --tls.")
@@ -173,7 +184,7 @@ def _check_listening(config: PlatformConfig) -> None:
             port=0,
             tls=own,
             allowed_hosts=config.allowed_host_names,
-            # The certificates of the home's own authority are made when it starts.
+            # The platform makes certificates of the home's own authority when it starts.
             insecure_plain_http=config.tls or config.insecure_plain_http,
         )
     )
@@ -196,7 +207,7 @@ def _foreground(platform: Platform) -> None:
         if requests.get() is not None:
             platform.request_stop()
 
-    # What was started with nohup is not to end with its terminal.
+    # A platform started with nohup must not end with its terminal.
     heeded = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, on_signal) for number in heeded}
     listener = threading.Thread(target=obey, name="signals", daemon=True)
@@ -218,10 +229,10 @@ def _foreground(platform: Platform) -> None:
 
 
 def _detach(home: Home, options: list[str]) -> None:
-    """Run the same command without --detach in a session of its own, show what it says, return when it is ready."""
+    """Run the same command without --detach in a new session, show its output, and return when it is ready."""
     home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log = home.logs / "platform.log"
-    # Appended to: where a platform runs here already, the log is its own.
+    # Append: a platform that runs in this home already writes to the same log.
     with log.open("ab") as output:
         begin = output.tell()
         process = subprocess.Popen(
@@ -234,15 +245,15 @@ def _detach(home: Home, options: list[str]) -> None:
     try:
         _follow(process, log, begin)
     except BaseException:
-        # Interrupted or given up: the other session is not to go on alone.
+        # After an interrupt or a failure the other session must not continue alone.
         process.terminate()
         raise
 
 
 def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
-    """Echo what a platform being started says, from byte ``begin`` of the log up to its last line.
+    """Echo the output of a platform's start, from byte ``begin`` of the log up to its last line.
 
-    Raises where it ends instead or takes too long.
+    Raises :class:`EnvironmentProblem` if the platform ends instead, or takes too long.
     """
     deadline = time.monotonic() + _DETACHED_TIMEOUT
     with log.open("r", errors="replace") as said:
@@ -257,8 +268,8 @@ def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
                 if status is not None:
                     if said.tell() == begin:
                         raise EnvironmentProblem(
-                            f"The platform ended with status {status} and left no word in {log}.",
-                            remedy="Look whether its disk is full; 'penstock up' without --detach says more.",
+                            f"The platform ended with status {status}, without a message in {log}.",
+                            remedy="Check that its disk is not full; run 'penstock up' without --detach.",
                         )
                     raise click.exceptions.Exit(status or 1)
                 if time.monotonic() > deadline:
@@ -269,7 +280,7 @@ def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
 
 
 def _describe(platform: Platform, seconds: float) -> None:
-    """What listens where, and how to use it."""
+    """Print the parts' addresses, and how to use them."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("part", "listens on", "ready after"):
         table.add_column(column, no_wrap=True)
@@ -281,13 +292,13 @@ def _describe(platform: Platform, seconds: float) -> None:
     option = "" if Path(".penstock").absolute() == home else f" --home {home}"
     console.print(f"Ready after {seconds:.1f} s; state in {home}, logs in {platform.home.logs}.", markup=False)
     if authority := platform.config.tls_authority:
-        console.print(f"Clients have to trust {authority}; 'penstock env' says so to those of a shell.", markup=False)
+        console.print(f"Clients must trust {authority}; 'penstock env' sets that for a shell.", markup=False)
     console.print(f'For a shell:  eval "$(penstock env{option})"   then: aws glue list-registries', markup=False)
     console.print(f"{_LAST_LINE}   penstock down{option}", markup=False)
 
 
 def _report(text: str) -> None:
-    # A closed terminal or a log on a full disk is no reason to end what runs.
+    # A closed terminal or a full disk must not end the platform.
     with contextlib.suppress(OSError):
         click.echo(text)
         sys.stdout.flush()

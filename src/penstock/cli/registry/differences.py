@@ -1,4 +1,4 @@
-"""What a comparison found, as the error that ends a command."""
+"""The differences that a comparison found, as the error that ends a command."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _SHOWN = 20
 
 
 def raise_differences(differences: Sequence[object], where: str, *, remedy: str) -> None:
-    """Raise :class:`DataProblem` with the first of them; ``where`` is what was compared. Without any, nothing happens."""
+    """Raise :class:`DataProblem` with the first differences, if there are any; ``where`` names what was compared."""
     if differences:
         shown = "\n".join(f"- {difference}" for difference in differences[:_SHOWN])
         more = f"\n- and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""

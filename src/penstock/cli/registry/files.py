@@ -1,4 +1,4 @@
-"""``penstock registry export``, ``import FILE`` and ``audit``: they work on the store itself, while servers go on."""
+"""``penstock registry export``, ``import FILE`` and ``audit``: they use the store directly, also while servers run."""
 
 import json
 import re
@@ -33,12 +33,12 @@ def export_store(file: Path, registry: str | None, home: Path | None, store_url:
 
 
 def export_glue(file: Path, registry: str | None) -> None:
-    """Write the registries of the Glue service that AWS's variables lead to, or one, into ``file``."""
+    """Write the registries, or one, of the Glue service that AWS's variables name into ``file``."""
     _write(file, written(glue_records(registry)))
 
 
 def import_file(file: Path, home: Path | None, store_url: str | None, *, as_json: bool) -> None:
-    """Add what ``file`` holds to the store; :class:`DataProblem` if the store has something else."""
+    """Add the records of ``file`` to the store; :class:`DataProblem` if the store differs from them."""
     with ExitStack() as stack:
         database = stack.enter_context(opened_store(home, store_url, existing=False))
         migrate(database)
@@ -48,15 +48,15 @@ def import_file(file: Path, home: Path | None, store_url: str | None, *, as_json
     raise_differences(
         report.differences,
         "between the file and the store",
-        remedy="Import into an empty store, or delete what is in the way, and run it again.",
+        remedy="Import into an empty store, or delete the conflicting versions and run it again.",
     )
 
 
 def import_glue(registry: str | None, home: Path | None, store_url: str | None, *, as_json: bool) -> None:
-    """Add what the live Glue service has to the store, then read it once more and compare.
+    """Copy the registries of the live Glue service into the store, then read them again and compare.
 
-    What is there already stays, so that an import that was stopped goes on where it is started again. :class:`DataProblem`
-    where the store has something else at the end, which may be what was changed meanwhile.
+    Existing versions stay, so that an import that was stopped continues when it is started again. Raises
+    :class:`DataProblem` if the store differs at the end, maybe because the service was changed meanwhile.
     """
     with opened_store(home, store_url, existing=False) as database:
         migrate(database)
@@ -67,14 +67,14 @@ def import_glue(registry: str | None, home: Path | None, store_url: str | None, 
             status.update("Comparing")
             report = compared(store, service, glue_records(registry))
     report.added = copied.added
-    # What could not be copied says more than that it is not there.
+    # The reason why a version could not be copied says more than that it is missing.
     report.differences[:0] = [each for each in copied.differences if each not in report.differences]
     _tell(report, as_json=as_json)
     raise_differences(
         report.differences,
         "between the source and the store",
-        remedy="What the source got meanwhile comes with another run; for all else import into an empty store, or delete "
-        "what is in the way.",
+        remedy="Another run copies what the source got meanwhile; otherwise import into an empty store, or delete "
+        "the conflicting versions.",
     )
 
 
@@ -90,7 +90,7 @@ def show_audit(home: Path | None, store_url: str | None, *, resource: str | None
     """Print the newest changes; :class:`InvalidInput` for a ``resource`` that no entry can have."""
     if resource is not None and not _RESOURCE.fullmatch(resource):
         raise InvalidInput(
-            f"'{resource}' is not how the record names a resource.",
+            f"'{resource}' does not name a resource of the audit log.",
             remedy="Write registry/NAME, schema/REGISTRY/NAME, version/ID or an ARN of IAM.",
         )
     with opened_store(home, store_url) as database:
@@ -104,7 +104,7 @@ def show_audit(home: Path | None, store_url: str | None, *, resource: str | None
     for entry in page.items:
         who = f"{entry.principal} from {entry.client}"
         time = entry.time.isoformat(timespec="seconds")
-        # What holds for all registries has no name.
+        # Settings of all registries have no resource name.
         click.echo(f"{time}  {entry.operation}  {entry.resource or '*'}  {entry.outcome}  by {who}")
 
 
@@ -120,7 +120,7 @@ def _write(file: Path, lines: Iterable[str]) -> None:
                 output.write(line.encode() + b"\n")
                 count += 1
     except FileExistsError:
-        raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove it.") from None
+        raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove the file.") from None
     except OSError as error:
         raise EnvironmentProblem(f"{file} cannot be written: {error.strerror}.", remedy="Choose another one.") from error
     click.echo(f"{file}: {count:,} lines, {file.stat().st_size / 1e6:.1f} MB.")

@@ -1,4 +1,4 @@
-"""``penstock schema``: work on schema definitions; ``check`` holds one against the registry, ``diff`` compares two."""
+"""``penstock schema``: ``check`` checks a definition against the registry, ``diff`` compares two definitions."""
 
 import json
 from pathlib import Path
@@ -29,44 +29,48 @@ _INCOMPATIBLE = 1
 
 @click.group("schema")
 def command() -> None:
-    """Work on schema definitions."""
+    """Check and compare schema definitions."""
 
 
 @command.command("check")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @registry_options
-@click.option("--schema-name", required=True, help="The schema whose next version the definition is to be.")
+@click.option("--schema-name", required=True, help="The schema whose next version the definition would be.")
 @output_options
-@click.option("--mode", type=click.Choice(list(CompatibilityMode)), help="Default: the schema's own.")
+@click.option("--mode", type=click.Choice(list(CompatibilityMode)), help="Compatibility mode; default the schema's own.")
 @rules_option
-@click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Needed where the schema is not registered yet.")
-@reference_option("FILE builds")
+@click.option(
+    "--data-format", type=click.Choice(sorted(FORMATS)), help="Format; needed if the schema is not registered yet."
+)
+@reference_option("FILE refers")
 @click.option("--against-topic", metavar="TOPIC", help="Also decode the topic's last records with the definition.")
 @click.option(
     "--last",
     type=click.IntRange(min=1),
     default=1_000,
     show_default=True,
-    help="How many records, spread evenly over the partitions.",
+    help="Number of records, spread evenly over the partitions.",
 )
-@click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only this one; repeatable.")
-@click.option("--key", is_flag=True, help="Decode the records' keys, not their values.")
+@click.option(
+    "--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Read only this partition; repeatable."
+)
+@click.option("--key", is_flag=True, help="Decode the records' keys instead of their values.")
 @broker_options(required=False)
 @click.option(
     "--schema-registry-url",
     envvar="SCHEMA_REGISTRY_URL",
-    help="Registry with Confluent's interface, for records that name their schema by its ids.",
+    help="URL of a registry with Confluent's API, for records with its schema ids.",
 )
 @click.option(
     "--schema-registry-user-info",
     envvar="SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO",
-    help="USER:PASSWORD for it; better given by the environment.",
+    help="USER:PASSWORD for that registry; better set in the environment.",
 )
 def check(file: Path, output: str, **options: Any) -> None:
-    """Hold the definition in FILE (- is standard input) against the registry, without registering it.
+    """Check the definition in FILE (- is standard input) against the registry, without registering it.
 
-    Ends with 0 where it is compatible, with 1 where it is not or breaks a record of --against-topic, and with 2 where that
-    cannot be told: an invalid definition, wrong options, a registry or broker that does not answer.
+    Exits with 0 if it is compatible; with 1 if it is not, or breaks a record of --against-topic; with 2 if the check
+    fails: an invalid definition, wrong options, a registry or broker that does not answer.
     """
     with problems_end_with_two(output):
         checked, trial = _check(file, options)
@@ -80,7 +84,7 @@ def check(file: Path, output: str, **options: Any) -> None:
 
 def _check(file: Path, options: dict[str, Any]) -> tuple[CheckedDefinition, "Trial | None"]:
     if options["against_topic"] and not options["brokers"]:
-        raise InvalidInput("--against-topic needs to know the broker.", remedy="Add --brokers HOST:PORT.")
+        raise InvalidInput("--against-topic needs a broker.", remedy="Add --brokers HOST:PORT.")
     client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"])
     checked = check_definition(
         client,

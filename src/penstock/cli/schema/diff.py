@@ -1,4 +1,4 @@
-"""``penstock schema diff``: two versions of a schema, or definitions in files, compared as AWS's console does and judged."""
+"""``penstock schema diff``: compares two versions or files as AWS's console does, and checks their compatibility."""
 
 import json
 from collections.abc import Sequence
@@ -29,20 +29,20 @@ _DIFFERENT = 1
 @click.argument("old")
 @click.argument("new", default=LATEST)
 @registry_options
-@click.option("--schema-name", help="The schema of which OLD and NEW are versions; a version id needs none.")
+@click.option("--schema-name", help="The schema of the versions OLD and NEW; not needed for version ids.")
 @output_options
 @rules_option
-@click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Of two files whose names do not say it.")
-@reference_option("the two build")
-@click.option("--context", type=click.IntRange(min=0), help="Equal lines around a change; default all of them.")
-@click.option("--width", type=click.IntRange(min=40), help="Columns of the text; default the terminal's.")
+@click.option("--data-format", type=click.Choice(sorted(FORMATS)), help="Format of two files whose names do not show it.")
+@reference_option("the two refer")
+@click.option("--context", type=click.IntRange(min=0), help="Number of equal lines around a change; default all.")
+@click.option("--width", type=click.IntRange(min=40), help="Width of the text in columns; default the terminal's.")
 def diff(old: str, new: str, output: str, **options: Any) -> None:
-    """Compare OLD with NEW side by side, and say of each change which compatibility modes it breaks.
+    """Compare OLD with NEW side by side, and show which compatibility modes each change breaks.
 
-    Each is a version number, 'latest' or a version id, anything else a file (- is standard input, ./1 a file named 1).
+    Each is a version number, 'latest', a version id, or else a file (- is standard input, ./1 a file named 1).
 
-    Ends as diff does: with 0 where the two mean the same, with 1 where they differ, compatible or not, and with 2 where that
-    cannot be told.
+    Exits as diff does: with 0 if the two mean the same, with 1 if they differ, compatible or not, and with 2 if the
+    comparison fails.
     """
     with problems_end_with_two(output):
         sides, found = _compare(old, new, options)
@@ -57,7 +57,7 @@ def diff(old: str, new: str, output: str, **options: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Definition:
-    """One side before it is parsed."""
+    """One side, not parsed yet."""
 
     name: str
     text: str
@@ -67,7 +67,7 @@ class _Definition:
 
 def _compare(old: str, new: str, options: dict[str, Any]) -> Any:
     if old == new == "-":
-        raise InvalidInput("Standard input can be one side only.")
+        raise InvalidInput("Only one side can be standard input.")
     named = [names_version(argument) for argument in (old, new)]
     client = RegistryClient(region=options["region"], endpoint_url=options["endpoint_url"]) if any(named) else None
     read = [
@@ -84,7 +84,7 @@ def _registered(client: RegistryClient, wanted: str, options: dict[str, Any]) ->
     schema = options["schema_name"]
     if schema is None and "-" not in wanted:
         raise InvalidInput(
-            f"'{wanted}' is a version, and of which schema is not said.",
+            f"'{wanted}' is a version, but its schema is not given.",
             remedy=f"Add --schema-name, or write ./{wanted} for a file of that name.",
         )
     found = find_version(client, options["registry_name"], schema or "", wanted, available_only=False)
@@ -104,18 +104,18 @@ def _in_file(argument: str) -> _Definition:
 
 
 def _format(sides: Sequence[_Definition], wanted: str | None) -> str:
-    """What a version says goes before --data-format, and that before a file's name."""
+    """Return the format: a version's, else --data-format, else by the files' names."""
     registered = [side.data_format for side in sides if side.version is not None]
     if wanted is not None and any(known != wanted for known in registered):
-        raise InvalidInput(f"The registered version is {registered[0]}, not {wanted}.", remedy="Leave --data-format out.")
+        raise InvalidInput(f"The registered version is {registered[0]}, not {wanted}.", remedy="Omit --data-format.")
     if registered and len(set(registered)) > 1:
-        raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they have nothing to compare.")
+        raise InvalidInput(f"One version is {registered[0]}, the other {registered[1]}: they cannot be compared.")
     named = {side.data_format: side.name for side in sides if side.data_format}
     if not registered and wanted is None and len(named) > 1:
-        told = " and ".join(f"{name} is {kind}" for kind, name in named.items())
+        formats = " and ".join(f"{name} is {kind}" for kind, name in named.items())
         raise InvalidInput(
-            f"By their names {told}: that is nothing to compare.",
-            remedy=f"Give --data-format {', '.join(sorted(FORMATS))} where a name is wrong.",
+            f"By their names {formats}: they cannot be compared.",
+            remedy=f"If a name is wrong, give --data-format {', '.join(sorted(FORMATS))}.",
         )
     known = registered[0] if registered else wanted or next(iter(named), None)
     if known is None:
@@ -132,6 +132,6 @@ def _parsed(side: _Definition, data_format: str, references: Sequence[Referenced
     except InvalidSchema as error:
         raise InvalidSchema(
             f"{side.name} cannot be read: {error}",
-            remedy=None if references else "If it builds on other definitions, give them: --reference NAME=FILE.",
+            remedy=None if references else "If it refers to other definitions, give them: --reference NAME=FILE.",
         ) from error
     return DiffSide(name=side.name, version=side.version, parsed=parsed)

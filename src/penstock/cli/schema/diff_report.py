@@ -1,4 +1,4 @@
-"""What ``penstock schema diff`` found: side by side for people, as ``diff -y`` lays it out, and as JSON."""
+"""The report of ``penstock schema diff``: side by side as in ``diff -y``, and as JSON."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -20,12 +20,12 @@ __all__ = ["DiffSide", "diff_json", "diff_text"]
 _COLOURS = {"<": "red", ">": "green", "|": "yellow"}
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _MAX_TEXT = 200
-_MAX_COMPARED = 4_000_000  # pairs of lines, some seconds at worst
+_MAX_COMPARED = 4_000_000  # pairs of lines, a few seconds at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffSide:
-    """One of the two. ``version`` is its number where it is registered."""
+    """One of the two definitions. ``version`` is its number if it is registered."""
 
     name: str
     version: int | None
@@ -33,7 +33,7 @@ class DiffSide:
 
 
 def diff_json(sides: Sequence[DiffSide], found: SchemaDiff, rules: str) -> dict[str, Any]:
-    """The report. ``result`` is same or different; each change has its path, both sides and the rules that it breaks."""
+    """Return the report. ``result`` is same or different; each change has path, both sides and the rules it breaks."""
     old, new = ({"name": side.name, "version": side.version, "definition": side.parsed.text} for side in sides)
     return {
         "result": "different" if found.changes else "same",
@@ -46,7 +46,7 @@ def diff_json(sides: Sequence[DiffSide], found: SchemaDiff, rules: str) -> dict[
 
 
 def diff_text(sides: Sequence[DiffSide], found: SchemaDiff, *, context: int | None, width: int | None) -> str:
-    """The two definitions in their canonical form beside each other, then the changes; ``width`` counts columns."""
+    """Return the two definitions in canonical form side by side, then the changes; ``width`` in columns."""
     old, new = sides
     if not found.changes:
         spelled = "" if old.parsed.text.strip() == new.parsed.text.strip() else ", spelled differently"
@@ -93,7 +93,7 @@ def _beside(old: DiffSide, new: DiffSide, width: int, context: int | None) -> It
 
 
 def _rows(old: list[str], new: list[str], context: int | None) -> Iterator[tuple[str, str, str]]:
-    """Mark and both lines: ``<`` is on the left only, ``>`` on the right only, ``|`` on both and not the same."""
+    """Yield mark and both lines: ``<`` is on the left only, ``>`` on the right only, ``|`` differs."""
     end_old = end_new = 0
     for from_old, from_new, length in _blocks(old, new):
         for ours, theirs in zip_longest(old[end_old:from_old], new[end_new:from_new]):
@@ -105,11 +105,11 @@ def _rows(old: list[str], new: list[str], context: int | None) -> Iterator[tuple
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Where equal lines begin on both sides, and how many they are; the last block is empty, at both ends."""
+    """Yield where equal lines begin on both sides, and their count; the last block is empty, at both ends."""
     if len(old) * len(new) <= _MAX_COMPARED:
         yield from SequenceMatcher(None, old, new).get_matching_blocks()
         return
-    # Less clever about lines that are there many times, and done in time that does not grow with the square.
+    # For long texts: less precise about repeated lines, but not quadratic.
     length = 0
     pairs = [*kept(old, new), (len(old), len(new))]
     for (at_old, at_new), following in pairwise(pairs):
@@ -140,7 +140,7 @@ def _pretty(side: DiffSide) -> list[str]:
 
 
 def _fit(text: str, width: int) -> str:
-    """``text`` in exactly ``width`` columns of a terminal, where a letter of Chinese takes two."""
+    """Return ``text`` in exactly ``width`` columns of a terminal, in which a Chinese character takes two."""
     text = _shown(text.expandtabs(4))
     return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)
 
@@ -151,5 +151,5 @@ def _cut(text: str | None) -> str:
 
 
 def _shown(line: str) -> str:
-    """A line without what a terminal would obey, or break: documentation may hold anything."""
+    """Return a line without control characters, which documentation may contain."""
     return line if line.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

@@ -1,4 +1,4 @@
-"""What the commands of ``penstock schema`` share: definitions out of files, and errors that end with 2."""
+"""Shared by the commands of ``penstock schema``: definitions from files, and errors that exit with 2."""
 
 import json
 import os
@@ -16,23 +16,23 @@ from penstock.schema.format import MAX_DEFINITION_CHARS, ReferencedText
 
 __all__ = ["problems_end_with_two", "read_definition", "read_reference"]
 
-_MAX_BYTES = 4 * MAX_DEFINITION_CHARS  # UTF-8's longest
+_MAX_BYTES = 4 * MAX_DEFINITION_CHARS  # a character takes at most 4 bytes of UTF-8
 _WRONG = 2
 
 
 def read_definition(file: Path) -> str:
-    """The text of a definition's file, ``-`` being standard input; :class:`InvalidInput` if it cannot be one."""
+    """Return the text of a definition's file (``-``: standard input); :class:`InvalidInput` if it cannot be read."""
     try:
         raw = sys.stdin.buffer.read(_MAX_BYTES + 1) if str(file) == "-" else _bytes(file)
         if len(raw) > _MAX_BYTES:
             raise InvalidInput(
-                f"{file} has more than {_MAX_BYTES} bytes; a definition has {MAX_DEFINITION_CHARS} characters."
+                f"{file} has more than {_MAX_BYTES} bytes; a definition has at most {MAX_DEFINITION_CHARS} characters."
             )
         return raw.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InvalidInput(f"There is no file {file}.") from None
+        raise InvalidInput(f"The file {file} does not exist.") from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 text: byte {error.start}.") from None
+        raise InvalidInput(f"{file} is not UTF-8 text, from byte {error.start} on.") from None
 
 
 def _bytes(file: Path) -> bytes:
@@ -41,16 +41,16 @@ def _bytes(file: Path) -> bytes:
 
 
 def read_reference(item: str) -> ReferencedText:
-    """The definition that an option NAME=FILE gives."""
+    """Return the definition of an option NAME=FILE."""
     name, equals, file = item.partition("=")
     if not name or not equals or not file:
-        raise InvalidInput(f"--reference is '{item[:200]}'.", remedy="It is NAME=FILE.")
+        raise InvalidInput(f"--reference '{item[:200]}' does not have the form NAME=FILE.")
     return ReferencedText(name=name, text=read_definition(Path(file)))
 
 
 @contextmanager
 def problems_end_with_two(output: str) -> Iterator[None]:
-    """Where 1 is an answer, every error has to end with another code. ``output`` is the command's --format."""
+    """Exit with 2 on every error, since 1 is an answer of the command. ``output`` is its --format."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.exceptions.Abort):

@@ -1,4 +1,4 @@
-"""Options that the commands of ``penstock schema`` share."""
+"""Shared options of the commands of ``penstock schema``."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,10 +15,12 @@ RULES = {"glue": GLUE_RULES, "confluent": CONFLUENT_RULES}
 
 
 def registry_options(command: F) -> F:
-    """``--registry-name``, ``--region``, ``--endpoint-url``."""
+    """Add ``--registry-name``, ``--region`` and ``--endpoint-url``."""
     for option in (
         click.option(
-            "--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL)."
+            "--endpoint-url",
+            envvar="PENSTOCK_ENDPOINT_URL",
+            help="URL of the server to use instead of AWS (or AWS_ENDPOINT_URL).",
         ),
         click.option("-region", "--region", help="AWS region; default as for any AWS client."),
         click.option("-registryName", "--registry-name", default="default-registry", show_default=True),
@@ -28,28 +30,28 @@ def registry_options(command: F) -> F:
 
 
 def output_options(command: F) -> F:
-    """``--format``, text or JSON, as ``output``."""
+    """Add ``--format``, text or JSON, as ``output``."""
     choice = click.Choice(["text", "json"])
     return click.option("--format", "output", type=choice, default="text", show_default=True)(command)
 
 
 def rules_option(command: F) -> F:
-    """``--rules``: a key of :data:`RULES`."""
+    """Add ``--rules``: a key of :data:`RULES`."""
     return click.option(
         "--rules",
         type=click.Choice(list(RULES)),
         default="glue",
         show_default=True,
-        help="Whose rules, where AWS Glue's and Confluent's differ.",
+        help="Whose rules to apply if AWS Glue's and Confluent's differ.",
     )(command)
 
 
 def reference_option(of: str) -> Callable[[F], F]:
-    """``--reference NAME=FILE``, as ``references``; ``of`` says what builds on them."""
+    """Add ``--reference NAME=FILE``, as ``references``; ``of`` names what refers to them."""
     return click.option(
         "--reference",
         "references",
         multiple=True,
         metavar="NAME=FILE",
-        help=f"A definition that {of} on, by the name it has there; repeatable, each behind what it builds on itself.",
+        help=f"A definition that {of} to, under that name; repeatable, each after those that it refers to itself.",
     )

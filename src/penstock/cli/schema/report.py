@@ -1,4 +1,4 @@
-"""What ``penstock schema check`` found, as text for people and as JSON for CI."""
+"""The report of ``penstock schema check``, as human-readable text and as JSON for CI."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -15,7 +15,7 @@ __all__ = ["error_json", "report_json", "report_text"]
 
 
 def report_json(checked: CheckedDefinition, trial: "Trial | None", rules: str) -> dict[str, Any]:
-    """The report. ``result`` is compatible or incompatible; ``conflicts`` say version, direction, path, rule, both sides."""
+    """Return the report. ``result``: compatible or incompatible; ``conflicts``: version, direction, path, rule, sides."""
     fine = checked.accepted and not (trial is not None and trial.broken)
     return {
         "result": "compatible" if fine else "incompatible",
@@ -34,12 +34,12 @@ def report_json(checked: CheckedDefinition, trial: "Trial | None", rules: str) -
 
 
 def error_json(problem: PenstockError) -> dict[str, Any]:
-    """A check that could not be made."""
+    """Return the report of a check that failed."""
     return {"result": "error", "message": problem.message, "remedy": problem.remedy}
 
 
 def report_text(file: str, checked: CheckedDefinition, trial: "Trial | None") -> str:
-    """The report over several lines."""
+    """Return the report as lines of text."""
     lines = [_headline(file, checked), *_conflicts(checked.verdict.conflicts)]
     if trial is not None:
         lines += _trial(trial)

@@ -1,4 +1,4 @@
-"""``penstock account``: make and list a server's accounts, through its own API."""
+"""``penstock account``: creates and lists a server's accounts, through its own API."""
 
 import json
 from collections.abc import Mapping
@@ -16,20 +16,20 @@ _ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 
 @click.group("account")
 def command() -> None:
-    """Make and list the accounts of a server.
+    """Create and list the accounts of a server.
 
-    The server and the credentials are those of the environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...), which
-    'penstock env' prints: accounts are made by the server's first one.
+    The environment names the server and the credentials (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...), as 'penstock env'
+    prints them. Only the server's first account creates accounts.
     """
 
 
 @command.command("create")
 @click.argument("name")
-@click.option("--email", help="Address of whom it belongs to. [NAME@penstock.invalid]")
-@click.option("--user", default="admin", show_default=True, help="Its first user, who may do everything in it.")
+@click.option("--email", help="E-mail address of the owner. [NAME@penstock.invalid]")
+@click.option("--user", default="admin", show_default=True, help="Name of the first user, an administrator of the account.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def create(name: str, email: str | None, user: str, as_json: bool) -> None:
-    """Make an account called NAME with one user, and print that user's key, which is never shown again."""
+    """Create an account called NAME with one user, and print that user's key, which is never shown again."""
     made = _client("organizations").create_account(AccountName=name, Email=email or f"{name}@penstock.invalid")
     account = made["CreateAccountStatus"]["AccountId"]
     role = f"arn:aws:iam::{account}:role/{_ROLE}"
@@ -53,7 +53,7 @@ def create(name: str, email: str | None, user: str, as_json: bool) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def list_all(as_json: bool) -> None:
-    """List the accounts by id, each with the folder of its lake, which the server has."""
+    """List the accounts by id, each with the folder of its lake on the server's machine."""
     organizations = _client("organizations")
     pages = organizations.get_paginator("list_accounts").paginate()
     found = [{part: account[part] for part in ("Id", "Name", "Email")} for page in pages for account in page["Accounts"]]
@@ -67,13 +67,13 @@ def list_all(as_json: bool) -> None:
 
 
 def _lake(organizations: Any, account: str) -> str:
-    """The folder of the account's lake, on the server's machine."""
+    """Return the folder of the account's lake, on the server's machine."""
     tags = organizations.list_tags_for_resource(ResourceId=account)["Tags"]
     return next(str(tag["Value"]) for tag in tags if tag["Key"] == "penstock:lake")
 
 
 def _client(service: str, credentials: Mapping[str, str] | None = None) -> Any:
-    # Loaded when a command runs: it takes longer than all of the command line.
+    # Imported when a command runs: it takes longer than the rest of the command line.
     from boto3.session import Session  # noqa: PLC0415
 
     from penstock.client.connection import open_client  # noqa: PLC0415
@@ -87,7 +87,7 @@ def _client(service: str, credentials: Mapping[str, str] | None = None) -> Any:
     client = open_client(service, session=session)
     if ".amazonaws.com" in client.meta.endpoint_url:
         raise EnvironmentProblem(
-            "No server is named, and accounts of AWS itself are not made by this command.",
+            "No server is named; this command does not create accounts at AWS.",
             remedy='Set AWS_ENDPOINT_URL; for a local platform: eval "$(penstock env)".',
         )
     return client

@@ -1,4 +1,4 @@
-"""``penstock audit``: what the server decided, who asked for it; and its export to a file or a topic."""
+"""``penstock audit``: shows, verifies and exports the audit log of the server's decisions."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -24,23 +24,27 @@ _REGION = {"region": None, "endpoint_url": None}
 
 @click.group("audit")
 def command() -> None:
-    """Read, check and export the audit log: every decision of every service."""
+    """Show, verify and export the audit log: every decision of every service."""
 
 
 @command.command("list")
 @home_option
-@click.option("--event", "event_name", default="", metavar="NAME", help="Operations of this name alone.")
+@click.option("--event", "event_name", default="", metavar="NAME", help="Only operations of this name.")
 @click.option(
-    "--service", "source", default="", metavar="NAME", help="glue, athena, iam, sts, secretsmanager, confluent, ..."
+    "--service",
+    "source",
+    default="",
+    metavar="NAME",
+    help="Only this service: glue, athena, iam, sts, secretsmanager, confluent, ...",
 )
-@click.option("--principal", default="", metavar="TEXT", help="ARNs and access key ids that contain this.")
-@click.option("--resource", default="", metavar="TEXT", help="ARNs that contain this.")
-@click.option("--decision", type=click.Choice(OUTCOMES), default=None, help="Of one kind alone.")
-@click.option("--since", default="", metavar="TIME", help="Not before this, as 2026-11-22T06:00:00Z.")
+@click.option("--principal", default="", metavar="TEXT", help="Only callers whose ARN or access key id contains this.")
+@click.option("--resource", default="", metavar="TEXT", help="Only resources whose ARN contains this.")
+@click.option("--decision", type=click.Choice(OUTCOMES), default=None, help="Only decisions of this kind.")
+@click.option("--since", default="", metavar="TIME", help="Only from this time on, such as 2026-11-22T06:00:00Z.")
 @click.option("--count", type=click.IntRange(1, 10_000), default=50, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="CloudTrail's records, one a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print CloudTrail records, one a line.")
 def list_command(*, home: Path | None, count: int, as_json: bool, decision: str | None, **wanted: str) -> None:
-    """Show decisions, the newest first."""
+    """Show decisions, newest first."""
     found = matching(_folder(home), Wanted(decision=decision or "", **wanted), count)
     for record in found:
         click.echo(orjson.dumps(record) if as_json else _line(record))
@@ -49,12 +53,10 @@ def list_command(*, home: Path | None, count: int, as_json: bool, decision: str 
 @command.command("verify")
 @home_option
 def verify_command(*, home: Path | None) -> None:
-    """Check that no record was changed or taken out of a file; status 4 where one was."""
+    """Check that no record was changed or removed. Exits with 4 if one was."""
     broken = broken_chains(_folder(home))
     if broken:
-        raise DataProblem(
-            f"The audit log was changed at {', '.join(broken[:10])}.", remedy="Compare it with what was exported."
-        )
+        raise DataProblem(f"The audit log was changed at {', '.join(broken[:10])}.", remedy="Compare it with an export.")
     click.echo("Every record follows on the one before it.")
 
 
@@ -64,12 +66,12 @@ def verify_command(*, home: Path | None) -> None:
 @click.option("--to-topic", "topic", metavar="TOPIC", help="The Kafka topic to write to.")
 @broker_options(required=False)
 def export_command(*, home: Path | None, file: Path | None, topic: str | None, **options: Any) -> None:
-    """Export what was not exported there before: CloudTrail's records, one a line or a message.
+    """Export the records that the target does not have yet: CloudTrail's, one a line or a message.
 
-    Run it again, from a timer, to go on. After a crash records may be there twice: their eventID tells.
+    Run it from a timer to export new ones. After a crash the target may have records twice, with the same eventID.
     """
     if (file is None) == (topic is None):
-        raise InvalidInput("An export goes to a file or to a topic.", remedy="Give one of --to and --to-topic.")
+        raise InvalidInput("An export needs one target: a file or a topic.", remedy="Give one of --to and --to-topic.")
     folder = _folder(home)
     if file is not None:
         count = _export(folder, f"file {file.absolute()}", lambda lines: _append(file, lines))
@@ -114,7 +116,7 @@ def _to_topic(folder: Path, topic: str, options: dict[str, Any]) -> int:
 
 
 def _export(folder: Path, target: str, send: Callable[[list[bytes]], None]) -> int:
-    """Send what ``target`` has not got yet, and keep how far it got in the log's folder."""
+    """Send the records that ``target`` does not have yet, and store the position in the log's folder."""
     place = folder / "exported.json"
     known: dict[str, dict[str, int]] = orjson.loads(place.read_bytes()) if place.exists() else {}
     position = known.setdefault(target, {})
@@ -146,7 +148,7 @@ def _append(file: Path, lines: list[bytes]) -> None:
             output.write(b"".join(line + b"\n" for line in lines))
             output.flush()
             durable.sync_file(output.fileno())
-        # A new file's name too: what was exported is not exported again.
+        # The folder too, for a new file's name: exported records are not exported again.
         durable.sync(file.absolute().parent)
     except OSError as error:
         raise EnvironmentProblem(f"{file} cannot be written: {error.strerror}.", remedy="Choose another one.") from error
@@ -155,9 +157,7 @@ def _append(file: Path, lines: list[bytes]) -> None:
 def _folder(home: Path | None) -> Path:
     place = Home.at(home, os.environ)
     if not place.audit.is_dir():
-        raise EnvironmentProblem(
-            f"There is no audit log in {place.audit}.", remedy="Name the server's home with --home; it is written there."
-        )
+        raise EnvironmentProblem(f"There is no audit log in {place.audit}.", remedy="Name the server's home with --home.")
     return place.audit
 
 
@@ -169,5 +169,5 @@ def _line(record: Any) -> str:
     source = record["eventSource"].partition(".")[0]
     decision = record["additionalEventData"]["decision"]
     text = f"{record['eventTime']}  {decision}{code}  {source}:{record['eventName']}  {what}  by {who}"
-    # What a client sent may hold characters that a terminal obeys.
+    # Text from a client may contain control characters.
     return "".join(each if each.isprintable() else "?" for each in f"{text} from {record['sourceIPAddress']}")

@@ -1,4 +1,4 @@
-"""``penstock backup``: the whole store into one file, while it serves."""
+"""``penstock backup``: copies the whole store into one file, while servers run."""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,11 +17,11 @@ __all__ = ["command"]
 @click.argument("file", type=click.Path(path_type=Path))
 @store_options
 def command(file: Path, home: Path | None, store_url: str | None) -> None:
-    """Copy the store as it is now into FILE, while servers go on.
+    """Copy the store into FILE, while servers run.
 
-    Further accounts have a store each, and get a file each beside FILE, with the account in its name; each file is the state
-    of one moment. A file restores into SQLite and PostgreSQL alike. Secrets and access keys in it are sealed: keep the
-    master key file (master.key in the home), without which they cannot be opened, in another place.
+    Each further account has its own store, and its own file beside FILE with the account in its name. Each file is the
+    state of one moment, and can be restored into SQLite and PostgreSQL. Secrets and access keys in it are encrypted with
+    the master key: keep its file (master.key in the home) in another place.
     """
     with opened_store(home, store_url) as database:
         _back_up(database, file)

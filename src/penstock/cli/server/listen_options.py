@@ -1,4 +1,4 @@
-"""Options of commands that listen: TLS, and what is refused on a network unless it is asked for by name."""
+"""Options of commands that listen: TLS, and what is refused on a network without an explicit option."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +14,22 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to ``command``; :func:`tls_files` makes a value of the first three."""
+    """Add the options to ``command``; :func:`tls_files` reads the first three."""
     for option in reversed(
         (
             click.option("--tls-certificate", type=_FILE, help="Serve TLS with this PEM certificate and its chain."),
-            click.option("--tls-key", type=_FILE, help="Its private key, PEM without a password."),
-            click.option("--tls-client-authority", type=_FILE, help="Let in only clients with a certificate of these."),
-            click.option("--allowed-host", multiple=True, help="A further host to answer for; .example.com: all below it."),
-            click.option("--insecure-plain-http", is_flag=True, help="Listen without TLS where others can read along."),
+            click.option("--tls-key", type=_FILE, help="The certificate's private key, PEM without a password."),
+            click.option(
+                "--tls-client-authority", type=_FILE, help="Accept only clients with a certificate of these authorities."
+            ),
+            click.option(
+                "--allowed-host", multiple=True, help="A further host name to answer; .example.com means all subdomains."
+            ),
+            click.option(
+                "--insecure-plain-http",
+                is_flag=True,
+                help="Listen without TLS on a network, where others can read the traffic.",
+            ),
         )
     ):
         command = option(command)
@@ -29,7 +37,7 @@ def listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tls_files(certificate: Path | None, key: Path | None, client_authority: Path | None = None) -> TlsFiles | None:
-    """The files that were named, None if there are none; :class:`click.UsageError` if one is missing."""
+    """Return the given files, or None without any; :class:`click.UsageError` if one is missing."""
     if certificate is None and key is None:
         if client_authority is not None:
             raise click.UsageError("--tls-client-authority needs --tls-certificate and --tls-key.")

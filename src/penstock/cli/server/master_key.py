@@ -1,4 +1,4 @@
-"""``penstock master-key``: list, add, rotate and forget the keys that secrets at rest are sealed with."""
+"""``penstock master-key``: lists, adds, rotates and removes the keys that encrypt secrets at rest."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -26,17 +26,17 @@ def _options(command: F) -> F:
 
 @click.group("master-key")
 def command() -> None:
-    """Change the key that secrets, connections and access keys are sealed with in the store.
+    """Rotate the key that encrypts secrets, connections and access keys in the store.
 
-    On one machine 'rotate' is all, while servers go on. With servers on several: 'add', copy the key file to each of them,
-    'rotate', copy it again. 'forget' then removes the old key, which backups from before still need.
+    On one machine, run 'rotate', while servers run. With servers on several machines: 'add', copy the key file to each,
+    'rotate', copy it again. 'forget' then removes the old key, which earlier backups still need.
     """
 
 
 @command.command("list")
 @_options
 def list_keys(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:
-    """List the keys by id, and how many values are sealed with each. Keys themselves are never shown."""
+    """List the keys by id, and how many values each encrypts. The keys themselves are never shown."""
     from penstock.store.sql.rotation import sealed_with, sealer_of  # noqa: PLC0415 - as in stores.py
 
     with _stores(home, store_url) as databases:
@@ -53,7 +53,7 @@ def list_keys(home: Path | None, store_url: str | None, master_key_file: Path | 
 @command.command("add")
 @_options
 def add(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:  # noqa: ARG001 - as the others
-    """Add a new key to the file, which opens and seals nothing yet: for servers on other machines to have it first."""
+    """Add a new key to the file, which is not used yet, so that servers on other machines can get it first."""
     from penstock.store.sql.rotation import add_key  # noqa: PLC0415 - as in stores.py
 
     path = _file(home, master_key_file)
@@ -64,7 +64,7 @@ def add(home: Path | None, store_url: str | None, master_key_file: Path | None) 
 @command.command("create")
 @_options
 def create(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:  # noqa: ARG001 - as the others
-    """Make a key file anew where it is lost for good: what the lost key sealed stays closed."""
+    """Create a new key file if the old one is lost. Values that the lost key encrypts cannot be read any more."""
     from penstock.store.sql.rotation import create_key_file  # noqa: PLC0415 - as in stores.py
 
     path = _file(home, master_key_file)
@@ -74,14 +74,14 @@ def create(home: Path | None, store_url: str | None, master_key_file: Path | Non
 @command.command("rotate")
 @_options
 def rotate_key(home: Path | None, store_url: str | None, master_key_file: Path | None) -> None:
-    """Seal everything with a new key, or with the one that 'add' put into the file. Safe to stop, and to run again."""
+    """Encrypt everything with a new key, or with the one that 'add' put into the file. Safe to stop and to run again."""
     from penstock.store.sql.rotation import rotate  # noqa: PLC0415 - as in stores.py
 
     path = _file(home, master_key_file)
     with _stores(home, store_url) as databases:
         done = rotate(path, databases)
     if done.finished:
-        click.echo("An earlier rotation had not sealed everything: this one finished it.")
+        click.echo("An earlier rotation was not complete: this one finished it.")
     click.echo(f"{done.values:,} values sealed with master key {done.key}. Back {path} up; it has the older keys too.")
 
 
@@ -104,7 +104,7 @@ def _file(home: Path | None, file: Path | None) -> Path:
 
 @contextmanager
 def _stores(home: Path | None, store_url: str | None) -> "Iterator[Sequence[Database]]":
-    """The first account's store and those of all others, brought up to date."""
+    """Yield the first account's store and those of all others, migrated to the current version."""
     from penstock.store.sql.migrate import migrate  # noqa: PLC0415 - as in stores.py
     from penstock.store.sql.tenancy import of_account, with_database  # noqa: PLC0415
 

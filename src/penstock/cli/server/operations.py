@@ -1,4 +1,4 @@
-"""``penstock operations``: which of AWS's operations this server answers, and which it does not yet."""
+"""``penstock operations``: which of AWS's operations this server supports, and which it does not yet."""
 
 import json
 
@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 
 @click.command("operations")
-@click.option("--json", "as_json", is_flag=True, help="JSON: every operation by service, true where served.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: every operation by service, true if it is served.")
 @click.option("--missing", is_flag=True, help="List the operations that are not served instead.")
 @click.argument("services", nargs=-1)
 def command(services: tuple[str, ...], as_json: bool, missing: bool) -> None:

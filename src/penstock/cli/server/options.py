@@ -26,34 +26,38 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., object])
 
 _AUDIT: tuple[tuple[str, Any, object, str], ...] = (
-    ("--audit-log/--no-audit-log", bool, True, "Record every decision, in audit/ of the home."),
+    ("--audit-log/--no-audit-log", bool, True, "Write every decision to audit/ of the home."),
     ("--audit-reads/--no-audit-reads", bool, True, "Record allowed reads, too."),
     ("--audit-keep-days", click.IntRange(1), 90, "Days to keep records."),
     ("--audit-keep-mb", click.IntRange(16), 1024, "MB of records to keep."),
 )
 _CALLERS: tuple[tuple[str, Any, object, str], ...] = (
-    ("--requests-per-second", click.FloatRange(0), 0.0, "What one access key may send; 0 is no bound."),
-    ("--min-free-mb", click.IntRange(0), 64, "Disk that /readyz asks for, MB."),
-    ("--access-log/--no-access-log", bool, True, "One JSON line a request on standard error."),
+    ("--requests-per-second", click.FloatRange(0), 0.0, "Limit per access key; 0 means no limit."),
+    ("--min-free-mb", click.IntRange(0), 64, "Free disk space, in MB, that /readyz requires."),
+    ("--access-log/--no-access-log", bool, True, "Write one JSON line per request to standard error."),
 )
 
 
 def state_options(command: F) -> F:
-    """Adds where the state is and for which account and region a server answers; :func:`settings_of` reads the values."""
+    """Add the options of a server's state, account and region; :func:`settings_of` reads the values."""
     path, region, account = click.Path(path_type=Path), DEFAULT_REGION, DEFAULT_ACCOUNT
     for option in reversed(
         (
             click.option("--home", type=path, envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"),
             click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-            click.option("--region", envvar="AWS_REGION", default=region, show_default=True, help="Region it answers for."),
+            click.option(
+                "--region", envvar="AWS_REGION", default=region, show_default=True, help="AWS region of the server."
+            ),
             click.option(
                 "--account", default=account, show_default=True, callback=_account, help="Account id, twelve digits."
             ),
             click.option("--store-url", envvar="PENSTOCK_STORE_URL", help="SQLAlchemy URL. [SQLite in the home]"),
             click.option("--lake", type=path, help="Folder of the first account's buckets. [lake/ in the home]"),
             click.option("--account-lakes", type=path, help="Further accounts' lakes. [lakes/ in the home]"),
-            click.option("--master-key-file", type=path, help="Key for secrets at rest. [master.key in the home]"),
-            click.option("--auth/--no-auth", default=True, help="--no-auth lets everybody do everything: for trials."),
+            click.option("--master-key-file", type=path, help="Key that encrypts secrets at rest. [master.key in the home]"),
+            click.option(
+                "--auth/--no-auth", default=True, help="--no-auth allows every request without authentication: for trials."
+            ),
         )
     ):
         command = option(command)
@@ -61,14 +65,14 @@ def state_options(command: F) -> F:
 
 
 def settings_of(given: dict[str, Any], **further: Any) -> ServerSettings:
-    """The settings by the values of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
+    """Return the settings of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
 
-    ``further`` are fields of :class:`ServerSettings`. Warns on standard error where nobody has to prove who they are.
+    ``further`` are fields of :class:`ServerSettings`. Warns on standard error if there is no authentication.
     """
     home, host = given["home"], given["host"]
     folder = Home.at(home, os.environ)
     if folder.master_key_file.exists():
-        # A home of an earlier release, and no folder that is made one now.
+        # Only a home of an earlier release, not a folder that becomes one now.
         folder.make_private()
     if not given["auth"]:
         click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
@@ -103,7 +107,7 @@ def _account(_context: click.Context, _option: click.Parameter, value: str) -> s
 
 
 def audit_options(command: F) -> F:
-    """Adds ``audit_log``, ``audit_reads``, ``audit_keep_days`` and ``audit_keep_mb``."""
+    """Add ``audit_log``, ``audit_reads``, ``audit_keep_days`` and ``audit_keep_mb``."""
     return _with(command, _AUDIT, kept=False)
 
 
@@ -113,7 +117,7 @@ def kept_audit_options(command: F) -> F:
 
 
 def caller_options(command: F) -> F:
-    """Adds ``requests_per_second``, ``min_free_mb``, ``access_log`` and ``oidc_keys``, which :func:`issuer_keys` reads."""
+    """Add ``requests_per_second``, ``min_free_mb``, ``access_log`` and ``oidc_keys``, which :func:`issuer_keys` reads."""
     return _with(_oidc_keys(command), _CALLERS, kept=False)
 
 
@@ -123,7 +127,7 @@ def kept_caller_options(command: F) -> F:
 
 
 def issuer_keys(texts: tuple[str, ...]) -> dict[str, Path]:
-    """Files of public keys by issuer; :class:`click.BadParameter` for what is not ``ISSUER=FILE``."""
+    """Return files of public keys by issuer; :class:`click.BadParameter` for a text that is not ``ISSUER=FILE``."""
     return dict(map(_issuer_keys, texts))
 
 
@@ -150,5 +154,5 @@ def _oidc_keys(command: F) -> F:
 def _issuer_keys(text: str) -> tuple[str, Path]:
     issuer, equals, file = text.rpartition("=")
     if not equals or not issuer.startswith("https://") or not file:
-        raise click.BadParameter(f"'{text}' does not read https://HOST/PATH=FILE", param_hint="--oidc-keys")
+        raise click.BadParameter(f"'{text}' does not have the form https://HOST/PATH=FILE", param_hint="--oidc-keys")
     return issuer, Path(file).absolute()

@@ -1,4 +1,4 @@
-"""``penstock restore``: a backup in place of what the store holds, in one transaction."""
+"""``penstock restore``: replaces the contents of the store with a backup, in one transaction."""
 
 from contextlib import closing
 from pathlib import Path
@@ -15,19 +15,19 @@ __all__ = ["command"]
 
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--replace", is_flag=True, help="Also where the store holds something, all of which is then gone.")
+@click.option("--replace", is_flag=True, help="Delete the contents of a store that is not empty.")
 @click.option(
-    "--ids-above", type=click.IntRange(0), default=0, help="Give only schema ids above this one. [the highest known]"
+    "--ids-above", type=click.IntRange(0), default=0, help="Assign only schema ids above this one. [the highest known]"
 )
 @store_options
 def command(file: Path, replace: bool, ids_above: int, home: Path | None, store_url: str | None) -> None:
-    """Put what FILE holds into the store, while servers go on.
+    """Replace the contents of the store with those of FILE, while servers run.
 
-    The change is one transaction a file: whoever reads sees all of it or nothing. The files of further accounts are looked
-    for beside FILE, by the names that 'penstock backup' gives them. Access keys of the backup replace those of the
-    store; the server's bootstrap key comes back when it starts again. A schema id is given once: new ones lie above all
-    that the backup or the store know of. Where the store is lost with those that it gave since, say --ids-above: the
-    highest id that any record carries.
+    Each file is one transaction: readers see all of it or nothing. The files of further accounts are found beside FILE,
+    by the names that 'penstock backup' gives them. The backup's access keys replace those of the store; the server adds
+    its bootstrap key again when it starts. A schema id is never reused: new ones are above all that the backup or the
+    store have. If the store with the ids assigned since the backup is lost, give the highest id in any record as
+    --ids-above.
     """
     with opened_store(home, store_url, existing=False) as database:
         _restore(file, database, replace=replace, ids_above=ids_above)

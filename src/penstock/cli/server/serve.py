@@ -1,4 +1,4 @@
-"""``penstock serve``: the server alone, in the foreground."""
+"""``penstock serve``: runs the server alone, in the foreground."""
 
 from typing import Any
 
@@ -13,13 +13,15 @@ __all__ = ["command"]
 
 @click.command("serve")
 @state_options
-@click.option("--port", type=click.IntRange(0, 65535), default=8750, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8750, show_default=True, help="Port to listen on; 0 for a free one."
+)
 @listen_options
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes.")
-@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="The S3 endpoint over the same lake.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes.")
+@click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="URL of the S3 endpoint over the same lake.")
 @caller_options
-@click.option("--insecure-basic-auth", is_flag=True, help="Take passwords without TLS where others can read along.")
-@click.option("--metrics-without-key", is_flag=True, help="Show /metrics to everybody who reaches the port.")
+@click.option("--insecure-basic-auth", is_flag=True, help="Accept passwords without TLS on a network.")
+@click.option("--metrics-without-key", is_flag=True, help="Serve /metrics without authentication.")
 @audit_options
 def command(
     *,
@@ -35,7 +37,7 @@ def command(
 ) -> None:
     """Run the server alone.
 
-    An access key given as PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is stored first.
+    It first stores the access key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, if set.
     """
     settings = settings_of(
         shared,

@@ -1,4 +1,4 @@
-"""What the commands that work on a store directly share: which one, and who does it."""
+"""Shared by the commands that use a store directly: the store, and the user who changes it."""
 
 import getpass
 import os
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def store_options(command: F) -> F:
-    """The options ``--home`` and ``--store-url``, for :func:`opened_store`."""
+    """Add the options ``--home`` and ``--store-url``, for :func:`opened_store`."""
     home = click.option(
         "--home", type=click.Path(path_type=Path), envvar="PENSTOCK_HOME", help="Folder of the state. [.penstock]"
     )
@@ -34,11 +34,11 @@ def store_options(command: F) -> F:
 
 @contextmanager
 def opened_store(home: Path | None, store_url: str | None, *, existing: bool = True) -> "Iterator[Database]":
-    """The store, whose changes are recorded as those of the user of this machine.
+    """Open the store; its audit log names the user of this machine for changes.
 
-    ``existing`` asks that an SQLite store is there; :class:`EnvironmentProblem` otherwise.
+    With ``existing``, raises :class:`EnvironmentProblem` if an SQLite store does not exist.
     """
-    # The options alone are the client's, too, which has no server's packages.
+    # The client extra has these options too, without the server's packages.
     from penstock.store.sql.database import Database  # noqa: PLC0415
 
     folder = Home.at(home, os.environ)

@@ -1,4 +1,4 @@
-"""Broker settings of a command's options, the login fetched from its secret."""
+"""Broker settings from a command's options, with the login from its secret."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["broker_settings"]
 
 
 def broker_settings(options: Mapping[str, Any]) -> BrokerSettings:
-    """The settings; ``options`` are those of :mod:`penstock.cli.streams.broker_options`, ``region`` and ``endpoint_url``."""
+    """Return the settings of :mod:`penstock.cli.streams.broker_options`, ``region`` and ``endpoint_url`` in ``options``."""
     secret = options["secret_arn"]
     credentials = (
         broker_credentials(secret, region=options["region"], endpoint_url=options["endpoint_url"]) if secret else None

@@ -1,4 +1,4 @@
-"""The options by which commands reach a Kafka broker; free of Kafka's client, which comes with an extra."""
+"""The options of commands that connect to a Kafka broker; without Kafka's client, which comes with an extra."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def broker_options(*, required: bool) -> Callable[[F], F]:
-    """Addresses, login and TLS under the names of ``penstock produce``; :mod:`penstock.cli.streams.broker` reads them."""
+    """Add addresses, login and TLS, named as in ``penstock produce``; :mod:`penstock.cli.streams.broker` reads them."""
     options = [
         click.option(
             "-brokers", "--brokers", envvar="PENSTOCK_BROKERS", required=required, help="Bootstrap servers, HOST:PORT[,…]."

@@ -1,4 +1,4 @@
-"""``penstock functions``: handlers with Lambda's signature, run on this machine by their event source mappings."""
+"""``penstock functions``: runs handlers with Lambda's signature on this machine, by their event source mappings."""
 
 import json
 import os
@@ -26,19 +26,19 @@ __all__ = ["command"]
 _log_option = click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File that gets what the function prints. [default: standard error]",
+    help="File for the function's output. [default: standard error]",
 )
 
 
 @click.group("functions")
 def command() -> None:
-    """Run functions with AWS Lambda's signature on Kafka and Kinesis, as Lambda's event source mappings do."""
+    """Run functions with AWS Lambda's signature on Kafka and Kinesis, like Lambda's event source mappings."""
 
 
 @command.command("run")
 @click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--once", is_flag=True, help="End when what the sources hold now is done.")
-@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets the counts as JSON lines.")
+@click.option("--once", is_flag=True, help="Process the records that the sources have now, then exit.")
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File for the counts, as JSON lines.")
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
@@ -49,7 +49,7 @@ def command() -> None:
 def run_command(
     file: Path, *, once: bool, metrics: Path | None, state: Path | None, log: Path | None, home: Path | None
 ) -> None:
-    """Poll the sources that FUNCTION.yaml declares and call its handler. Ends cleanly on SIGTERM and SIGINT."""
+    """Poll the sources that FUNCTION.yaml declares and call its handler. SIGTERM and SIGINT stop it cleanly."""
     declaration = read_function(file)
     where = Home.at(home, os.environ)
     stop = stop_on_signals("the current invocations", at_once=True)
@@ -76,19 +76,21 @@ def run_command(
 @click.option(
     "--event", "event_file", type=click.File("rb"), help="File with the event, - for standard input. [default: {}]"
 )
-@click.option("--payload", help="The event itself, JSON.")
+@click.option("--payload", help="The event as JSON text.")
 @_log_option
 def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | None, log: Path | None) -> None:
-    """Call the handler once and print what it returns. Exits with 4 where the function fails."""
+    """Call the handler once and print its result. Exits with 4 if the function fails."""
     if event_file is not None and payload is not None:
-        raise InvalidInput("--event and --payload are two events.", remedy="Give one of them.")
+        raise InvalidInput("--event and --payload exclude each other.", remedy="Give one of them.")
     text = event_file.read() if event_file is not None else (payload or "{}").encode()
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"The event is not JSON: {error}.") from None
     if len(text) > MAX_PAYLOAD:
-        raise InvalidInput(f"The event has {len(text):,} bytes; Lambda takes {MAX_PAYLOAD:,}.", remedy="Give a smaller one.")
+        raise InvalidInput(
+            f"The event has {len(text):,} bytes; Lambda accepts {MAX_PAYLOAD:,}.", remedy="Give a smaller one."
+        )
     declaration = read_function(file)
     with _opened(log) as stream:
         environment = ExecutionEnvironment(declaration.function, stream)
@@ -101,17 +103,17 @@ def invoke_command(file: Path, *, event_file: IO[bytes] | None, payload: str | N
         raise DataProblem(
             f"Function {declaration.function.name} failed: {result.error.get('errorType')}: "
             f"{str(result.error.get('errorMessage', ''))[:300]}",
-            remedy="Its log above says more.",
+            remedy="See its log above.",
         )
 
 
 @command.command("rotate")
 @click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--once", is_flag=True, help="End when the rotations that wait now are done; exit with 4 where one failed.")
-@click.option("--every", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="Seconds between two looks.")
+@click.option("--once", is_flag=True, help="Do the rotations that are pending now, then exit; with 4 if one failed.")
+@click.option("--every", type=click.FloatRange(1, 3600), default=10.0, show_default=True, help="Seconds between two checks.")
 @_log_option
 def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) -> None:
-    """Rotate the secrets whose RotateSecret named this function. Ends on SIGTERM and SIGINT."""
+    """Rotate the secrets whose RotateSecret named this function. SIGTERM and SIGINT stop it."""
     declaration = read_function(file)
     function = declaration.function
     stop = stop_on_signals("the current step", at_once=True)
@@ -125,7 +127,7 @@ def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) ->
                 except PenstockError as error:
                     if once:
                         raise
-                    # A server that is away for a while comes back.
+                    # A server that does not answer may come back.
                     click.echo(f"penstock: {error}", err=True)
                 if once or stop.wait(every):
                     break
@@ -134,12 +136,12 @@ def rotate_command(file: Path, *, once: bool, every: float, log: Path | None) ->
     if once and failed:
         raise DataProblem(
             f"{len(failed)} rotation(s) failed, the first of {failed[0].secret} at {failed[0].failed}: {failed[0].problem}",
-            remedy="The function's log says more; the rotation is tried again with the next run.",
+            remedy="See the function's log; the next run tries the rotation again.",
         )
 
 
 def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop: Callable[[], bool]) -> list[Rotated]:
-    """The rotations that failed."""
+    """Rotate, and return the rotations that failed."""
     failed = []
     client = open_client("secretsmanager")
     with translated_errors(client, "the secrets to rotate"):
@@ -159,17 +161,17 @@ def _rotate_pending(environment: ExecutionEnvironment, function: Function, stop:
 @command.command("check")
 @click.argument("file", metavar="FUNCTION.yaml", type=click.Path(path_type=Path, dir_okay=False))
 def check_command(file: Path) -> None:
-    """Check what FUNCTION.yaml declares; start nothing and ask nobody."""
+    """Check the declaration in FUNCTION.yaml, without starting anything or connecting to anything."""
     declaration = read_function(file)
     function = declaration.function
-    click.echo(f"Function {function.name} ({declaration.origin}) is well declared.")
+    click.echo(f"Function {function.name} ({declaration.origin}) is declared correctly.")
     click.echo(f"  handler  {function.handler} in {function.code}, {function.memory} MB, {function.timeout} s")
     for mapping in declaration.mappings:
         click.echo(f"  source   {_described(mapping)}")
 
 
 def _shown(value: Any) -> str:
-    """Human-readable JSON; in ASCII where it holds lone surrogates, which UTF-8 cannot encode."""
+    """Return human-readable JSON; in ASCII if it has lone surrogates, which UTF-8 cannot encode."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False)
         text.encode()

@@ -1,4 +1,4 @@
-"""``penstock glue``: scripts written for AWS Glue, run on this machine."""
+"""``penstock glue``: runs scripts written for AWS Glue on this machine."""
 
 import os
 import sys
@@ -28,21 +28,21 @@ from penstock.spark.session import SessionSettings, s3a_configuration, submit_ar
 
 __all__ = ["command"]
 
-# What Glue's Spark, 3.5 at the latest, does by default and Spark 4 does not.
+# Defaults of Glue's Spark (3.5 at the latest) that Spark 4 has changed.
 _AS_GLUE = {"spark.sql.ansi.enabled": "false"}
 _TAKEN_FROM_HOME_WITHOUT = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 
 
 @click.group("glue")
 def command() -> None:
-    """Run scripts that are written for AWS Glue."""
+    """Run scripts written for AWS Glue."""
 
 
 @command.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("script", metavar="SCRIPT.py", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("arguments", metavar="[--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
 @master_option
-@click.option("--once", is_flag=True, help="End each stream when what its source holds is done.")
+@click.option("--once", is_flag=True, help="Process the records that each stream's source has now, then end the stream.")
 @lake_option
 @log_option
 @driver_memory_option
@@ -59,9 +59,9 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     configuration: tuple[str, ...],
     home: Path | None,
 ) -> None:
-    """Run SCRIPT.py as AWS Glue would, with the job's arguments behind it. JOB_NAME is the script's name unless given.
+    """Run SCRIPT.py as AWS Glue does, with the job's arguments after it. JOB_NAME defaults to the script's name.
 
-    The script makes its own SparkContext. Streams end cleanly on SIGTERM and SIGINT, after the current batch.
+    The script makes its own SparkContext. SIGTERM and SIGINT stop streams cleanly, after the current batch.
     """
     if not script.is_file():
         raise InvalidInput(f"The script {script} does not exist.")
@@ -86,7 +86,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         "JAVA_HOME": str(java_home),
         "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(lake), folder=scratch),
         "PYSPARK_PYTHON": environment.get("PYSPARK_PYTHON", sys.executable),
-        # For Spark's Python workers, as for the script itself: modules beside it, and none of the working directory.
+        # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
         "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [environment.get("PYTHONPATH")])]),
         **SAFE_PATH,
         SCRATCH: str(scratch),
@@ -96,7 +96,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         environment.pop(other, None)
     named = any(each.split("=")[0] == "--JOB_NAME" for each in arguments)
     job = [] if named else ["--JOB_NAME", script.stem]
-    # In this process's place: signals, exit status and end are the script's.
+    # Replace this process, so that the script gets the signals and gives the exit status.
     os.execve(  # noqa: S606
         sys.executable,
         python_module("penstock.spark.glue.jobs.launcher", str(script), *job, *arguments),
@@ -105,7 +105,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
 
 
 def _platform(home: Home, lake: Path | None) -> tuple[dict[str, str], Path | None]:
-    """This process's environment, with what ``penstock env`` says where it names neither endpoint nor credentials."""
+    """Return this process's environment, with that of ``penstock env`` if it has neither endpoint nor credentials."""
     environment = dict(os.environ)
     if any(environment.get(name) for name in _TAKEN_FROM_HOME_WITHOUT) or not home.config_file.is_file():
         return environment, lake
@@ -113,7 +113,7 @@ def _platform(home: Home, lake: Path | None) -> tuple[dict[str, str], Path | Non
 
 
 def _buckets(lake: Path | None) -> list[str]:
-    """A location in each bucket, from which the session knows it."""
+    """Return one location in each bucket, by which the session knows the bucket."""
     if lake is None:
         return ["s3://any/"]
     if not lake.is_dir():

@@ -1,4 +1,4 @@
-"""``penstock produce``: records of a file, or random ones, to a topic, serialised with a registered schema."""
+"""``penstock produce``: writes records of a file, or random ones, to a topic, serialized with a registered schema."""
 
 import sys
 import time
@@ -44,39 +44,47 @@ _LINE_SECONDS = 5.0
     "-numRecords",
     "--num-records",
     type=click.IntRange(min=0),
-    help=f"How many; default {_DEFAULT_RECORDS}, or all of --file.",
+    help=f"Number of records; default {_DEFAULT_RECORDS}, or all of --file.",
 )
 @click.option("--schema-version", help="Version number or version id; default the latest AVAILABLE one.")
 @click.option(
-    "--file", "path", type=click.Path(path_type=Path, dir_okay=False), help="CSV, JSON lines or Parquet; .gz and .zip too."
+    "--file",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of records: CSV, JSON lines or Parquet, also as .gz or .zip.",
 )
 @click.option(
-    "--format", "file_format", type=click.Choice(["csv", "jsonl", "parquet"]), help="Where the file's name does not say it."
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "jsonl", "parquet"]),
+    help="Format, if the file's name does not show it.",
 )
-@click.option("--null-text", multiple=True, help="A CSV cell that means null beside the empty one, such as NA; repeatable.")
+@click.option("--null-text", multiple=True, help="A CSV cell that means null, such as NA; repeatable.")
 @click.option(
     "--derive-schema",
     is_flag=True,
-    help="Register what the records of --file need: a new schema, or the latest version with their new fields.",
+    help="Register the schema that the records of --file need: a new one, or the latest version with their new fields.",
 )
 @click.option(
     "--compatibility",
     type=click.Choice(list(CompatibilityMode)),
     default="FULL",
     show_default=True,
-    help="Of a schema that --derive-schema creates.",
+    help="Compatibility mode of a schema that --derive-schema creates.",
 )
-@click.option("--seed", type=int, help="Makes random records repeatable.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Records a second at most.")
+@click.option("--seed", type=int, help="Seed that makes random records repeatable.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Maximum of records per second.")
 @click.option("--compression", type=click.Choice(["none", "zlib"]), default="none", show_default=True)
 @click.option("--key-field", help="Field whose text becomes the message's key.")
-@click.option("--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="Server to ask instead of AWS (or AWS_ENDPOINT_URL).")
+@click.option(
+    "--endpoint-url", envvar="PENSTOCK_ENDPOINT_URL", help="URL of the server to use instead of AWS (or AWS_ENDPOINT_URL)."
+)
 @click.option("--progress/--no-progress", default=True, help="Show progress on stderr.")
 def command(**options: Any) -> None:
-    """Write records to a topic, serialised with a registered schema.
+    """Write records to a topic, serialized with a registered schema.
 
-    Takes the arguments of AWS's sample producer by their own names, and long ones. Ends with 0 when every record was
-    acknowledged by the broker, with 4 when one was not.
+    Accepts the arguments of AWS's sample producer under their names, and long ones. Exits with 0 if the broker
+    acknowledged every record, with 4 if not.
     """
     version = _version(options)
     schema = AvroSchema(_avro_definition(version))
@@ -111,12 +119,12 @@ def _version(options: dict[str, Any]) -> SchemaVersion:
 def _derived(client: RegistryClient, registry: str, schema: str, options: dict[str, Any]) -> SchemaVersion:
     if options["path"] is None or options["schema_version"] is not None:
         raise InvalidInput(
-            "--derive-schema reads the records of --file and writes with the version that has all their fields.",
-            remedy="Give --file, and no --schema-version.",
+            "--derive-schema reads the records of --file, and needs the version that has all their fields.",
+            remedy="Give --file, without --schema-version.",
         )
     shape = file_shape(_file(options), options["num_records"])
     derived = DerivedSchemas(client, compatibility=options["compatibility"])
-    # The file's reader converts what it finds to the types that are registered.
+    # The file's reader converts values to the registered types.
     version = derived.cover_shape(shape, registry, schema, converted=True)
     click.echo(f"Writing with {registry}/{schema} version {version.number}, which has the fields of the data.", err=True)
     return version
@@ -125,7 +133,7 @@ def _derived(client: RegistryClient, registry: str, schema: str, options: dict[s
 def _avro_definition(version: SchemaVersion) -> str:
     if version.data_format != "AVRO":
         raise UnreadableSchema(
-            f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; AVRO is written so far."
+            f"Schema {version.registry_name}/{version.schema_name} is {version.data_format}; only AVRO is served."
         )
     return version.definition
 
@@ -158,7 +166,7 @@ def _progress(total: int | None, *, shown: bool) -> "Iterator[Any]":
 
 
 class _Lines:
-    """Progress where nobody watches: a plain line every few seconds."""
+    """Progress without a terminal: a plain line every few seconds."""
 
     def __init__(self, total: int | None) -> None:
         self._of = f" of {total}" if total is not None else ""

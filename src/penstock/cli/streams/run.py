@@ -1,4 +1,4 @@
-"""``penstock run``: a declared pipeline on Spark, until it is done or a signal asks it to stop."""
+"""``penstock run``: runs a declared pipeline on Spark, until it is done or a signal stops it."""
 
 import hashlib
 import logging
@@ -40,14 +40,16 @@ __all__ = ["checkpoint_lock", "command"]
 @click.command("run")
 @click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
 @master_option
-@click.option("--once", is_flag=True, help="Read what is there now, then end, whatever trigger is declared.")
-@click.option("--dry-run", is_flag=True, help="Check the declaration, the broker and the registry; start nothing.")
+@click.option(
+    "--once", is_flag=True, help="Read the records that the topic has now, then exit, whatever trigger is declared."
+)
+@click.option("--dry-run", is_flag=True, help="Only check the declaration, the broker and the registry.")
 @lake_option
-@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File that gets one JSON line a batch.")
+@click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File for one JSON line per batch.")
 @log_option
 @driver_memory_option
 @click.option(
-    "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the offsets that the ledger committed last."
+    "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the last offsets that the ledger committed."
 )
 @configuration_option
 @home_option
@@ -64,7 +66,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     configuration: tuple[str, ...],
     home: Path | None,
 ) -> None:
-    """Run the pipeline that PIPELINE.yaml declares. Ends cleanly on SIGTERM and SIGINT, after the current batch."""
+    """Run the pipeline that PIPELINE.yaml declares. SIGTERM and SIGINT stop it cleanly, after the current batch."""
     pipeline = read_pipeline(pipeline_file)
     if dry_run:
         _check(pipeline, lake)
@@ -107,9 +109,9 @@ def command(  # noqa: PLR0917 - click passes them by name
 
 @contextmanager
 def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
-    """Hold the lock of the pipeline's checkpoint, a file in ``folder``, that a second run on this machine meets.
+    """Hold the lock of the pipeline's checkpoint, a file in ``folder``, which stops a second run on this machine.
 
-    Spark itself notices two runs on one checkpoint only when both have written to it. The kernel frees the lock of a
+    Spark notices two runs on one checkpoint only when both have written to it. The kernel releases the lock of a
     killed run.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,7 +123,7 @@ def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
         raise InvalidInput(
             f"Another run of pipeline {pipeline.name} (process {file.read_text().strip() or 'unknown'}) uses the checkpoint "
             f"{pipeline.checkpoint}.",
-            remedy="Stop it first, or name another checkpoint and other locations.",
+            remedy="Stop it first, or use another checkpoint and other locations.",
         ) from None
     with lock:
         file.write_text(f"{os.getpid()}\n")
@@ -151,7 +153,7 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
     versions = SchemaVersions(RegistryClient(attempts=2), pipeline.decode)
     versions.refresh()
     plan = versions.plan()
-    click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is well declared.")
+    click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is declared correctly.")
     click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
     click.echo(f"  schema       {versions.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
     click.echo(f"  sink         {pipeline.sink.location}, by {', '.join(pipeline.sink.partition_by) or 'no partitions'}")

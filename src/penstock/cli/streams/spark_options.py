@@ -1,4 +1,4 @@
-"""What the commands that start Spark share: their options and how a setting reads."""
+"""Shared by the commands that start Spark: their options, and the form of a setting."""
 
 from pathlib import Path
 
@@ -31,13 +31,13 @@ log_option = click.option(
 driver_memory_option = click.option("--driver-memory", default="1g", show_default=True, help="Heap of Spark's driver.")
 
 configuration_option = click.option(
-    "--conf", "configuration", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be given several times."
+    "--conf", "configuration", multiple=True, metavar="KEY=VALUE", help="A Spark setting; repeatable."
 )
 
 
 def spark_setting(text: str) -> tuple[str, str]:
-    """Key and value of an option ``--conf``."""
+    """Return key and value of an option ``--conf``."""
     key, equals, value = text.partition("=")
     if not equals or not key.startswith("spark."):
-        raise click.BadParameter(f"'{text}' does not read spark.KEY=VALUE.", param_hint="--conf")
+        raise click.BadParameter(f"'{text}' does not have the form spark.KEY=VALUE.", param_hint="--conf")
     return key, value
