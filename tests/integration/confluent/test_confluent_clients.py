@@ -290,7 +290,7 @@ def test_the_rest_of_the_clients_calls(client: SchemaRegistryClient) -> None:
 
 def test_a_configuration_beside_the_level(client: SchemaRegistryClient) -> None:
     def metadata(**properties: str) -> Metadata:
-        return Metadata(tags=None, properties=MetadataProperties(properties), sensitive=None)
+        return Metadata(tags=None, properties=MetadataProperties(properties), sensitive=[])
 
     wanted = ServerConfig(
         compatibility=ConfigCompatibilityLevel.BACKWARD,

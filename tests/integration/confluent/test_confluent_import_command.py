@@ -16,7 +16,7 @@ from penstock.testing.server import RunningServer, running_server
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
 USES = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
-OWNED = Metadata(tags=None, properties=MetadataProperties({"owner": "ana"}), sensitive=None)
+OWNED = Metadata(tags=None, properties=MetadataProperties({"owner": "ana"}), sensitive=[])
 
 Servers = tuple[RunningServer, RunningServer, dict[str, int]]
 

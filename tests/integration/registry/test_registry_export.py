@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from penstock.cli.main import cli
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.registry.transfer import TransferReport, import_records
-from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.store.sql.registry.versions import SqlVersions
 from penstock.testing.server import RunningServer, running_server
 
 SCHEMA = {"RegistryName": "r", "SchemaName": "s"}
@@ -101,7 +101,7 @@ def test_a_live_glue_registry_is_imported_and_compared(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqlRegistryStore, "add_version", stopped)
+        patched.setattr(SqlVersions, "add", stopped)
         with pytest.raises(Killed):
             run(*command)
 
