@@ -1,1 +1,1 @@
-"""AWS wire protocols: dispatch from botocore service models, one module of operations a noun."""
+"""AWS wire protocols: dispatch from botocore service models, with one module of operations for each noun."""

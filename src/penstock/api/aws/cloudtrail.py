@@ -1,4 +1,4 @@
-"""CloudTrail's LookupEvents over an account's record of changes: what AWS's users ask when they ask who did it."""
+"""CloudTrail's LookupEvents over an account's audit log of changes: who changed what, and when."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ _IAM = "arn:aws:iam:"
 _KINDS = {"registry": "AWS::Glue::Registry", "schema": "AWS::Glue::Schema", "version": "AWS::Glue::SchemaVersion"}
 _IAM_KINDS = {"user": "AWS::IAM::User", "role": "AWS::IAM::Role", "policy": "AWS::IAM::Policy"}
 
-# The record's own names of changes, where AWS calls the operation something else.
+# The audit log's names of changes for which AWS's operation has another name.
 _NAMES = {
     "RegisterVersion": "RegisterSchemaVersion",
     "DeleteVersions": "DeleteSchemaVersions",
@@ -31,30 +31,30 @@ _NAMES = {
 
 
 class InvalidTimeRange(InvalidInput):
-    """The end lies before the start."""
+    """The end is before the start."""
 
     aws_code = "InvalidTimeRangeException"
 
 
 class InvalidLookupAttributes(InvalidInput):
-    """More than one attribute, which CloudTrail refuses too."""
+    """The request has more than one attribute, which CloudTrail rejects, too."""
 
     aws_code = "InvalidLookupAttributesException"
 
 
 class InvalidNextToken(InvalidToken):
-    """A token that no page of the same search gave, by CloudTrail's own name."""
+    """The token does not come from a page of the same search. The code is CloudTrail's."""
 
     aws_code = "InvalidNextTokenException"
 
 
 def operations(log: AuditLog) -> OperationSet:
-    """LookupEvents, answered from ``log``."""
+    """Return LookupEvents, answered from ``log``."""
 
     def lookup(request: Request, context: RequestContext) -> Request:
         since, until = request.get("StartTime"), request.get("EndTime")
         if since is not None and until is not None and until < since:
-            raise InvalidTimeRange("EndTime lies before StartTime.", remedy="Exchange the two.")
+            raise InvalidTimeRange("EndTime is before StartTime.", remedy="Exchange the two.")
         attribute = _attribute(request.get("LookupAttributes", ()))
         try:
             found = log.search(
@@ -76,13 +76,13 @@ def operations(log: AuditLog) -> OperationSet:
 def _attribute(attributes: Any) -> tuple[str, str] | None:
     if len(attributes) > 1:
         raise InvalidLookupAttributes(
-            "LookupEvents takes one attribute.", remedy="Filter the events by the others yourself."
+            "LookupEvents takes one attribute.", remedy="Filter the returned events by the other attributes."
         )
     return (attributes[0]["AttributeKey"], attributes[0]["AttributeValue"]) if attributes else None
 
 
 def _listing(request: Request) -> str:
-    """A name of what is listed, so that a token goes with its own filters."""
+    """Return a name of the listing, so that a token is only valid with the same filters."""
     wanted = [str(request.get(key)) for key in ("LookupAttributes", "StartTime", "EndTime")]
     return f"events:{hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]}"
 
@@ -93,12 +93,12 @@ def _matches(entry: AuditEntry, attribute: tuple[str, str] | None) -> bool:
     key, value = attribute
     if key == "ResourceName":
         return entry.resource == _resource(value)
-    # AccessKeyId, which the record does not hold, finds nothing.
+    # AccessKeyId, which the log does not contain, finds nothing.
     return key in _VALUES and _VALUES[key](entry) == value
 
 
 def _resource(name: str) -> str:
-    """The resource that a name or an ARN means, as the record has it: IAM's by their whole ARNs."""
+    """Return the resource of a name or an ARN as the log has it: IAM's resources by full ARN."""
     if name.startswith(_IAM):
         return name
     return name.split(":", 5)[5] if name.startswith("arn:") and name.count(":") >= 5 else name
@@ -140,7 +140,7 @@ _VALUES: dict[str, Callable[[AuditEntry], str]] = {
     "ResourceType": _kind,
     "EventSource": _source,
 }
-"""What an attribute is compared with."""
+"""By attribute, the value of an entry that it is compared with."""
 
 
 def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _event(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
 
 
 def _record(entry: AuditEntry, context: RequestContext) -> dict[str, Any]:
-    """The event as CloudTrail records it, as far as the members are known here."""
+    """Return the event as CloudTrail records it, with the members that are known here."""
     return {
         "eventVersion": "1.11",
         "userIdentity": {"arn": entry.principal, "accountId": context.account},

@@ -190,19 +190,19 @@ class S3App:
             payload = payload_of(None, request.headers)
             return _Authenticated(caller=caller, access=LakeAccess(None), payload=payload, signer=ChunkSigner(None, ""))
         client = scope["client"][0] if scope.get("client") else "-"
-        proof = await self._login(self._identities, request, client)
+        authenticated = await self._login(self._identities, request, client)
         origin = Origin(
             client=client,
             secure=scope.get("scheme") == "https",
             region=self._region,
             user_agent=request.headers.get("user-agent", ""),
         )
-        claim: Claim = proof.claim
+        claim: Claim = authenticated.claim
         return _Authenticated(
-            caller=proof.caller,
-            access=self._identities.access(proof.caller, origin),
-            payload=proof.payload,
-            signer=ChunkSigner(claim, proof.secret_access_key),
+            caller=authenticated.caller,
+            access=self._identities.access(authenticated.caller, origin),
+            payload=authenticated.payload,
+            signer=ChunkSigner(claim, authenticated.secret_access_key),
         )
 
     async def _login(self, authenticator: S3Authenticator, request: SignedRequest, client: str) -> AuthenticatedRequest:
@@ -211,7 +211,7 @@ class S3App:
         try:
             self._failures.check(client, key_id)
             try:
-                proof = await authenticator.authenticate(request)
+                authenticated = await authenticator.authenticate(request)
             except S3Error as error:
                 if error.code not in UNDECIDED:
                     self._failures.failed(client, key_id)
@@ -219,7 +219,7 @@ class S3App:
         except Throttled as error:
             raise S3Error("SlowDown", "Please reduce your request rate.", remedy=error.remedy) from None
         self._failures.succeeded(client, key_id)
-        return proof
+        return authenticated
 
     def _target(self, scope: Scope, headers: Mapping[str, str]) -> _Target:
         try:

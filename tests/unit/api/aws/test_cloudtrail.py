@@ -99,7 +99,7 @@ def test_an_event_is_found_by_its_id(lookup: Callable[..., Any]) -> None:
 def test_times_bound(lookup: Callable[..., Any]) -> None:
     times = [event["EventTime"] for event in lookup()["Events"]]
     assert [event["EventTime"] for event in lookup(StartTime=times[3], EndTime=times[1])["Events"]] == times[1:4]
-    with pytest.raises(InvalidInput, match="EndTime lies before StartTime") as refused:
+    with pytest.raises(InvalidInput, match="EndTime is before StartTime") as refused:
         lookup(StartTime=times[1], EndTime=times[3])
     assert refused.value.aws_code == "InvalidTimeRangeException"
 

@@ -114,10 +114,10 @@ def test_empty_lists_are_lists() -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"DurationSeconds": "soon"}, "'soon' is no number, at 'DurationSeconds'"),
+        ({"DurationSeconds": "soon"}, "'soon' is not a number, at 'DurationSeconds'"),
         ({"RoleArn.x": "y"}, "A value is expected at 'RoleArn'"),
-        ({"Tags.member.one.Key": "y"}, "'one' is no number of an entry, at 'Tags'"),
-        ({"Tags.member.99999999.Key": "y"}, "is no number of an entry"),
+        ({"Tags.member.one.Key": "y"}, "'one' is not the number of an entry, at 'Tags'"),
+        ({"Tags.member.99999999.Key": "y"}, "is not the number of an entry"),
         ({".".join("a" * 100): "y"}, "nested more than 20 levels"),
     ],
 )

@@ -226,7 +226,7 @@ def test_versions(stored: SimpleNamespace) -> None:
         SchemaVersionId=second["SchemaVersionId"],
     )  # fmt: skip
     refused(glue.delete_schema_versions, "InvalidInputException", "is the checkpoint", SchemaId=SCHEMA, Versions="1")
-    refused(glue.delete_schema_versions, "InvalidInputException", "no range", SchemaId=SCHEMA, Versions="3-2")
+    refused(glue.delete_schema_versions, "InvalidInputException", "not a range", SchemaId=SCHEMA, Versions="3-2")
     refused(glue.get_schema_version, "InvalidInputException", "names no schema version", SchemaId=SCHEMA)
     refused(
         glue.get_schema_version, "InvalidInputException", "either a VersionNumber or LatestVersion", SchemaId=SCHEMA,

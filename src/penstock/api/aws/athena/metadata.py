@@ -19,7 +19,7 @@ Item = TypeVar("Item", Database, Table)
 
 
 def metadata_handlers(catalog: CatalogReader) -> Mapping[str, Handler]:
-    """The handlers over ``catalog``, by operation."""
+    """Return the handlers over ``catalog``, by operation."""
     metadata = _Metadata(catalog)
     return {
         "GetDataCatalog": metadata.get_catalog,
@@ -83,13 +83,13 @@ def _check_catalog(request: Mapping[str, Any]) -> None:
 
 
 def _not_found(error: NotFound, what: str) -> NoReturn:
-    """Raise Athena's error around Glue's, whose ending is what clients (PyAthena, dbt) tell a missing table by."""
+    """Raise Athena's error around Glue's: clients (PyAthena, dbt) recognize a missing table by how the message ends."""
     glue = f"Service: AmazonDataCatalog; Status Code: 400; Error Code: EntityNotFoundException; Request ID: {uuid4()}"
     raise MetadataProblem(f"{what} ({glue}; Proxy: null)") from error
 
 
 def _matching(tables: Sequence[Table], expression: str | None) -> Sequence[Table]:
-    """The tables whose names ``expression`` matches, a regular expression as Glue's GetTables takes it."""
+    """Return the tables whose names match ``expression``, a regular expression as in Glue's GetTables."""
     if not expression:
         return tables
     try:
@@ -102,7 +102,7 @@ def _matching(tables: Sequence[Table], expression: str | None) -> Sequence[Table
 def _page(
     items: Sequence[Item], request: Mapping[str, Any], name: Callable[[Item], str]
 ) -> tuple[Sequence[Item], str | None]:
-    """A page of ``items`` by name; its token is the last name, so that what is added meanwhile shifts nothing."""
+    """Return a page of ``items`` by name. Its token is the last name, so items added meanwhile do not shift pages."""
     after, limit = request.get("NextToken"), request.get("MaxResults", 50)
     behind = [each for each in sorted(items, key=name) if after is None or name(each) > after]
     return behind[:limit], name(behind[limit - 1]) if len(behind) > limit else None

@@ -15,12 +15,12 @@ __all__ = ["operations"]
 
 _DEFAULT_AGE = 60  # minutes; Athena's API reference, ResultReuseByAgeConfiguration
 _ENGINE = {"SelectedEngineVersion": "AUTO", "EffectiveEngineVersion": "Athena engine version 3"}
-# The embedded workgroup has no date of its own; clients only show it.
+# The built-in workgroup has no creation date; clients only display it.
 _CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def operations(service: QueryService) -> OperationSet:
-    """Athena's operations over ``service``."""
+    """Return Athena's operations over ``service``."""
     statements = _Statements(service)
     workgroups = _WorkGroups(service)
     return OperationSet(

@@ -1,9 +1,9 @@
-"""Which resources an action is authorized on: ARNs worked out from a checked request.
+"""Which resources an action is authorized on: ARNs from a checked request.
 
 Source: the service authorization reference, and "Overview of managing access permissions" in Glue's developer guide: an
-action on a schema is authorized on its registry, too, and one on a table on its database and the catalog. Lists are
+action on a schema is also authorized on its registry, and an action on a table on its database and the catalog. Lists are
 authorized on ``registry/*``, ``crawler/*`` and the like, so that a caller who may read one of them does not see the names
-of all; lists of databases and tables on their container, and then on each member (:mod:`.containers`).
+of all. Lists of databases and tables are authorized on their container, and then on each member (:mod:`.containers`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,36 +29,36 @@ __all__ = [
 
 Request = Mapping[str, Any]
 EVERYTHING = ("*",)
-"""What an action without resource types is authorized on."""
+"""The resource of actions without resource types."""
 
 
 class Lookup(Protocol):
-    """What a request alone does not say; each may read the store of the account."""
+    """Looks up what a request does not contain; each method may read the store of the account."""
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
-        """The schema that a version is of."""
+        """Return the schema of a version."""
 
     def secret_arn(self, secret_id: str) -> str | None:
-        """The whole ARN of a secret, which ends in six random characters."""
+        """Return the full ARN of a secret, which ends in six random characters."""
 
     def entity_arn(self, kind: str, name: str) -> str | None:
-        """The ARN of a ``user``, ``group``, ``role``, ``policy`` or ``profile``, which has a path in it."""
+        """Return the ARN of a ``user``, ``group``, ``role``, ``policy`` or ``profile``, which includes its path."""
 
     def boundary_of(self, kind: str, name: str) -> str | None:
-        """The permissions boundary of a ``user`` or ``role``; None where it has none."""
+        """Return the permissions boundary of a ``user`` or ``role``; None if it has none."""
 
     def tables_of(self, database: str) -> Sequence[str]:
-        """Names of a database's tables; none where there is no such database."""
+        """Return the names of a database's tables; none if the database does not exist."""
 
     def schemas_of(self, registry: str) -> Sequence[str]:
-        """Names of a registry's schemas, soft-deleted ones included."""
+        """Return the names of a registry's schemas, including soft-deleted ones."""
 
     def crawled_database(self, crawler: str) -> str | None:
-        """The database that a crawler writes to; None where there is no such crawler."""
+        """Return the database that a crawler writes to; None if the crawler does not exist."""
 
 
 class ResourceContext:
-    """The account and region that a request is for, what is stored there, and the caller's name where it is a user."""
+    """The account and region that a request is for, a lookup of its stored names, and the caller's name if it is a user."""
 
     __slots__ = ("account", "lookup", "region", "user")
 
@@ -69,7 +69,7 @@ class ResourceContext:
         self.lookup = lookup
 
     def glue(self, resource: str) -> str:
-        """A Glue ARN."""
+        """Return a Glue ARN."""
         return arn("glue", self.region, self.account, resource)
 
 
@@ -77,13 +77,13 @@ Builder = Callable[[Request, ResourceContext], Sequence[str]]
 
 
 def named_account(service: str, request: Request) -> str | None:
-    """The account that a request names by an ARN or a CatalogId; None where it names none."""
+    """Return the account that a request names by an ARN or a CatalogId; None if it names none."""
     if service == "glue":
         catalog = request.get("CatalogId")
         if catalog is not None and len(catalog) == 12 and catalog.isdigit():
             return str(catalog)
-        for holder, member in (("SchemaId", "SchemaArn"), ("RegistryId", "RegistryArn")):
-            found = request.get(holder)
+        for container, member in (("SchemaId", "SchemaArn"), ("RegistryId", "RegistryArn")):
+            found = request.get(container)
             if found:
                 text = found.get(member)
                 return None if text is None else account_of(text)
@@ -94,7 +94,7 @@ def named_account(service: str, request: Request) -> str | None:
 
 
 def resources_of(service: str, operation: str, request: Request, context: ResourceContext) -> Sequence[str]:
-    """The ARNs, or :data:`EVERYTHING`."""
+    """Return the ARNs, or :data:`EVERYTHING`."""
     builders = _BUILDERS.get(service)
     if builders is None:
         return EVERYTHING
@@ -103,13 +103,13 @@ def resources_of(service: str, operation: str, request: Request, context: Resour
 
 
 def canonical(text: str) -> str:
-    """An ARN in the partition ``aws``: the registry takes an ARN of any, and a policy is to mean all spellings."""
+    """Return an ARN in the partition ``aws``: the registry accepts any partition, and a policy has to apply to all."""
     parts = text.split(":", 5)
     return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
 
 
 def account_of(text: str) -> str | None:
-    """The account in an ARN; None where there is none."""
+    """Return the account in an ARN; None if there is none."""
     parts = text.split(":", 5)
     return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
 
@@ -145,7 +145,7 @@ def _schema(request: Request, context: ResourceContext) -> Sequence[str]:
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
-    # The handler refuses an ARN that is not a schema's; it is authorized as given.
+    # The handler rejects an ARN that is not a schema's; here it is authorized as given.
     return (f"{head}:{registry_resource(parts[1])}", text) if len(parts) == 3 else (text,)
 
 
@@ -173,7 +173,7 @@ def _version(request: Request, context: ResourceContext) -> Sequence[str]:
     if not version_id:
         return _schema(request, context)
     key = context.lookup.schema_of_version(version_id)
-    # An id that nobody has is authorized on all schemas: who may not read them all is not told that it is nobody's.
+    # An unknown id is authorized on all schemas, so that a caller who may not read them all cannot find out which exist.
     return (context.glue("schema/*"),) if key is None else _schema_arns(key, context)
 
 
@@ -184,7 +184,7 @@ def _named_resource(request: Request, context: ResourceContext) -> Sequence[str]
     text = canonical(text)
     head, _, resource = text.rpartition(":")
     parts = resource.split("/")
-    # A schema is authorized on its registry, too, however it is named.
+    # A schema is also authorized on its registry, whether it is named by ARN or by name.
     return (f"{head}:{registry_resource(parts[1])}", text) if parts[0] == "schema" and len(parts) == 3 else (text,)
 
 
@@ -198,7 +198,7 @@ def _database(request: Request, context: ResourceContext) -> Sequence[str]:
 
 
 def _database_and_all_in_it(request: Request, context: ResourceContext) -> Sequence[str]:
-    # What is deleted with a database is asked for, too.
+    # The tables and functions that are deleted with a database are authorized, too.
     name = request["Name"].lower()
     return (*_database(request, context), context.glue(f"table/{name}/*"), context.glue(f"userDefinedFunction/{name}/*"))
 
@@ -260,7 +260,7 @@ def _connections_of(context: ResourceContext, names: Sequence[str]) -> Sequence[
 
 
 def _work_group(request: Request, context: ResourceContext) -> Sequence[str]:
-    # This server has the one workgroup; statements do not say theirs.
+    # This server has one workgroup; statements do not name theirs.
     return (arn("athena", context.region, context.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
 
 
@@ -338,7 +338,7 @@ def _entity(kind: str, name: str | None, request: Request, context: ResourceCont
 
 
 def account_resource(account: str, context: ResourceContext) -> str:
-    """The ARN of an account of the organization that the caller's account manages."""
+    """Return the ARN of an account of the organization that the caller's account manages."""
     return arn("organizations", "", context.account, f"account/{ORGANIZATION}/{account}")
 
 
@@ -427,7 +427,7 @@ _IAM: dict[str, Builder] = {
 }
 _NAMING_ACCOUNTS = ("AccountId", "ChildId", "CreateAccountRequestId", "ResourceId", "TargetId")
 _ORGANIZATIONS: dict[str, Builder] = {
-    # A CreateAccount status is authorized as the account itself: it says the same.
+    # A CreateAccount status is authorized as the account itself: it contains the same.
     **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
     **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
 }

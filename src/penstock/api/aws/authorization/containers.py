@@ -1,9 +1,9 @@
-"""What operations on a container show or delete of its members: each member is authorized, too.
+"""Members that operations on a container list or delete: each member is authorized, too.
 
-What AWS documents decides where it documents it. Glue's developer guide, "Filter tables by GetTables permission": GetTables
-answers the tables that the caller has the permission for, and leaves the others out. "Specifying AWS Glue resource ARNs":
-deleting a database requires the permission on all tables in it. Elsewhere a member is left out, or the deletion refused,
-where a policy denies the operation, or the one on a single member, explicitly.
+The rules are AWS's as far as it documents them. Glue's developer guide, "Filter tables by GetTables permission": GetTables
+returns the tables that the caller has the permission for, and leaves the others out. "Specifying AWS Glue resource ARNs":
+deleting a database requires the permission on all tables in it. Elsewhere a member is left out, or the deletion rejected,
+if a policy explicitly denies the operation, or the operation on a single member.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,22 +22,22 @@ Item = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedMembers:
-    """The members in one list of an answer. ``resources`` gives the ARNs that one is authorized on."""
+    """The members in one list of an answer. ``resources`` returns the ARNs that a member is authorized on."""
 
     member: str
-    """The list's name; with dots where it stands within a structure, or within each member of another list."""
+    """The list's name; with dots if it is within a structure, or within each member of another list."""
     resources: Callable[[Item, Request, ResourceContext], Sequence[str]]
     action: str
     """The listing's own action."""
     single: str
-    """The action that reads one member: whoever is denied it is not shown the member either."""
+    """The action that reads one member: a caller who is denied it does not see the member in the list either."""
     allowed: bool = False
     """Whether a policy has to allow ``action`` on each member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedMembers:
-    """The members that go with a container; the fields are as in :class:`ListedMembers`."""
+    """The members that are deleted with a container; the fields are as in :class:`ListedMembers`."""
 
     resources: Callable[[Request, ResourceContext], Sequence[str]]
     single: str
@@ -49,7 +49,7 @@ def _database(item: Item, _request: Request, context: ResourceContext) -> Sequen
 
 
 def _table(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
-    # Athena's shape of a table does not say its database, which the request names.
+    # Athena's shape of a table lacks the database, which the request names.
     database = item.get("DatabaseName") or request["DatabaseName"]
     return (context.glue(f"database/{database}".lower()), context.glue(f"table/{database}/{item['Name']}".lower()))
 
@@ -73,7 +73,7 @@ def _by(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
 
 
 def _secret_found(item: Item, request: Request, _resource_context: ResourceContext) -> Sequence[str]:
-    # Who names a secret is told why it is not there.
+    # A caller who names a secret gets the reason why it cannot be read.
     return (item["SecretId"],) if request.get("Filters") is not None else ()
 
 
@@ -115,7 +115,7 @@ def _accounts(operation: str, member: str, key: str = "Id") -> ListedMembers:
 
 
 def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item], bool]) -> Mapping[str, Any]:
-    """``answer`` with those items of the list ``member`` alone that are kept; see :attr:`ListedMembers.member`."""
+    """Return ``answer`` with the items of the list ``member`` (:attr:`ListedMembers.member`) that ``keep`` accepts."""
     name, _, within = member.partition(".")
     found = answer.get(name)
     if found is None:

@@ -1,7 +1,7 @@
-"""The actions that a request needs beside its own: its caller has to be allowed each of them.
+"""The actions that a request needs besides its own: its caller has to be allowed each of them.
 
 Sources: the service authorization reference for a passed role; Athena user guide, "Configure access to databases and tables
-in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is authorized as it is
+in the AWS Glue Data Catalog", for what Athena reads of Glue's catalog. What a statement reads is authorized when it is
 read, by the ``catalog_access`` of its request's context.
 """
 
@@ -31,7 +31,7 @@ PUT_OBJECT = "s3:PutObject"
 ExtraActions = Sequence[tuple[str, Sequence[str]]]
 """Actions, each with the ARNs that it is authorized on."""
 
-# What takes a table, a partition or tags.
+# Prefixes of operations that take a table, a partition or tags.
 _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 _WITH_ROLE = frozenset({"CreateCrawler", "UpdateCrawler"})
@@ -44,7 +44,7 @@ _BOUNDED: Mapping[str, str] = {
         *("Put{}Policy", "Delete{}Policy", "Attach{}Policy", "Detach{}Policy"),
     )
 }
-"""Operations of IAM with the condition key iam:PermissionsBoundary, and the kind of what they are about."""
+"""Operations of IAM with the condition key iam:PermissionsBoundary, and the kind of their entity."""
 
 _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
     "GetDatabase": lambda request: ("GetDatabase", {"Name": request["DatabaseName"]}),
@@ -55,7 +55,7 @@ _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
     ),
     "ListTableMetadata": lambda request: ("GetTables", {"DatabaseName": request["DatabaseName"]}),
 }
-"""Athena's operations on the catalog as Glue's."""
+"""Athena's operations on the catalog, and Glue's that correspond."""
 
 _TAGGING: Mapping[str, Callable[[str], str]] = {
     "glue": lambda _operation: "TagResource",
@@ -63,16 +63,16 @@ _TAGGING: Mapping[str, Callable[[str], str]] = {
     "organizations": lambda _operation: "TagResource",
     "secretsmanager": lambda _operation: "TagResource",
 }
-"""By service, the action that sets the tags of what an operation creates."""
+"""By service, the action that sets the tags of a new resource."""
 
 
 def extra_actions(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
-    """The further actions of a request.
+    """Return the further actions of a request.
 
-    What is created with tags is tagged, too: conditions read tags. A table that refers to a schema gives back its columns,
-    and a schema whose tags declare what its definitions build on gives that back within its own: who says so has to be one
-    who may read it. A crawler's role is passed to Glue: raises :class:`~penstock.access.errors.NotAuthorized` for one of
-    another account.
+    Creating a resource with tags needs the action of tagging, because conditions read tags. A table that refers to a schema
+    returns the schema's columns, and a schema whose tags name the schemas that it builds on returns their definitions: the
+    caller has to be allowed to read the schemas that the request names. A crawler's role is passed to Glue; a role of
+    another account raises :class:`~penstock.access.errors.NotAuthorized`.
     """
     return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
 
@@ -81,13 +81,13 @@ def _tags_set(service: str, operation: str, request: Request, context: ResourceC
     if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
         return ()
     made = resources_of(service, operation, request, context)[-1]
-    # As TagResource is authorized later: a schema on its registry, too.
+    # The same resources as TagResource is authorized on later: for a schema also its registry.
     resources = resources_of("glue", "TagResource", {"ResourceArn": made}, context) if service == "glue" else (made,)
     return [(f"{service}:{_TAGGING[service](operation)}", resources)]
 
 
 def _named_in(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
-    """What a request names beside what it is about."""
+    """Return the actions on other resources that a request names."""
     if service == "athena" and operation in _METADATA:
         name, asked = _METADATA[operation](request)
         return [(f"glue:{name}", resources_of("glue", name, asked, context))]
@@ -113,7 +113,7 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
 
 
 def result_objects(service: str, operation: str, request: Request) -> Sequence[str]:
-    """ARNs of the objects that a request has written where it says; the id in a result's name is not known before."""
+    """Return ARNs of the objects that a request writes to a location that it names. A result's id is not known yet."""
     if (service, operation) != ("athena", "StartQueryExecution"):
         return ()
     _, scheme, location = request.get("ResultConfiguration", {}).get("OutputLocation", "").partition("://")
@@ -123,15 +123,15 @@ def result_objects(service: str, operation: str, request: Request) -> Sequence[s
 
 
 def passed_to_service(service: str) -> str:
-    """``iam:PassedToService``: whom a request to ``service`` hands a role; an instance profile is for machines of EC2."""
+    """Return ``iam:PassedToService``: the service that a request passes a role to; for an instance profile it is EC2."""
     return "ec2.amazonaws.com" if service == "iam" else f"{service}.amazonaws.com"
 
 
 def iam_condition_keys(operation: str, request: Request, context: ResourceContext) -> Mapping[str, str]:
-    """The condition keys of a request to IAM: the policy it names, and the permissions boundary it sets or works under.
+    """Return the condition keys of a request to IAM: the policy that it names, and a permissions boundary.
 
-    Source: service authorization reference, "Condition keys for AWS Identity and Access Management": what makes or bounds a
-    user or role has the boundary of the request, what changes the policies of one has the boundary it has.
+    Source: service authorization reference, "Condition keys for AWS Identity and Access Management": an operation that
+    creates or bounds a user or role has the boundary in the request; one that changes its policies has its current boundary.
     """
     keys = {"iam:policyarn": request["PolicyArn"]} if "PolicyArn" in request else {}
     kind = _BOUNDED.get(operation)
@@ -149,16 +149,16 @@ def _read(operation: str, request: Request, context: ResourceContext) -> Sequenc
 
 
 def _schema_references(value: Any) -> Sequence[Request]:
-    """Every SchemaReference within a request, wherever its tables and partitions have it."""
+    """Return every SchemaReference within the tables and partitions of a request."""
     if isinstance(value, Mapping):
-        # In a table's parameters the name may stand before a text.
+        # In a table's parameters, the same key may have a string as its value.
         own = [value["SchemaReference"]] if isinstance(value.get("SchemaReference"), Mapping) else []
         return [*own, *(found for item in value.values() for found in _schema_references(item))]
     return [found for item in value for found in _schema_references(item)] if isinstance(value, list) else []
 
 
 def _role_arn(role: str, context: ResourceContext) -> str:
-    """The ARN of a role that is given by ARN or by name."""
+    """Return the ARN of a role that is given by ARN or by name."""
     if not role.startswith("arn:"):
         known = context.lookup.entity_arn("role", role.rpartition("/")[2])
         return known or arn("iam", "", context.account, f"role/{role}")

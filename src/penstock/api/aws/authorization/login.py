@@ -1,4 +1,4 @@
-"""Who sends a request: what its head alone tells, before anything is spent on its body, and the proof once it is there."""
+"""Authenticates requests: the key and rate by the headers, before the body is read, and the signature over the body."""
 
 import hashlib
 import hmac
@@ -16,14 +16,14 @@ from penstock.api.limits import Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 
-__all__ = ["Login", "Presented", "named_key", "named_service"]
+__all__ = ["Login", "PresentedKey", "named_key", "named_service"]
 
 _HASH_HEADER = "x-amz-content-sha256"
 _HEX = frozenset(string.hexdigits)
 
 
-class Presented(NamedTuple):
-    """A claim whose key is known and good; ``caller`` is there where the head alone proved it."""
+class PresentedKey(NamedTuple):
+    """A claim whose key is known and valid; ``caller`` is set if the headers alone authenticated it."""
 
     claim: Claim
     key: AccessKey | TemporaryKey
@@ -37,18 +37,18 @@ class Presented(NamedTuple):
 
 
 class Login:
-    """Proves callers by :class:`Authenticator`, and counts those who fail."""
+    """Authenticates callers by :class:`Authenticator`, and counts failures."""
 
     def __init__(self, authenticator: Authenticator, limits: Limits) -> None:
         self._authenticator = authenticator
         self._limits = limits
 
-    async def present(self, head: SignedRequest, model: ServiceModel, client: str, workers: Workers) -> Presented:
-        """The claim of a request whose body has not been read.
+    async def check_key(self, head: SignedRequest, model: ServiceModel, client: str, workers: Workers) -> PresentedKey:
+        """Return the claim of a request whose body has not been read.
 
-        Raises the errors of ``access.errors``; :class:`~penstock.api.errors.Throttled` for a key that may
-        send no more now, and for an address or a key id with too many failures. Where the head declares the body's
-        hash and signs it, the signature is checked here, too.
+        Raises the errors of ``access.errors``, and :class:`~penstock.api.errors.Throttled` for a key over its rate and for
+        an address or a key id with too many failures. If the headers declare the body's hash and sign it, the signature is
+        checked here, too.
         """
         key_id = ""
         try:
@@ -69,10 +69,10 @@ class Login:
             raise
         if self._limits.throttle is not None:
             self._limits.throttle.check(key_id)
-        return Presented(claim, key, caller, declared)
+        return PresentedKey(claim, key, caller, declared)
 
-    def authenticate(self, presented: Presented, request: SignedRequest, model: ServiceModel, client: str) -> Caller:
-        """The caller of the whole ``request``, which ``model`` answers; counted as one of its key."""
+    def authenticate(self, presented: PresentedKey, request: SignedRequest, model: ServiceModel, client: str) -> Caller:
+        """Return the caller of ``request``, now with its body, to the service of ``model``; count it for its key."""
         claim = presented.claim
         try:
             if claim.service != model.signing_name:
@@ -86,13 +86,13 @@ class Login:
             self._limits.failures.failed(client, presented.key_id)
             raise
         self._limits.failures.succeeded(client, presented.key_id)
-        # After the proof: nobody uses up another one's share.
+        # After authentication: a caller without the secret cannot use up the key's rate.
         self._limits.count(presented.key_id)
         return caller
 
 
 def named_key(head: SignedRequest) -> str:
-    """The access key id that a request says it is signed with; empty where it does not."""
+    """Return the access key id that a request claims; empty if it claims none."""
     try:
         return read_claim(head).access_key_id
     except AccessDenied:
@@ -100,7 +100,7 @@ def named_key(head: SignedRequest) -> str:
 
 
 def named_service(head: SignedRequest) -> str:
-    """The service that a request says it is signed for; empty where it does not."""
+    """Return the service that a request claims to be signed for; empty if it claims none."""
     try:
         return read_claim(head).service
     except AccessDenied:

@@ -33,9 +33,9 @@ from penstock.errors import AccessDenied
 
 __all__ = ["PolicyAuthorizer"]
 
-# Their operations work on the caller's own account, out of one store.
+# Services whose operations work on the caller's own account, in one store for all accounts.
 _SHARED = frozenset({"iam", "organizations", "sts"})
-# Operations that carry out others of their service, each of which is authorized by itself.
+# Operations that carry out others of their service, each of which is authorized separately.
 _BATCHES = frozenset({("secretsmanager", "BatchGetSecretValue")})
 # Crawlers act for the caller who creates, updates or starts them.
 _CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
@@ -46,7 +46,7 @@ class ServingTenants(Tenants, Protocol):
     """The tenants of the server, with the handlers of their operations."""
 
     def handler(self, account: str, service: str, operation: str) -> AnyHandler:
-        """The handler of a running tenant."""
+        """Return the handler of a running tenant."""
 
 
 class PolicyAuthorizer:
@@ -72,11 +72,11 @@ class PolicyAuthorizer:
     def authorize(
         self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
     ) -> tuple[AnyHandler, RequestContext]:
-        """As the protocol says; no policy is evaluated for the root of the first account."""
+        """See the protocol. No policy is evaluated for the root of the first account."""
         caller, service = context.caller, context.service
         assert caller is not None
         if service == "iam" and caller.session is not None and caller.session.role is None:
-            # Root's, too: STS API reference, GetSessionToken.
+            # This holds for root, too: STS API reference, GetSessionToken.
             raise UnrecognizedClient(UNRECOGNIZED, remedy="IAM takes no credentials of GetSessionToken: assume a role.")
         shared = service in _SHARED
         owner = caller.account if shared else named_account(service, request) or caller.account
@@ -96,7 +96,7 @@ class PolicyAuthorizer:
         return handler, context
 
     def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
-        """As the protocol says."""
+        """See the protocol."""
         caller, service = context.caller, context.service
         assert caller is not None
         if service == "sts":
@@ -112,9 +112,9 @@ class PolicyAuthorizer:
     def check_operation(
         self, service: str, context: RequestContext, decisions: "_Decisions", operation: str, request: Request
     ) -> None:
-        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may call the ``operation``, too.
+        """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may also call ``operation``.
 
-        It is a decision beside the one on the request of ``context``, with an audit event of its own.
+        The decision has its own audit event, besides that of the request of ``context``.
         """
         resources = resources_of(service, operation, request, decisions.resource_context)
         event = AuditEvent(
@@ -146,7 +146,7 @@ class PolicyAuthorizer:
         return _Decisions(self._access, caller, tenant, origin_of(context), resource_context)
 
     def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
-        """``context`` with the checks that the handler makes itself, of what it finds out on its way."""
+        """Return ``context`` with checks for the handler to call on what it reads."""
         if context.service == "athena":
             return context._replace(catalog_access=_CallerCatalogAccess(self, context, decisions))
         if (context.service, context.operation) in _BATCHES:
@@ -166,7 +166,7 @@ class PolicyAuthorizer:
     def _check(self, request: Mapping[str, Any], context: RequestContext, decisions: "_Decisions") -> None:
         service, operation = context.service, context.operation
         if service == "sts" and operation != "GetFederationToken":
-            # Whoever has credentials may ask who it is, and AssumeRole asks the role.
+            # Every caller with credentials may ask who it is; for AssumeRole, the role's trust policy decides.
             return
         if context.on_loop and not decisions.cached:
             raise RunOnThread
@@ -191,7 +191,7 @@ class PolicyAuthorizer:
 
 
 class _Decisions(NamedTuple):
-    """The decisions on one request: what all of them have in common."""
+    """What all decisions on one request have in common."""
 
     access: AccessChecker
     caller: Caller
@@ -201,7 +201,7 @@ class _Decisions(NamedTuple):
 
     @property
     def cached(self) -> bool:
-        """Whether all policies that they evaluate are in memory."""
+        """Whether all policies that the decisions evaluate are in memory."""
         return self.access.is_cached(self.caller, self.tenant)
 
     def check(self, action: str, resources: Sequence[str], extra: Mapping[str, str] | None = None) -> None:
@@ -219,14 +219,14 @@ class _Decisions(NamedTuple):
         )
 
     def is_visible(self, listed: ListedMembers, item: Any, request: Request) -> bool:
-        """Whether the caller may see ``item`` in the answer of a listing."""
+        """Return whether the caller may see ``item`` in the answer of a listing."""
         resources = listed.resources(item, request, self.resource_context)
         allowed = listed.action if listed.allowed else None
         return self.member_denial((listed.action, listed.single), resources, allowed=allowed) is None
 
 
 class _CallerCatalogAccess:
-    """A :class:`~penstock.query.ports.CatalogAccess`: evaluates Glue's operations for a caller, after the answer, too."""
+    """A :class:`~penstock.query.ports.CatalogAccess`: authorizes Glue's operations for a caller, even after the answer."""
 
     def __init__(self, authorizer: PolicyAuthorizer, context: RequestContext, decisions: _Decisions) -> None:
         self._check = partial(authorizer.check_operation, "glue", context, decisions)
@@ -240,12 +240,12 @@ class _CallerCatalogAccess:
 
 
 def _named(resources: Sequence[str]) -> Sequence[str]:
-    """``resources`` for an audit event, which has none where an action has no resource types."""
+    """Return ``resources`` for an audit event: none if the action has no resource types."""
     return [each for each in resources if each not in EVERYTHING]
 
 
 def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decisions) -> AnyHandler:
-    """``handler``, whose answers leave out the members that the caller may not see."""
+    """Return ``handler`` with answers that leave out the members that the caller may not see."""
     lists = LISTED.get((context.service, context.operation))
     # Operations that are answered in batches list nothing.
     if lists is None or isinstance(handler, BatchHandler):
@@ -261,7 +261,7 @@ def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decision
 
 
 def _check_crawl(decisions: _Decisions, operation: str, request: Request) -> None:
-    """Raise where whoever started a crawl is denied ``operation`` on a table that the crawl is about to change."""
+    """Raise if the caller who started a crawl is denied ``operation`` on a table that the crawl is about to change."""
     action, resources = f"glue:{operation}", resources_of("glue", operation, request, decisions.resource_context)
     denied = decisions.member_denial((action,), resources)
     if denied is not None:
@@ -269,7 +269,7 @@ def _check_crawl(decisions: _Decisions, operation: str, request: Request) -> Non
 
 
 def _check_deleted_members(request: Request, context: RequestContext, decisions: _Decisions) -> None:
-    """What is deleted with a container is checked, too; the error names no member."""
+    """Raise if the caller is denied to delete a member of the container to be deleted; the error names no member."""
     deleted = DELETED.get((context.service, context.operation))
     if deleted is None:
         return
@@ -282,7 +282,7 @@ def _check_deleted_members(request: Request, context: RequestContext, decisions:
 
 
 def _check_crawled_tables(request: Request, context: RequestContext, decisions: _Decisions) -> None:
-    """A crawler must not change tables that the caller who creates, updates or starts it is denied to change."""
+    """Raise if a crawler may change tables that the caller who creates, updates or starts it is denied to change."""
     if context.service != "glue" or context.operation not in _CRAWLING:
         return
     resource_context = decisions.resource_context
@@ -298,7 +298,7 @@ def _check_crawled_tables(request: Request, context: RequestContext, decisions: 
 
 
 def _check_result_objects(request: Request, context: RequestContext, decisions: _Decisions) -> None:
-    """A statement must not write its result where the caller is denied to put objects."""
+    """Raise if a statement would write its result to a location where the caller is denied to put objects."""
     for result in result_objects(context.service, context.operation, request):
         denied = decisions._replace(tenant=None).member_denial((PUT_OBJECT,), (result,))
         if denied is not None:

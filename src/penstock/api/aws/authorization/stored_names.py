@@ -1,4 +1,4 @@
-"""What is stored in an account, as far as decisions on requests have to know it."""
+"""Lookups of stored names in one account, for decisions on requests."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _PAGE = 1_000
 
 
 class StoredNames:
-    """What is stored in one account, for the ARNs of requests; which schema a version is of is kept for 5 seconds."""
+    """Looks up stored names of one account, for the ARNs of requests. A version's schema is cached for 5 seconds."""
 
     def __init__(
         self,

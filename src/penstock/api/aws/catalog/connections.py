@@ -21,7 +21,7 @@ Response = Mapping[str, Any]
 
 
 def operations(service: ConnectionService) -> OperationSet:
-    """Every operation of Glue on connections that ``service`` answers."""
+    """Return every operation of Glue on connections that ``service`` answers."""
     handlers = _Handlers(service)
     named = {
         "CreateConnection": handlers.create,

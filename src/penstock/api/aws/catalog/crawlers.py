@@ -25,7 +25,7 @@ Response = Mapping[str, Any]
 
 
 def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> OperationSet:
-    """Every operation of Glue on crawlers that ``service`` answers; ``now`` gives the time in UTC."""
+    """Return every operation of Glue on crawlers that ``service`` answers; ``now`` returns the time in UTC."""
     return OperationSet(service="glue", handlers={**_writers(service), **_readers(service, now)})
 
 
@@ -103,7 +103,7 @@ def _page(member: str, items: list[Any], page: Page[Crawler]) -> Response:
 
 
 def _changed(crawler: Crawler, request: Request) -> Crawler:
-    """``crawler`` with every setting that the request of CreateCrawler or UpdateCrawler gives."""
+    """Return ``crawler`` with every setting in the request of CreateCrawler or UpdateCrawler."""
     changes: dict[str, Any] = {
         field: request[member]
         for member, field in {
@@ -128,7 +128,7 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
 
 def _target(shape: Request) -> S3Target:
     if not shape.get("Path"):
-        raise InvalidInput("An S3 target has no Path.", remedy="Give one such as s3://BUCKET/FOLDER/.")
+        raise InvalidInput("An S3 target has no Path.", remedy="Set Path to s3://BUCKET/FOLDER/.")
     return S3Target(
         path=shape["Path"],
         exclusions=tuple(shape.get("Exclusions") or ()),

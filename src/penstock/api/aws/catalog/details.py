@@ -19,7 +19,7 @@ Response = Mapping[str, Any]
 
 
 def detail_handlers(service: CatalogService) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
 
     def of_table(request: Request) -> tuple[Table, None]:
         return service.table(request["DatabaseName"], request["TableName"]), None
@@ -37,7 +37,7 @@ def detail_handlers(service: CatalogService) -> dict[str, Handler]:
 
 
 def partition_index(shape: Request) -> PartitionIndex:
-    """From a PartitionIndex shape."""
+    """Return the index of a PartitionIndex shape."""
     return PartitionIndex(shape["IndexName"], tuple(shape["Keys"]))
 
 
@@ -50,7 +50,7 @@ def _indexes(service: CatalogService) -> dict[str, Handler]:
         return {}
 
     def get_all(request: Request, _context: RequestContext) -> Response:
-        # A table has three at most, which is one page. They are active at once: there is nothing to fill.
+        # A table has at most three, which is one page. They are active at once, because no index is built.
         found = [
             {
                 "IndexName": name,

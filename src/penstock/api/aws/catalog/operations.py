@@ -15,7 +15,7 @@ from penstock.errors import InvalidInput, NotFound
 __all__ = ["operations", "own_catalog"]
 
 _PAGE = 100  # CatalogGetterPageSize
-_SHARED = frozenset({"FOREIGN", "FEDERATED"})  # no other account or source shares databases or tables with this one
+_SHARED = frozenset({"FOREIGN", "FEDERATED"})  # there are no databases or tables shared by other accounts or sources
 _TABLE_ATTRIBUTES = {"NAME": "Name", "TABLE_TYPE": "TableType"}
 
 Request = Mapping[str, Any]
@@ -23,14 +23,14 @@ Response = Mapping[str, Any]
 
 
 def operations(service: CatalogService) -> OperationSet:
-    """Every operation of Glue on the catalog that ``service`` answers."""
+    """Return every operation of Glue on the catalog that ``service`` answers."""
     handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service)}
     handlers |= {**_version_handlers(service), **partition_handlers(service), **detail_handlers(service)}
     return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
 
 
 def own_catalog(handler: Handler) -> Handler:
-    """``handler`` behind the check that the request means this account's catalog; there is no other."""
+    """Return ``handler`` with a check that the request is for this account's catalog, which is the only one."""
 
     def checked(request: Request, context: RequestContext) -> Response:
         catalog = request.get("CatalogId")
@@ -118,7 +118,7 @@ def _table_writers(service: CatalogService) -> dict[str, Handler]:
         if name.lower() != wanted.name.lower():
             raise InvalidInput(
                 f"Table {request['DatabaseName']}.{name} cannot be renamed to {wanted.name}.",
-                remedy="Create the other one and delete this one.",
+                remedy=f"Create {wanted.name}, and delete {name}.",
             )
         service.update_table(
             request["DatabaseName"],
@@ -205,7 +205,7 @@ def _given_table(request: Request) -> Request:
 
 
 def _chosen(shapes: Sequence[dict[str, Any]], request: Request, members: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
-    """``shapes`` reduced to the members that AttributesToGet asks for; names always stay."""
+    """Return ``shapes`` with only the members that AttributesToGet asks for; names always stay."""
     wanted = request.get("AttributesToGet")
     if wanted and "LATEST_ICEBERG_METADATA" in wanted:
         raise InvalidInput(

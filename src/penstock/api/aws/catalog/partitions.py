@@ -16,7 +16,7 @@ Response = Mapping[str, Any]
 
 
 def partition_handlers(service: CatalogService) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
     return {**_readers(service), **_writers(service), **_batch_writers(service)}
 
 

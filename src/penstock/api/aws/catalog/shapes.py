@@ -1,6 +1,6 @@
-"""The catalog's values to Glue's shapes and back: the one place that knows both.
+"""Converts the catalog's values to Glue's shapes and back.
 
-Members that nothing here interprets pass through ``extra`` under AWS's own names, so that a client reads back what it wrote.
+Members that are not interpreted here pass through ``extra`` under AWS's names, so that a client reads back what it wrote.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,13 +62,13 @@ _PARTITION = {"Values", "LastAccessTime", "LastAnalyzedTime", "StorageDescriptor
 
 
 def database_input(shape: Shape) -> DatabaseInput:
-    """From a DatabaseInput shape; :class:`InvalidInput` for permissions that would not be in force."""
+    """Return the value of a DatabaseInput shape; raise :class:`InvalidInput` for permissions that would have no effect."""
     for given in shape.get("CreateTableDefaultPermissions") or ():
         principal = (given.get("Principal") or {}).get("DataLakePrincipalIdentifier")
         if principal not in (None, _EVERYBODY):
             raise InvalidInput(
                 f"CreateTableDefaultPermissions of {principal} are not served: there is no Lake Formation.",
-                remedy=f"Leave them out, or give {_EVERYBODY}: policies of IAM say who may do what.",
+                remedy=f"Leave them out, or give {_EVERYBODY}: IAM policies control access.",
             )
     return DatabaseInput(
         name=shape["Name"],
@@ -80,7 +80,7 @@ def database_input(shape: Shape) -> DatabaseInput:
 
 
 def database_shape(database: Database, account: str) -> dict[str, Any]:
-    """A Database shape."""
+    """Return a Database shape."""
     return _present(
         {
             **database.extra,
@@ -95,7 +95,7 @@ def database_shape(database: Database, account: str) -> dict[str, Any]:
 
 
 def table_input(shape: Shape) -> TableInput:
-    """From a TableInput shape."""
+    """Return the value of a TableInput shape."""
     return TableInput(
         name=shape["Name"],
         storage=_storage(shape.get("StorageDescriptor")),
@@ -114,7 +114,7 @@ def table_input(shape: Shape) -> TableInput:
 
 
 def table_shape(table: Table, account: str) -> dict[str, Any]:
-    """A Table shape; ``account`` is the catalog's id."""
+    """Return a Table shape; ``account`` is the catalog's id."""
     return _present(
         {
             "IsRegisteredWithLakeFormation": False,
@@ -141,7 +141,7 @@ def table_shape(table: Table, account: str) -> dict[str, Any]:
 
 
 def partition_input(shape: Shape) -> PartitionInput:
-    """From a PartitionInput shape."""
+    """Return the value of a PartitionInput shape."""
     return PartitionInput(
         values=tuple(shape.get("Values") or ()),
         storage=_storage(shape.get("StorageDescriptor")),
@@ -153,7 +153,7 @@ def partition_input(shape: Shape) -> PartitionInput:
 
 
 def partition_shape(partition: Partition, account: str, *, columns: bool = True) -> dict[str, Any]:
-    """A Partition shape, its storage without ``Columns`` where ``columns`` is false."""
+    """Return a Partition shape; if ``columns`` is false, its storage has no ``Columns``."""
     return _present(
         {
             **partition.extra,
@@ -171,7 +171,7 @@ def partition_shape(partition: Partition, account: str, *, columns: bool = True)
 
 
 def error_detail(error: PenstockError) -> dict[str, str]:
-    """An ErrorDetail shape."""
+    """Return an ErrorDetail shape."""
     return {"ErrorCode": error.aws_code, "ErrorMessage": str(error)[:_MAX_ERROR]}
 
 
@@ -289,7 +289,7 @@ def _extra(shape: Shape, known: set[str]) -> dict[str, Any]:
 
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:
-    """AWS leaves absent members out; it never sends null."""
+    """Return ``members`` without those that are None: AWS leaves absent members out and never sends null."""
     return {name: value for name, value in members.items() if value is not None}
 
 

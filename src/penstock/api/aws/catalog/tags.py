@@ -1,4 +1,4 @@
-"""Who keeps the tags of databases, connections and crawlers, by the ARNs that Glue gives them.
+"""Tags of databases, connections and crawlers, by the ARNs that Glue gives them.
 
 Tables and partitions have no tags in AWS either (Glue developer guide, "AWS tags in AWS Glue").
 """
@@ -13,13 +13,13 @@ __all__ = ["NamedTags", "Tagged"]
 
 
 class Tagged(Protocol):
-    """Keeps things with tags by name; each method raises NotFound."""
+    """Keeps resources with tags by name; each method raises NotFound if the resource does not exist."""
 
     def tags(self, name: str) -> Mapping[str, str]:
-        """The tags of the thing."""
+        """Return the tags of the resource."""
 
     def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace, then remove; missing ones are no error."""
+        """Add or replace tags, then remove tags; removing a missing tag is not an error."""
 
 
 class NamedTags:
@@ -31,7 +31,7 @@ class NamedTags:
         self._place = ("glue", region, account)
 
     def owns(self, resource_arn: str) -> bool:
-        """Whether the ARN is of this kind."""
+        """Return whether the ARN is of this kind."""
         return resource_arn.split(":", 5)[-1].startswith(self._prefix)
 
     def get(self, resource_arn: str) -> Mapping[str, str]:

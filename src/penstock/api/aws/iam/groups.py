@@ -12,7 +12,7 @@ __all__ = ["group_handlers"]
 
 
 def group_handlers(groups: Groups) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
 
     def create(request: Request, context: RequestContext) -> Request:
         return {"Group": _group(groups.create(context.account, request["GroupName"], path=request.get("Path", "/")))}

@@ -1,4 +1,4 @@
-"""IAM's operations on the policies, boundaries and tags of users, groups and roles: the same ones for each kind."""
+"""IAM's operations on the policies, boundaries and tags of users, groups and roles."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["identity_handlers"]
 
 
 def identity_handlers(identities: Identities) -> dict[str, Handler]:
-    """The handlers by operation name, of users, roles and groups; a group has neither tags nor a boundary."""
+    """Return the handlers by operation name, of users, roles and groups; a group has neither tags nor a boundary."""
     found: dict[str, Handler] = {}
     for kind, noun in ((EntityKind.USER, "User"), (EntityKind.ROLE, "Role"), (EntityKind.GROUP, "Group")):
         served = _Identities(identities, kind, f"{noun}Name")
@@ -37,7 +37,7 @@ def identity_handlers(identities: Identities) -> dict[str, Handler]:
 
 
 class _Identities:
-    """The operations on one kind; ``member`` is how its requests call the name."""
+    """The operations on one kind; ``member`` is the member of its requests that has the name."""
 
     def __init__(self, identities: Identities, kind: EntityKind, member: str) -> None:
         self._identities = identities
@@ -106,7 +106,7 @@ class _Identities:
 
 
 def _path(arn: str) -> str:
-    """The path in a policy's ARN, between the slashes."""
+    """Return the path in a policy's ARN, between the slashes."""
     return arn[arn.index("/") : arn.rindex("/") + 1]
 
 

@@ -14,7 +14,7 @@ __all__ = ["instance_profile_handlers"]
 
 
 def instance_profile_handlers(profiles: InstanceProfiles) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
     served = _Profiles(profiles)
     return {
         "CreateInstanceProfile": served.create,

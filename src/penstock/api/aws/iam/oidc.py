@@ -11,7 +11,7 @@ _ARN = "OpenIDConnectProviderArn"
 
 
 def oidc_handlers(providers: OidcProviders) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
     served = _Providers(providers)
     return {
         "CreateOpenIDConnectProvider": served.create,
@@ -43,7 +43,7 @@ class _Providers:
 
     def get(self, request: Request, context: RequestContext) -> Request:
         found = self._providers.get(context.account, request[_ARN])
-        # As in AWS, without the scheme that the request to make it had.
+        # As in AWS, without the scheme of the URL in the request that created it.
         return {
             "Url": found.name,
             "ClientIDList": list(found.client_ids),

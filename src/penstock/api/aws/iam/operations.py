@@ -1,4 +1,4 @@
-"""IAM's operations: users, keys, groups, roles, instance profiles, managed policies, and who has which policy."""
+"""IAM's operations: users, keys, groups, roles, instance profiles, managed policies and attachments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ __all__ = ["Administration", "operations"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """The nouns of IAM."""
+    """The services behind IAM's operations, by noun."""
 
     users: Users
     roles: Roles
@@ -39,7 +39,7 @@ class Administration:
 
 
 def operations(administration: Administration) -> OperationSet:
-    """The operations that are served; each works on the caller's own account."""
+    """Return the operations that are served; each works on the caller's own account."""
     handlers: Mapping[str, Handler] = {
         **user_handlers(administration.users, administration.accounts),
         **other_credential_handlers(administration.users),

@@ -1,6 +1,6 @@
-"""Credentials of the kinds that no user has here: they are listed as none, as for a user of AWS that never had any.
+"""Kinds of credentials that no user has here: lists of them are empty, as for an AWS user that never had any.
 
-Who deletes a user looks for each of them first, as Terraform's ``force_destroy`` does. Source: IAM API reference.
+Clients that delete a user list each kind first, as Terraform's ``force_destroy`` does. Source: IAM API reference.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from penstock.access.identities.entities import NoSuchEntity
 from penstock.access.identities.users import Users
 from penstock.api.aws.iam.shapes import paged
-from penstock.api.aws.iam.users import user_meant
+from penstock.api.aws.iam.users import resolve_user
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.registry.shapes import Request
 
@@ -23,10 +23,10 @@ _LISTS: Mapping[str, str] = {
 
 
 def other_credential_handlers(users: Users) -> dict[str, Handler]:
-    """The handlers by operation name; each looks whether the user is there (:class:`NoSuchEntity`)."""
+    """Return the handlers by operation name; each raises :class:`NoSuchEntity` if the user does not exist."""
 
     def checked(request: Request, context: RequestContext) -> str:
-        name = user_meant(request, context)
+        name = resolve_user(request, context)
         return "root" if name is None else users.get(context.account, name).name
 
     def none_of(member: str) -> Handler:
@@ -40,7 +40,7 @@ def other_credential_handlers(users: Users) -> dict[str, Handler]:
         raise NoSuchEntity(f"Login Profile for User {checked(request, context)} cannot be found.")
 
     def no_devices(request: Request, _context: RequestContext) -> Request:
-        # Neither assigned ones nor others: the answer is the same for each.
+        # There are no assigned and no unassigned devices: the answer is the same for each status.
         request.get("AssignmentStatus")
         return _nothing(request, "VirtualMFADevices")
 

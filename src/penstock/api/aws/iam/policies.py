@@ -16,7 +16,7 @@ _VERSION = re.compile(r"v([1-9]\d{0,8})", re.ASCII)
 
 
 def policy_handlers(policies: ManagedPolicies) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
     served = _Policies(policies)
     return {
         "CreatePolicy": served.create,
@@ -146,7 +146,7 @@ def _entity(identity: Identity) -> tuple[str, dict[str, str]]:
 
 
 def _shape(policy: ManagedPolicy, usage: PolicyUsage | None) -> dict[str, Any]:
-    """What every answer says of a policy; its description and tags are GetPolicy's alone."""
+    """Return the members that every answer has of a policy; only GetPolicy has its description and tags."""
     return present(
         **named("Policy", policy),
         DefaultVersionId=f"v{policy.default}",

@@ -12,7 +12,7 @@ __all__ = ["role_handlers", "role_shape"]
 
 
 def role_handlers(roles: Roles) -> dict[str, Handler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
 
     def create(request: Request, context: RequestContext) -> Request:
         role = roles.create(
@@ -66,12 +66,12 @@ def role_handlers(roles: Roles) -> dict[str, Handler]:
 
 
 def _whole(role: Role) -> dict[str, Any]:
-    """What CreateRole and GetRole say."""
+    """Return the role's members in the answers of CreateRole and GetRole."""
     return role_shape(role) | present(PermissionsBoundary=boundary_shape(role), Tags=tags_shape(role))
 
 
 def role_shape(role: Role) -> dict[str, Any]:
-    """What every answer says of a role."""
+    """Return the members that every answer has of a role."""
     return present(
         **named("Role", role),
         AssumeRolePolicyDocument=document(role.trust),

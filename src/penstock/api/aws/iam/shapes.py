@@ -1,4 +1,4 @@
-"""What the modules of IAM's operations share: pages, documents and tags as IAM writes them."""
+"""Shared by the modules of IAM's operations: pages, documents and tags in IAM's form."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -16,29 +16,29 @@ _PAGE = 100
 
 
 def document(text: str) -> str:
-    """A policy's text as IAM gives it back: percent-encoded (RFC 3986)."""
+    """Return a policy's text as IAM answers it: percent-encoded (RFC 3986)."""
     return quote(text, safe="")
 
 
 def boundary_shape(identity: Principal) -> dict[str, str] | None:
-    """The permissions boundary of a user or role, None where it has none."""
+    """Return the permissions boundary of a user or role; None if it has none."""
     if identity.boundary is None:
         return None
     return {"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": identity.boundary}
 
 
 def tags_of(request: Request) -> dict[str, str]:
-    """The tags of a request; :class:`~penstock.access.identities.tags.InvalidTags` for the same key twice."""
+    """Return the tags of a request; raise :class:`~penstock.access.identities.tags.InvalidTags` if a key occurs twice."""
     return unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
 
 
 def tags_shape(entity: Entity) -> list[dict[str, str]] | None:
-    """The tags of an entity, None where it has none."""
+    """Return the tags of an entity; None if it has none."""
     return [{"Key": key, "Value": value} for key, value in sorted(entity.tags.items())] or None
 
 
 def named(kind: str, entity: Entity) -> dict[str, Any]:
-    """The members that all shapes of an entity have; ``kind`` is ``User``, ``Role``, ``Policy`` and the like."""
+    """Return the members that all shapes of an entity have; ``kind`` is ``User``, ``Role``, ``Policy`` and the like."""
     return {
         "Path": entity.path,
         f"{kind}Name": entity.name,
@@ -51,7 +51,7 @@ def named(kind: str, entity: Entity) -> dict[str, Any]:
 def paged(
     request: Request, listing: str, member: str, items: Sequence[T], *, key: Callable[[T], str], shape: Callable[[T], Any]
 ) -> Request:
-    """The page of ``items``, in the order of ``key``, that the request's Marker and MaxItems ask for."""
+    """Return the page of ``items``, in the order of ``key``, that the request's Marker and MaxItems ask for."""
 
     def read(after: str | None, count: int) -> Sequence[T]:
         return [item for item in items if after is None or key(item) > after][:count]

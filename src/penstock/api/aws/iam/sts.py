@@ -1,4 +1,4 @@
-"""Operations of AWS STS: temporary credentials, and who calls."""
+"""Operations of AWS STS: temporary credentials, and the caller's identity."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ __all__ = ["caller_in", "operations", "origin_of"]
 
 
 def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
-    """AssumeRole, AssumeRoleWithWebIdentity, GetSessionToken, GetFederationToken and GetCallerIdentity."""
+    """Return AssumeRole, AssumeRoleWithWebIdentity, GetSessionToken, GetFederationToken and GetCallerIdentity."""
 
     def assume_role(request: Request, context: RequestContext) -> Request:
         return _assumed(tokens.assume_role(caller_in(context), _wanted(request), origin_of(context)))
 
     def assume_role_with_identity(request: Request, context: RequestContext) -> Request:
         wanted = _wanted(request)
-        # The token says who it is, before anything is told of the role.
+        # The token is verified first, so that a stranger cannot find out which roles exist.
         identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
         made = tokens.assume_role_with_identity(identity, wanted, origin_of(context))
         return {
@@ -86,7 +86,7 @@ def _assumed(made: AssumedRole) -> Request:
 
 
 def caller_in(context: RequestContext) -> Caller:
-    """Who calls; under --no-auth the root of the account."""
+    """Return the caller; under --no-auth the root of the account."""
     caller = context.caller
     if caller is None or caller.principal == context.principal == "anonymous":
         return Caller(account=context.account, principal=root_arn(context.account), user_id=context.account)
@@ -94,7 +94,7 @@ def caller_in(context: RequestContext) -> Caller:
 
 
 def origin_of(context: RequestContext) -> Origin:
-    """Where the request comes from, for conditions of policies."""
+    """Return the request's origin, for conditions of policies."""
     return Origin(client=context.client, secure=context.secure, region=context.region, user_agent=context.user_agent)
 
 

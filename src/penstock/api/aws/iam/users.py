@@ -12,17 +12,17 @@ from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.registry.shapes import Request, present
 from penstock.errors import InvalidInput
 
-__all__ = ["user_handlers", "user_meant"]
+__all__ = ["resolve_user", "user_handlers"]
 
 
 class NeedsUserName(InvalidInput):
-    """The caller is no user, so that the request has to name one."""
+    """The caller is not a user, so the request has to name one."""
 
     aws_code = "ValidationError"
 
 
 def user_handlers(users: Users, accounts: Accounts) -> dict[str, Handler]:
-    """The handlers by operation name; ``accounts`` say since when an account has had its root."""
+    """Return the handlers by operation name; ``accounts`` has the time at which an account's root was created."""
     served = _Users(users, accounts)
     return {
         "CreateUser": served.create,
@@ -72,25 +72,25 @@ class _Users:
         return {}
 
     def create_key(self, request: Request, context: RequestContext) -> Request:
-        key = self._users.create_key(context.account, user_meant(request, context))
+        key = self._users.create_key(context.account, resolve_user(request, context))
         return {"AccessKey": _key(key) | {"SecretAccessKey": key.secret_access_key}}
 
     def list_keys(self, request: Request, context: RequestContext) -> Request:
-        found = self._users.keys(context.account, user_meant(request, context))
+        found = self._users.keys(context.account, resolve_user(request, context))
         return paged(request, "keys", "AccessKeyMetadata", found, key=lambda key: key.access_key_id, shape=_key)
 
     def update_key(self, request: Request, context: RequestContext) -> Request:
         active = request["Status"] == "Active"
-        self._users.set_active(context.account, user_meant(request, context), request["AccessKeyId"], active)
+        self._users.set_active(context.account, resolve_user(request, context), request["AccessKeyId"], active)
         return {}
 
     def delete_key(self, request: Request, context: RequestContext) -> Request:
-        self._users.delete_key(context.account, user_meant(request, context), request["AccessKeyId"])
+        self._users.delete_key(context.account, resolve_user(request, context), request["AccessKeyId"])
         return {}
 
 
-def user_meant(request: Request, context: RequestContext) -> str | None:
-    """The user whose credentials are meant: the named one, or the caller; None for the account's root."""
+def resolve_user(request: Request, context: RequestContext) -> str | None:
+    """Return the user of a request on credentials: the named one, else the caller; None for the account's root."""
     name: str | None = request.get("UserName")
     if name is not None:
         return name
@@ -102,12 +102,12 @@ def user_meant(request: Request, context: RequestContext) -> str | None:
 
 
 def _user(user: User) -> dict[str, Any]:
-    """What every answer says of a user."""
+    """Return the members that every answer has of a user."""
     return named("User", user)
 
 
 def _whole(user: User) -> dict[str, Any]:
-    """What CreateUser and GetUser say."""
+    """Return the user's members in the answers of CreateUser and GetUser."""
     return _user(user) | present(PermissionsBoundary=boundary_shape(user), Tags=tags_shape(user))
 
 

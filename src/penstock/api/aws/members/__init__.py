@@ -1,8 +1,8 @@
-"""Which members of requests are served, by the shapes of botocore's models; every other one is refused by name.
+"""Which members of requests are served, by the shapes of botocore's models; every other one is rejected by name.
 
-A member that is accepted and does nothing misleads whoever sends it. So each service declares the members that its
-handlers read. The compiled checkers refuse what is not declared wherever a request asks something by it
-(:func:`asks_nothing`): a member that a later botocore adds is refused until somebody serves it.
+A member that is accepted and does nothing misleads its sender. So each service declares the members that its handlers read.
+The compiled checkers reject a member that is not declared, unless its value asks for nothing (:func:`asks_nothing`). A
+member that a later botocore adds is rejected until a handler serves it.
 """
 
 from collections.abc import Mapping
@@ -26,5 +26,5 @@ _SERVICES: Mapping[str, Members] = {
 
 @cache
 def members_of(service: str) -> Members:
-    """What ``service`` declares."""
+    """Return the members that ``service`` declares."""
     return _SERVICES[service]

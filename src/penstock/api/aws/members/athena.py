@@ -4,8 +4,8 @@ from penstock.api.aws.members.declared import Harmless, Members
 
 __all__ = ["MEMBERS"]
 
-_ONE_PAGE = Harmless("All there is fits into one page, which is the answer; there is no token to go on from.")
-_NO_ATTRIBUTES = Harmless("It makes answers smaller: the whole answer holds what is asked for.")
+_ONE_PAGE = Harmless("Everything fits into one page, which is the answer; there is never a token to go on from.")
+_NO_ATTRIBUTES = Harmless("It makes answers smaller: the whole answer includes what is asked for.")
 _ONE_GROUP = Harmless("There is one workgroup, and it sees the one catalog.")
 
 MEMBERS = Members(

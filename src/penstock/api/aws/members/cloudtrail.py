@@ -9,5 +9,5 @@ MEMBERS = Members(
         "LookupEventsRequest": "LookupAttributes StartTime EndTime MaxResults NextToken",
         "LookupAttribute": "AttributeKey AttributeValue",
     },
-    remedies={"EventCategory": "Leave it out: there are management events, and no insights."},
+    remedies={"EventCategory": "Leave it out: only management events are recorded."},
 )

@@ -1,4 +1,4 @@
-"""How a service declares the members that it serves."""
+"""How a service declares which members of requests it serves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ __all__ = ["Harmless", "Members", "asks_nothing"]
 
 @dataclass(frozen=True, slots=True)
 class Harmless:
-    """A member that no handler acts on, and that misleads nobody; ``reason`` says why.
+    """A member that no handler acts on, and that may be ignored; ``reason`` says why.
 
-    ``values`` are the ones that this holds for, None for all of them; every other value is refused.
+    ``values`` are those that may be ignored, None for all values; every other value is rejected.
     """
 
     reason: str
@@ -24,7 +24,7 @@ class Members:
     """The members of a service's requests, by shape.
 
     ``served`` has the names of the members that handlers read, with spaces between them. ``harmless`` has those that may be
-    sent for nothing. ``remedies`` says for a member that is refused, by its name, what to do instead.
+    ignored. ``remedies`` has, by the name of a rejected member, what to do instead.
     """
 
     served: Mapping[str, str]
@@ -33,31 +33,31 @@ class Members:
 
     @cached_property
     def read(self) -> Mapping[str, frozenset[str]]:
-        """The served members as sets, by shape."""
+        """Return the served members as sets, by shape."""
         return {shape: frozenset(names.split()) for shape, names in self.served.items()}
 
     def serves(self, shape: str, member: str) -> bool:
-        """Whether a handler reads the member."""
+        """Return whether a handler reads the member."""
         return member in self.read.get(shape, ())
 
     def permits(self, shape: str, member: str, value: Any) -> bool:
-        """Whether ``value`` of a member that is not served may be sent all the same."""
+        """Return whether a member that is not served may nevertheless be sent with ``value``."""
         harmless = self.harmless.get(shape, {}).get(member)
         if harmless is not None and (harmless.values is None or value in harmless.values):
             return True
         return asks_nothing(value)
 
     def remedy(self, member: str) -> str:
-        """What to do instead of sending the member."""
+        """Return what to do instead of sending the member."""
         return self.remedies.get(member, "Leave it out.")
 
 
 def asks_nothing(value: Any) -> bool:
-    """Whether a member of this JSON value asks for nothing: false, an empty text, list or map, or structures of these.
+    """Return whether a JSON value asks for nothing: false, an empty string, list or map, or structures of these.
 
-    A structure that says ``Enabled`` false asks for nothing, whatever else it says.
+    A structure with ``Enabled`` false asks for nothing, whatever its other members are.
 
-    Clients that build whole requests, as Terraform does, send them for what their users have not said.
+    Clients that build whole requests, as Terraform does, send such values for settings that their users did not give.
     """
     if isinstance(value, Mapping):
         return value.get("Enabled") is False or all(asks_nothing(item) for item in value.values())

@@ -4,9 +4,9 @@ from penstock.api.aws.members.declared import Harmless, Members
 
 __all__ = ["MEMBERS"]
 
-_AUDIT = Harmless("It tells an engine's own log what it read the metadata for; it changes no answer.")
-_STATUS = Harmless("It asks for the status of views that are being made, and none is: views are stored as they are given.")
-_SAMPLE = Harmless("It lets a crawler read fewer files to be quicker: all are read, and the outcome is that of the whole.")
+_AUDIT = Harmless("It is for an engine's own audit log; it does not change answers.")
+_STATUS = Harmless("It asks for the status of views that are being created: here they are stored at once.")
+_SAMPLE = Harmless("It lets a crawler sample files to be faster: here all files are read.")
 
 _NAMES = {
     # Registry
@@ -163,32 +163,32 @@ MEMBERS = Members(
             "CrawlerLineageSettings": Harmless("No lineage is recorded.", frozenset({"DISABLE"})),
         },
         "PutResourcePolicyRequest": {
-            "EnableHybrid": Harmless("It allows a policy beside grants of Lake Formation, and there are none."),
+            "EnableHybrid": Harmless("It allows a policy beside grants of Lake Formation, of which there are none."),
         },
         "RecrawlPolicy": {
-            "RecrawlBehavior": Harmless("It is what crawlers do.", frozenset({"CRAWL_EVERYTHING"})),
+            "RecrawlBehavior": Harmless("Crawlers do this anyway.", frozenset({"CRAWL_EVERYTHING"})),
         },
         "SearchTablesRequest": {"IncludeStatusDetails": _STATUS},
         "UserDefinedFunctionInput": {
-            "GovernanceMode": Harmless("IAM says who may do what.", frozenset({"IAM_ONLY"})),
+            "GovernanceMode": Harmless("IAM policies control access.", frozenset({"IAM_ONLY"})),
         },
-        "UpdateTableRequest": {"Force": Harmless("It waives rules on views that are not made here.")},
+        "UpdateTableRequest": {"Force": Harmless("It waives rules on views, which are not checked here.")},
     },
     remedies={
         "ApplyOverrideForComputeEnvironment": "Leave it out: connections have one set of properties.",
         "AthenaProperties": "Put them into ConnectionProperties.",
         "AuthenticationConfiguration": "Put the login into ConnectionProperties, such as KAFKA_SASL_SCRAM_SECRETS_ARN.",
-        "Classifiers": "Leave it out: formats are recognised by what is in the files.",
+        "Classifiers": "Leave it out: formats are recognized by the content of files.",
         "NextToken": "Leave it out: the first page is the whole answer.",
         "OpenTableFormatInput": "Write the table's metadata with the client (Iceberg, Spark) instead.",
         "PythonProperties": "Put them into ConnectionProperties.",
         "QueryAsOfTime": "Leave it out: GetTableVersions lists the earlier states of a table.",
         "RecrawlBehavior": "CRAWL_EVERYTHING reads only files that are new or changed; crawling by S3 events is not served.",
-        "Schedule": "Leave it out, and call StartCrawler when it is time.",
+        "Schedule": "Leave it out, and call StartCrawler from a scheduler of your own.",
         "SparkProperties": "Put them into ConnectionProperties.",
         "TransactionId": "Leave it out: governed tables are not served, and AWS has ended them.",
         "UpdateOpenTableFormatInput": "Write the table's metadata with the client (Iceberg, Spark) instead.",
-        "ValidateCredentials": "Leave it out: the first job that uses the connection tells.",
+        "ValidateCredentials": "Leave it out: the first job that uses the connection fails if they are wrong.",
         **dict.fromkeys(
             (
                 "CatalogTargets",

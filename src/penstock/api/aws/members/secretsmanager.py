@@ -30,9 +30,9 @@ MEMBERS = Members(
         "UpdateSecretRequest": "SecretId ClientRequestToken Description KmsKeyId SecretBinary SecretString",
     },
     remedies={
-        "AddReplicaRegions": "Leave it out: a server is one region, and its backups are the copies.",
+        "AddReplicaRegions": "Leave it out: a server is one region; use its backups for copies.",
         "RotationRules": "Leave it out, and call RotateSecret when the secret is to be rotated: there are no schedules.",
         "RotationToken": "Leave it out: a rotation function signs with credentials of its own.",
-        "Type": "Leave it out: secrets of other services are stored as any other.",
+        "Type": "Leave it out: secrets of other services are stored like any other.",
     },
 )

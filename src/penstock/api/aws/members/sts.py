@@ -4,7 +4,7 @@ from penstock.api.aws.members.declared import Members
 
 __all__ = ["MEMBERS"]
 
-# What is not listed here would seem to be in force: session tags, multi-factor codes, source identities.
+# Members that are not listed would seem to take effect: session tags, multi-factor codes, source identities.
 MEMBERS = Members(
     served={
         "AssumeRoleRequest": "RoleArn RoleSessionName PolicyArns Policy DurationSeconds ExternalId",

@@ -1,7 +1,7 @@
-"""Operations of AWS Organizations: the accounts of the server, made and listed by the first one.
+"""Operations of AWS Organizations: the first account creates and lists the accounts of the server.
 
-As in AWS, a new account comes with a role, ``OrganizationAccountAccessRole``, which may do everything there and which the
-first account may assume: so its first user is made. Where its lake is, AWS has no member for: it is a tag.
+As in AWS, a new account comes with a role, ``OrganizationAccountAccessRole``, which may do everything in it and which the
+first account may assume, to create its first user. AWS has no member for the location of its lake, so that is a tag.
 """
 
 from collections.abc import Callable
@@ -22,21 +22,22 @@ _LAKE_TAG = "penstock:lake"
 
 
 class StatusNotFound(NotFound):
-    """There is no such request for an account."""
+    """No request for an account has this id."""
 
     aws_code = "CreateAccountStatusNotFoundException"
 
 
 class NotTheFirst(AccessDenied):
-    """Another account than the first one asks."""
+    """The caller's account is not the first one."""
 
     aws_code = "AccessDeniedException"
 
 
 def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Path]) -> OperationSet:
-    """CreateAccount and its status, the accounts, their tags, and what is read of the organization they are in.
+    """Return CreateAccount and its status, reading of the accounts, of their tags and of their organization.
 
-    ``first`` is the account that may ask; ``make_lake`` is the folder of an account's lake, made where it is not there.
+    ``first`` is the account that may call them; ``make_lake`` returns the folder of an account's lake, and creates it if it
+    is missing.
     """
 
     def shape(account: Account) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
     def check(context: RequestContext) -> None:
         if context.account != first:
             raise NotTheFirst(
-                "You don't have permissions to access this resource.", remedy=f"Accounts are managed by {first} alone."
+                "You don't have permissions to access this resource.", remedy=f"Only account {first} manages accounts."
             )
 
     def create(request: Request, context: RequestContext) -> Request:
@@ -56,7 +57,7 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
 
     def status(request: Request, context: RequestContext) -> Request:
         check(context)
-        # Accounts are there at once, and their requests are named after them.
+        # Accounts are created at once, and the ids of their requests are derived from theirs.
         account = accounts.find(request["CreateAccountRequestId"].removeprefix("car-"))
         if account is None:
             raise StatusNotFound(f"There is no request {request['CreateAccountRequestId']}.")

@@ -1,4 +1,4 @@
-"""Organizations' reading operations on the organization itself: one root, all accounts below it, no units, no policies."""
+"""Organizations' operations that read the organization: one root, all accounts below it, no units, no policies."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,37 +19,37 @@ _PAGE = 20
 
 
 class ParentNotFound(NotFound):
-    """There is no such root or organizational unit."""
+    """The root or organizational unit does not exist."""
 
     aws_code = "ParentNotFoundException"
 
 
 class ChildNotFound(NotFound):
-    """There is no such account or organizational unit."""
+    """The account or organizational unit does not exist."""
 
     aws_code = "ChildNotFoundException"
 
 
 class UnitNotFound(NotFound):
-    """There is no such organizational unit."""
+    """The organizational unit does not exist."""
 
     aws_code = "OrganizationalUnitNotFoundException"
 
 
 class PolicyNotFound(NotFound):
-    """There is no such policy of the organization."""
+    """The organization does not have the policy."""
 
     aws_code = "PolicyNotFoundException"
 
 
 class TargetNotFound(NotFound):
-    """There is nothing that a policy could be attached to by that id."""
+    """No target of policies has this id."""
 
     aws_code = "TargetNotFoundException"
 
 
 def account_arn(account: str, first: str) -> str:
-    """The ARN of an account of the organization."""
+    """Return the ARN of an account of the organization."""
     return arn("organizations", "", first, f"account/{ORGANIZATION}/{account}")
 
 
@@ -62,7 +62,7 @@ def _listed(
     key: Callable[[Any], str],
     shape: Callable[[Any], Any],
 ) -> Request:
-    """The page of ``items``, in the order of ``key``, that the request's NextToken and MaxResults ask for."""
+    """Return the page of ``items``, in the order of ``key``, that the request's NextToken and MaxResults ask for."""
     ordered = sorted(items, key=key)
 
     def read(after: str | None, count: int) -> Sequence[Any]:
@@ -80,9 +80,10 @@ def tree_handlers(
     shape: Callable[[Account], Any],
     status: Callable[[Account], Any],
 ) -> dict[str, Handler]:
-    """The handlers by operation name.
+    """Return the handlers by operation name.
 
-    ``check`` refuses all but the ``first`` account; ``shape`` is an account's, ``status`` that of the request for it.
+    ``check`` rejects callers of other accounts than ``first``; ``shape`` returns an account's shape, ``status`` that of the
+    request that created it.
     """
     served = _Tree(accounts, first, shape, status)
     managing: dict[str, Handler] = {
@@ -108,7 +109,7 @@ def tree_handlers(
 
         return handle
 
-    # Every account may ask what organization it is in.
+    # Every account may ask which organization it is in.
     return {name: guarded(handler) for name, handler in managing.items()} | {"DescribeOrganization": served.organization}
 
 
@@ -126,7 +127,7 @@ class _Tree:
             "Organization": {
                 "Id": ORGANIZATION,
                 "Arn": arn("organizations", "", self._first, f"organization/{ORGANIZATION}"),
-                # All features would be service control policies, too.
+                # The other value, ALL, would include service control policies.
                 "FeatureSet": "CONSOLIDATED_BILLING",
                 "MasterAccountArn": account_arn(self._first, self._first),
                 "MasterAccountId": self._first,
@@ -153,7 +154,7 @@ class _Tree:
 
     def parents(self, request: Request, _context: RequestContext) -> Request:
         if self._accounts.find(request["ChildId"]) is None:
-            raise ChildNotFound(f"There is no account {request['ChildId']}.", remedy="ListAccounts lists them.")
+            raise ChildNotFound(f"There is no account {request['ChildId']}.", remedy="ListAccounts lists the accounts.")
         return _listed(
             request, "parents", "Parents", [{"Id": ROOT, "Type": "ROOT"}], key=lambda each: each["Id"], shape=dict
         )
@@ -197,7 +198,7 @@ class _Tree:
 
 
 def _made(accounts: Sequence[Account], first: str, states: Sequence[str] | None) -> list[Account]:
-    """The accounts whose requests are in one of the states; the first was not asked for, every other was there at once."""
+    """Return the accounts whose requests are in one of the states. The first has none; the others succeeded at once."""
     if states is not None and "SUCCEEDED" not in states:
         return []
     return [account for account in accounts if account.id != first]

@@ -43,12 +43,12 @@ _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
-_THROTTLED_RECORDS = 10.0  # a second
-_LARGE = 16 * 1024  # bytes of a request that waits for its record
+_THROTTLED_RECORDS = 10.0  # audit events of throttled requests a second
+_LARGE = 16 * 1024  # bytes of a request that is kept until its audit event is written
 
 
 class _Exchange:
-    """What is known of a request as it goes along, so that an error can be rendered at any point."""
+    """What is known of a request so far, so that an error can be rendered at any point."""
 
     __slots__ = (
         "caller",
@@ -76,9 +76,9 @@ class _Exchange:
         self.operation = ""
         self.caller: Caller | None = None
         self.fields: Mapping[str, str] | None = None
-        """Those of the query protocol; None for JSON."""
+        """The fields of the query protocol; None for JSON."""
         self.presumed: Service | None = None
-        """The service in whose terms an error is written while nobody knows which one is asked."""
+        """The service in whose form an error is rendered before the request's service is known."""
         self.head: SignedRequest | None = None
         self.context: RequestContext | None = None
         self.size = 0
@@ -90,8 +90,8 @@ class _Exchange:
 class AwsApp:
     """Answers AWS's JSON and query protocols over ``endpoints``.
 
-    ``authenticator`` None lets everybody in, as ``anonymous`` of ``account``. ``authorizer`` None lets every caller do
-    everything. ``limits`` are those that all APIs of the process share, ``audit`` records every decision.
+    If ``authenticator`` is None, every request is accepted, as ``anonymous`` of ``account``. If ``authorizer`` is None,
+    every caller may do everything. All APIs of the process share ``limits``. ``audit`` records every decision.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class AwsApp:
         self._coalescers: dict[Endpoint, RequestCoalescer[tuple[Any, RequestContext], bytes]] = {}
 
     def close(self) -> None:
-        """Let running handlers end and start no more."""
+        """Wait for running handlers, and start no more."""
         self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -159,7 +159,7 @@ class AwsApp:
                 await send({"type": "http.response.body", "body": b""})
 
     async def _recorded(self, exchange: _Exchange, scope: Scope, receive: Receive) -> bytes:
-        """The answer, once what was decided is in the audit log's queue."""
+        """Return the answer, after the audit event is in the log's queue."""
         secure = scope.get("scheme") == "https"
         try:
             answered = await self._answer(exchange, scope, receive)
@@ -176,7 +176,7 @@ class AwsApp:
         denied = isinstance(error, AccessDenied)
         throttled = isinstance(error, Throttled) and self._throttled.take("")
         if caller is None and not denied and not throttled:
-            # Nothing was decided: the request is none, or one of so many that their records would be in the way of others.
+            # No decision was made: the request is invalid, or one of so many that their events would crowd out others.
             return
         if error is None and not self._audit.records_reads and is_reading(exchange.operation):
             return
@@ -187,7 +187,7 @@ class AwsApp:
         if request is not None and context is not None and authorizer is not None:
             resources = partial(authorizer.resources, request, context)
         if request is not None and exchange.size > _LARGE:
-            # The log's queue is bounded in events: none may hold much.
+            # The log's queue is bounded by the number of events, so each one has to be small.
             resources = resources() if resources else ()
             parameters = render_parameters(request)
         service = exchange.service or exchange.presumed
@@ -221,20 +221,20 @@ class AwsApp:
         head = exchange.head = _head(scope, exchange.headers)
         self._find_service(exchange, head)
         login = self._login
-        proof = None
+        presented = None
         unsigned = login is not None and exchange.fields is not None and is_unsigned(head)
         if unsigned:
-            # The form may be an operation's that needs no signature: so much of it is read as anybody may send.
+            # The form's operation may need no signature: up to SMALL_BODY bytes are read without authentication.
             self._limits.failures.check(exchange.client, "")
             if body_size(exchange.headers) > SMALL_BODY:
                 self._limits.failures.failed(exchange.client, "")
                 raise _no_signature()
         elif login is not None:
-            presented = exchange.service or exchange.presumed
-            assert presented is not None
-            proof = await login.present(head, presented.model, exchange.client, self._workers)
-        exchange.key_id = "" if proof is None else proof.key_id
-        owner = exchange.client if proof is None else f"{exchange.client} {proof.key_id}"
+            signed_for = exchange.service or exchange.presumed
+            assert signed_for is not None
+            presented = await login.check_key(head, signed_for.model, exchange.client, self._workers)
+        exchange.key_id = "" if presented is None else presented.key_id
+        owner = exchange.client if presented is None else f"{exchange.client} {presented.key_id}"
         size = body_size(exchange.headers)
         await self._limits.bodies.acquire(owner, size)
         try:
@@ -247,18 +247,18 @@ class AwsApp:
             assert service is not None
             if unsigned:
                 return await self._call_unsigned(exchange, request, service, secure=scope.get("scheme") == "https")
-            if login is None or proof is None:
+            if login is None or presented is None:
                 self._limits.count("")
                 caller = self._anonymous
             else:
-                caller = login.authenticate(proof, request, service.model, exchange.client)
+                caller = login.authenticate(presented, request, service.model, exchange.client)
             exchange.caller = caller
             return await self._call(exchange, request, caller, service, secure=scope.get("scheme") == "https")
         finally:
             self._limits.bodies.release(owner, size)
 
     async def _call_unsigned(self, exchange: _Exchange, request: SignedRequest, service: Service, *, secure: bool) -> bytes:
-        """The answer of an operation that takes no signature; every failure counts as a failed login of the address."""
+        """Return the answer of an operation without a signature; every failure counts as a failed login of the address."""
         endpoint = self._endpoints.get(exchange.target)
         try:
             if endpoint is None or not endpoint.unsigned:
@@ -267,14 +267,14 @@ class AwsApp:
         except PenstockError:
             self._limits.failures.failed(exchange.client, "")
             raise
-        # Not before: what is refused is recorded as a failed login.
+        # Not set before, so that a rejected request is recorded as a failed login.
         trace = None if exchange.context is None else exchange.context.trace
         role = "" if trace is None or trace.request is None else trace.request.get("RoleArn", "")
         exchange.caller = Caller(account=account_of(role) or self._anonymous.account, principal=ANONYMOUS)
         return answered
 
     def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
-        """Which service is asked, as far as the head says it: forms name it in their bodies."""
+        """Find the request's service by its headers; forms name it in their bodies."""
         if not exchange.target:
             if exchange.headers.get("content-type", "").startswith(_FORM_TYPE) or "Action=" in head.query:
                 exchange.fields = {}
@@ -304,7 +304,7 @@ class AwsApp:
             raise self._endpoints.refuse(exchange.target)
         exchange.operation = endpoint.operation
         if endpoint.bounded and self._limits.account_throttle is not None:
-            # Without a signature there is no account yet: an address is counted, and uses up nobody else's share.
+            # Without a signature there is no account yet: the address is counted, and uses up no account's rate.
             self._limits.account_throttle.take(caller.account or exchange.client)
         raw: Any = exchange.fields
         if raw is None:
@@ -361,7 +361,7 @@ def _no_signature() -> MissingAuthentication:
 
 
 def _new_id() -> str:
-    # A version 4 UUID. It names a request and guards nothing, so it need not come from the system's generator.
+    # A version 4 UUID. The id is not a secret, so it need not come from the system's generator.
     digits = f"{getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
@@ -401,7 +401,7 @@ def _head(scope: Scope, headers: dict[str, str]) -> SignedRequest:
 
 
 def _hoisted_target(query: str) -> str:
-    """The target that some signers move from the header to a presigned URL."""
+    """Return the target that some signers move from the header to a presigned URL."""
     for item in query.split("&"):
         name, _, value = item.partition("=")
         if name.lower() == "x-amz-target":

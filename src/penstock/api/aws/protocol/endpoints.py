@@ -1,4 +1,4 @@
-"""Operations by their X-Amz-Target: what is served, what AWS has and this server does not, and what nobody knows."""
+"""Operations by X-Amz-Target: served ones, those that AWS has and this server does not, and unknown ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ from penstock.registry.audit import Actor, acting
 
 __all__ = ["Endpoint", "EndpointTable", "Service"]
 
-# Codes for what breaks the model's rules, where a service does not call it ValidationException.
+# Codes for requests that break the model's rules, of services that do not use ValidationException.
 _SHAPE_CODES = {"athena": "InvalidRequestException"}
 _MAX_LISTED = 20  # broken rules in one message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service of AWS that this server answers for."""
+    """A service of AWS that this server serves."""
 
     model: ServiceModel
     compiler: ShapeCompiler
@@ -71,9 +71,9 @@ class Endpoint:
     def answer(
         self, sent: Sequence[tuple[Any, RequestContext]], authorizer: OperationAuthorizer | None
     ) -> list[bytes | Exception]:
-        """For each request as it was sent, in order, the body of its answer or what it is refused with.
+        """Return for each request as it was sent, in order, the body of its answer or its error.
 
-        Each is checked, authorized and answered for itself; those of one :class:`BatchHandler` are answered together.
+        Each is checked, authorized and answered separately; those of one :class:`BatchHandler` are answered together.
         """
         answers: list[bytes | Exception] = []
         batches: dict[BatchHandler, dict[int, Asked]] = {}
@@ -99,10 +99,10 @@ class Endpoint:
         return answers
 
     def check(self, request: Any) -> Mapping[str, Any]:
-        """The request in Python's terms; raises ``UnreadableRequest``, :class:`InvalidShape` with every broken rule, or
-        :class:`MemberNotServed` for a member that would be ignored.
+        """Return the request as Python values.
 
-        ``request`` is the JSON of the body, or the fields of a form.
+        ``request`` is the JSON of the body, or the fields of a form. Raises ``UnreadableRequest``, :class:`InvalidShape`
+        with every broken rule, or :class:`MemberNotServed` for a member that would be ignored.
         """
         model = self.service.model
         if self._checker is None:
@@ -127,14 +127,14 @@ class Endpoint:
         return checked
 
     def render(self, response: Mapping[str, Any]) -> Any:
-        """The handler's response as what JSON holds."""
+        """Return the handler's response as JSON values."""
         if self._renderer is None:
             shape = self.service.model.operations[self.operation].get("output", {}).get("shape")
             self._renderer = self.service.compiler.renderer(shape) if shape else _nothing
         return self._renderer(response)
 
     def encode(self, response: Mapping[str, Any], context: RequestContext) -> bytes:
-        """The body of the answer."""
+        """Return the body of the answer."""
         if self.service.model.query:
             return write_response(self.service.model, self.operation, response, context.request_id)
         return orjson.dumps(self.render(response))
@@ -147,7 +147,7 @@ class Endpoint:
 
 
 class EndpointTable:
-    """Endpoints by target. Raises ``ValueError`` when built with a handler that AWS has no operation for."""
+    """Endpoints by target. Raises ``ValueError`` for a handler whose operation AWS does not have."""
 
     def __init__(self, sets: Iterable[OperationSet]) -> None:
         self._endpoints: dict[str, Endpoint] = {}
@@ -174,11 +174,11 @@ class EndpointTable:
             self._service(name)
 
     def get(self, target: str) -> Endpoint | None:
-        """The endpoint that serves ``target`` (``AWSGlue.GetSchema``), or None."""
+        """Return the endpoint that serves ``target`` (``AWSGlue.GetSchema``), or None."""
         return self._endpoints.get(target)
 
     def service_of(self, target: str) -> Service:
-        """The service whose prefix ``target`` has; :class:`UnknownOperation` where none has it."""
+        """Return the service whose prefix ``target`` has; raise :class:`UnknownOperation` if there is none."""
         prefix = target.rpartition(".")[0]
         for service in self._services.values():
             if service.model.target_prefix == prefix:
@@ -192,12 +192,12 @@ class EndpointTable:
         raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
 
     def form_service(self, signing_name: str) -> Service:
-        """A service of the query protocol by the name that its requests are signed for; any of them for another name."""
+        """Return the query protocol's service with this signing name; for an unknown name, any service of the protocol."""
         speaking = [each for each in self._services.values() if each.model.query]
         return next((each for each in speaking if each.model.signing_name == signing_name), speaking[0])
 
     def refuse(self, target: str) -> PenstockError:
-        """The error for a target that is not served: AWS's own where it has no such operation, ours where it has."""
+        """Return the error for a target that is not served: AWS's if AWS does not have the operation, else Penstock's."""
         service = self.service_of(target)
         operation = target.rpartition(".")[2]
         if operation in service.model.operations:
@@ -208,12 +208,12 @@ class EndpointTable:
         return UnknownOperation(f"{service.model.name} has no operation '{operation[:200]}'.")
 
     def known_operation(self, target: str) -> str:
-        """The operation that ``target`` names where AWS has it, or nothing: fit for a metric's label."""
+        """Return the operation that ``target`` names if AWS has it, else an empty string: safe for a metric's label."""
         operation = target.rpartition(".")[2]
         return operation if operation in self.service_of(target).model.operations else ""
 
     def coverage(self) -> dict[str, dict[str, bool]]:
-        """Every operation AWS has, by service: served or not."""
+        """Return every operation of AWS, by service: served or not."""
         return {
             name: {
                 operation: f"{service.model.target_prefix}.{operation}" in self._endpoints

@@ -3,11 +3,11 @@
 ::
 
     InvalidInput
-    ├── UnknownOperation      no such target                         400
+    ├── UnknownOperation      an unknown target                      400
     └── InvalidShape          a member breaks the model's rules      400
-        └── MemberNotServed   a member that nobody here acts on      400
+        └── MemberNotServed   a member that has no effect here       400
 
-Those that all APIs share are in :mod:`penstock.api.errors`.
+Errors that all APIs share are in :mod:`penstock.api.errors`.
 """
 
 import logging
@@ -31,24 +31,24 @@ _log = logging.getLogger("penstock.server")
 
 
 class UnknownOperation(InvalidInput):
-    """No service has the operation that X-Amz-Target names."""
+    """No service has the operation in X-Amz-Target."""
 
     aws_code = "UnknownOperationException"
 
 
 class InvalidShape(InvalidInput):
-    """Members that break the model's rules (required, length, range, pattern, enumeration), all of them listed."""
+    """Members break the model's rules (required, length, range, pattern, enumeration); the message lists all of them."""
 
     aws_code = "ValidationException"
 
 
 class MemberNotServed(InvalidShape):
-    """A member of the model that Penstock does not act on: ignored, it would seem to be in force."""
+    """A member of the model that Penstock does not act on: if it was ignored, it would seem to take effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedError:
-    """What goes over the wire."""
+    """The bytes of an error's answer."""
 
     status: int
     code: str
@@ -59,11 +59,11 @@ class RenderedError:
 def render(
     error: BaseException, *, request_id: str, renamed: Mapping[type[PenstockError], str], message_keys: Mapping[str, str]
 ) -> RenderedError:
-    """The answer for ``error``.
+    """Return the answer for ``error``.
 
-    ``renamed`` is the service's own code for classes of the tree that have one name everywhere else, looked up along the
-    class's MRO; ``message_keys`` is how the service's modelled errors spell ``Message``. What is no
-    :class:`PenstockError` is a defect: it is logged with its traceback, and the caller gets the request id.
+    ``renamed`` has the service's own codes for classes of the tree, looked up along the class's MRO; ``message_keys`` is how
+    the service's modelled errors spell ``Message``. An exception that is not a :class:`PenstockError` is a defect: it is
+    logged with its traceback, and the caller gets the request id.
     """
     error = full_disk(error) or error
     if not isinstance(error, PenstockError):

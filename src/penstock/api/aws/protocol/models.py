@@ -1,6 +1,6 @@
 """AWS's service models as botocore ships them: operations by target, errors, and shapes.
 
-A model is read when its service is first asked for, from botocore's files: importing its loader would bring an HTTP
+A model is read from botocore's files on the first request to its service. Importing botocore's loader would import an HTTP
 client, and take ten times as long.
 """
 
@@ -18,12 +18,12 @@ from penstock.errors import EnvironmentProblem
 
 __all__ = ["QUERY", "SERVICES", "ServiceModel", "load_model"]
 
-# Services this server answers for; every other one is unknown to it.
+# Services that this server serves; every other one is unknown to it.
 SERVICES = ("athena", "cloudtrail", "glue", "iam", "organizations", "secretsmanager", "sts")
 
 _GLOBAL = frozenset({"iam", "organizations", "sts"})
 
-# Members of shapes that only document; dropping them halves what a model weighs in memory.
+# Members of shapes that only document; dropping them halves a model's size in memory.
 _PROSE = ("documentation", "deprecatedMessage")
 
 
@@ -34,7 +34,7 @@ QUERY = "query "
 class ServiceModel:
     """One service's model. ``operations`` and ``shapes`` are those of service-2.json, by name.
 
-    ``query`` says that it speaks the query protocol instead of JSON; its targets begin with :data:`QUERY` and its version.
+    ``query``: it has the query protocol instead of JSON; its targets begin with :data:`QUERY` and its version.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ServiceModel:
 
     @property
     def internal_error(self) -> str:
-        """Code of the service's own fault (Glue: InternalServiceException)."""
+        """The code of the service's internal errors (Glue: InternalServiceException)."""
         for name, shape in sorted(self.shapes.items()):
             if shape.get("exception") and shape.get("fault"):
                 return name
@@ -55,18 +55,18 @@ class ServiceModel:
 
     @property
     def statuses(self) -> dict[str, int]:
-        """The HTTP status of each modelled error that has one, by its code over the wire."""
+        """The HTTP status of each modelled error that has one, by its code in answers."""
         errors = {name: shape["error"] for name, shape in self.shapes.items() if "httpStatusCode" in shape.get("error", {})}
         return {error.get("code", name): error["httpStatusCode"] for name, error in errors.items()}
 
     @property
     def global_service(self) -> bool:
-        """Whether it is one for all regions, so that its requests may be signed for us-east-1 wherever they go."""
+        """Whether the service is one for all regions, so that its requests may always be signed for us-east-1."""
         return self.name in _GLOBAL
 
     @property
     def message_keys(self) -> dict[str, str]:
-        """How each modelled error spells the member that holds its message."""
+        """How each modelled error spells the member with its message."""
         return {
             name: "Message"
             for name, shape in self.shapes.items()
@@ -76,7 +76,7 @@ class ServiceModel:
 
 @cache
 def load_model(service: str) -> ServiceModel:
-    """The model of a service in :data:`SERVICES`; :class:`EnvironmentProblem` where botocore is not what it was."""
+    """Return the model of a service in :data:`SERVICES`; raise :class:`EnvironmentProblem` if botocore lacks it."""
     raw = _read(service)
     metadata = raw["metadata"]
     for shape in raw["shapes"].values():
@@ -99,13 +99,13 @@ def load_model(service: str) -> ServiceModel:
 
 
 def _read(service: str) -> dict[str, Any]:
-    """The newest service-2.json of ``service``; what botocore adds to it when it loads one names its own clients."""
+    """Return the newest service-2.json of ``service``, without botocore's additions, which are about its own clients."""
     package = find_spec("botocore")
     folders = list(package.submodule_search_locations or ()) if package is not None else []
     found = [file for folder in folders for file in Path(folder, "data", service).glob("*/service-2.json*")]
     if not found:
         raise EnvironmentProblem(
-            f"botocore's model of {service} was not found.", remedy="Install Penstock again: its botocore is not whole."
+            f"botocore's model of {service} was not found.", remedy="Install Penstock again: its botocore is incomplete."
         )
     # API versions are dates, and name the folder.
     newest = max(found, key=lambda file: file.parent.name)

@@ -29,40 +29,41 @@ __all__ = [
 
 
 class RequestContext(NamedTuple):
-    """Who calls which operation, as authenticated. One is made for each request: a tuple takes a fifth of the time of a
-    frozen dataclass.
+    """The authenticated caller and the operation of one request.
+
+    A named tuple, because creating one takes a fifth of the time of a frozen dataclass.
     """
 
     service: str
     operation: str
     account: str
-    """Account whose resources are requested: the caller's own, unless the request names another one."""
+    """Account of the requested resources: the caller's own, unless the request names another one."""
     region: str
     principal: str
     """ARN of the caller; ``anonymous`` under --no-auth."""
     request_id: str
     client: str = "-"
-    """Network address it came from."""
+    """Network address of the client."""
     on_loop: bool = False
-    """Whether the handler holds up the event loop, and so all other requests."""
+    """Whether the handler runs on the event loop, and so blocks all other requests."""
     caller: Caller | None = None
     secure: bool = False
-    """Whether it came over TLS."""
+    """Whether the request came over TLS."""
     user_agent: str = ""
     check_operation: Callable[[str, Mapping[str, Any]], None] | None = None
     """For an operation that carries out others of its service: raises :class:`penstock.errors.AccessDenied` unless the
-    caller may call the named one with a request; None where it may call all."""
+    caller may call the named one with a request; None if it may call all."""
     trace: "Trace | None" = None
     catalog_access: CatalogAccess | None = None
-    """For services that read Glue's catalog on behalf of the caller; None where the caller may read all of it."""
+    """For services that read Glue's catalog on behalf of the caller; None if the caller may read all of it."""
 
     def for_account(self, account: str) -> "RequestContext":
-        """The same request, on the resources of ``account``."""
+        """Return the same request for the resources of ``account``."""
         return self._replace(account=account)
 
 
 class Trace:
-    """The checked request, for its audit event; None where it was refused before."""
+    """Keeps the checked request for its audit event; None if the check rejected it."""
 
     __slots__ = ("request",)
 
@@ -71,7 +72,7 @@ class Trace:
 
 
 class RunOnThread(Exception):
-    """An inline handler's request to be called again on a worker thread, before it has done anything."""
+    """Raised by an inline handler, before it has any effect, to be called again on a worker thread."""
 
 
 Handler = Callable[[Mapping[str, Any], RequestContext], Mapping[str, Any]]
@@ -81,10 +82,10 @@ Answer = Mapping[str, Any] | Exception
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchHandler:
-    """A handler that answers several requests together: many writes in one transaction cost less than each in its own.
+    """A handler that answers several requests together: many writes in one transaction cost less than one transaction each.
 
-    ``answer`` gives for each request, in order, its response or the error that it is refused with: an error of one is not
-    an error of the others. It knows who asks from the contexts alone.
+    ``answer`` returns for each request, in order, its response or its error: an error of one is not an error of the others.
+    The callers are in the contexts.
     """
 
     answer: Callable[[Sequence[Asked]], Sequence[Answer]]
@@ -106,13 +107,13 @@ class OperationAuthorizer(Protocol):
     def authorize(
         self, endpoint: ServedOperation, request: Mapping[str, Any], context: RequestContext
     ) -> tuple[AnyHandler, RequestContext]:
-        """The handler to call, and its context; :class:`~penstock.access.errors.NotAuthorized` where the caller may not.
+        """Return the handler to call and its context; raise :class:`~penstock.access.errors.NotAuthorized`.
 
-        ``request`` is checked. On the event loop it raises :class:`RunOnThread` where it would have to read a store.
+        ``request`` is checked. Raises :class:`RunOnThread` if it is called on the event loop and would have to read a store.
         """
 
     def resources(self, request: Mapping[str, Any], context: RequestContext) -> Sequence[str]:
-        """The ARNs that a request was authorized on, for its audit event; may read a store."""
+        """Return the ARNs that a request was authorized on, for its audit event; may read a store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +128,9 @@ class OperationSet:
     handlers: Mapping[str, AnyHandler]
     inline: frozenset[str] = field(default_factory=frozenset)
     bounded: frozenset[str] = field(default_factory=frozenset)
-    """Those that leave a record with each call and change nothing that would bound them: an account has so many a second."""
+    """Operations whose every call is recorded and that no other limit bounds: an account may send so many a second."""
     unsigned: frozenset[str] = field(default_factory=frozenset)
-    """Those that bring their own proof of who calls, as a token, and no signature; of the query protocol alone."""
+    """Operations that authenticate by a token in the request instead of a signature; only of the query protocol."""
     misplaced: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By operation, members that it does not have and examples in circulation send: ignored, they would mislead. The text
-    says what is meant; all other unknown members are ignored, as AWS does."""
+    """By operation, members that it does not have but that published examples send: to ignore them would mislead. The text
+    says what to send instead; all other unknown members are ignored, as AWS does."""

@@ -1,4 +1,4 @@
-"""The AWS query protocol, which STS and IAM speak: form fields in, XML out, both by the shapes of botocore's models.
+"""The AWS query protocol of STS and IAM: form fields in, XML out, both by the shapes of botocore's models.
 
 Source: the awsQuery protocol of the Smithy specification.
 """
@@ -54,7 +54,7 @@ QUERY_CODES: Mapping[type[PenstockError], str] = {
     UnreadableRequest: "MalformedInput",
     UnrecognizedClient: "InvalidClientTokenId",
 }
-"""The protocol's own codes, where the JSON services have others."""
+"""The protocol's codes that differ from those of the JSON services."""
 
 _FORBIDDEN = frozenset(
     {"AccessDenied", "ExpiredToken", "InvalidClientTokenId", "MissingAuthenticationToken", "SignatureDoesNotMatch"}
@@ -62,14 +62,14 @@ _FORBIDDEN = frozenset(
 _MAX_FIELDS = 2_000
 _MAX_DEPTH = 20
 _MAX_INDEX = 10_000
-# What XML 1.0 cannot hold at all.
+# Characters that XML 1.0 cannot represent.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_Tree = dict[str, Any]  # texts at the leaves under the key ""
+_Tree = dict[str, Any]  # strings at the leaves under the key ""
 
 
 def read_fields(text: str) -> dict[str, str]:
-    """The fields of a form or a query string; :class:`UnreadableRequest` for more than 2,000, or the same one twice."""
+    """Return the fields of a form or a query string; raise :class:`UnreadableRequest` for over 2,000, or one twice."""
     try:
         pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=False, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError:
@@ -81,7 +81,7 @@ def read_fields(text: str) -> dict[str, str]:
 
 
 def read_members(model: ServiceModel, shape: str | None, fields: Mapping[str, str]) -> dict[str, Any]:
-    """The request in the terms of JSON, as the shape says; :class:`UnreadableRequest` for a value of another type."""
+    """Return the request as JSON values by the shape; raise :class:`UnreadableRequest` for a value of another type."""
     if shape is None:
         return {}
     tree: _Tree = {}
@@ -98,7 +98,7 @@ def read_members(model: ServiceModel, shape: str | None, fields: Mapping[str, st
 
 
 def write_response(model: ServiceModel, operation: str, response: Mapping[str, Any], request_id: str) -> bytes:
-    """The XML of a handler's response."""
+    """Return the XML of a handler's response."""
     output = model.operations[operation].get("output")
     result = ""
     if output is not None:
@@ -112,7 +112,7 @@ def write_response(model: ServiceModel, operation: str, response: Mapping[str, A
 
 
 def write_error(model: ServiceModel, error: RenderedError, *, request_id: str) -> RenderedError:
-    """``error`` as the protocol's XML, with the status that the model has for its code."""
+    """Return ``error`` as the protocol's XML, with the status that the model has for its code."""
     status = 403 if error.code in _FORBIDDEN else model.statuses.get(error.code, error.status)
     side = "Receiver" if status >= 500 else "Sender"
     body = (
@@ -146,7 +146,7 @@ def _structure(model: ServiceModel, shape: Mapping[str, Any], tree: _Tree, path:
 
 
 def _tag(model: ServiceModel, member: Mapping[str, Any], name: str) -> str:
-    """What a member is called over the wire: a list without an element around it, as its entries are."""
+    """Return a member's name in requests and answers: for a list without an element around it, the name of its entries."""
     tag: str = member.get("locationName", name)
     shape = model.shapes[member["shape"]]
     if shape.get("flattened") and shape["type"] == "list":
@@ -178,7 +178,7 @@ def _numbered(node: _Tree, path: str) -> list[tuple[int, _Tree]]:
         if index == "":  # an empty list is sent as a field without a value
             continue
         if not (index.isascii() and index.isdigit() and len(index) <= 5 and 0 < int(index) <= _MAX_INDEX):
-            raise UnreadableRequest(f"'{index[:100]}' is no number of an entry, at '{path}'.")
+            raise UnreadableRequest(f"'{index[:100]}' is not the number of an entry, at '{path}'.")
         numbered.append((int(index), each))
     return sorted(numbered, key=lambda entry: entry[0])
 
@@ -190,7 +190,7 @@ def _scalar(kind: str, text: str, path: str) -> Any:
         if kind in ("double", "float"):
             return float(text)
     except ValueError:
-        raise UnreadableRequest(f"'{text[:100]}' is no number, at '{path}'.") from None
+        raise UnreadableRequest(f"'{text[:100]}' is not a number, at '{path}'.") from None
     if kind == "boolean":
         if text.lower() not in ("true", "false"):
             raise UnreadableRequest(f"'{text[:100]}' is neither true nor false, at '{path}'.")

@@ -1,8 +1,8 @@
-"""The patterns of AWS's models, made for Java, as functions whose time is bounded whatever text they are given.
+"""The patterns of AWS's models, which are written for Java, as functions whose time is bounded for every text.
 
-Python's expressions are the fastest by far for the short texts of requests, and go back and forth for ages over some: a
-repeat within a repeat (``(a+)*``) takes time exponential in the text, two repeats in a row time that grows with its square.
-Such patterns are matched by RE2, in linear time; RE2 has no look-ahead, and the few patterns with one are for short texts.
+Python's expressions are by far the fastest for the short texts of requests, but backtrack over some: a repeat within a
+repeat (``(a+)*``) takes time exponential in the text, two repeats in a row take quadratic time. Such patterns are matched
+by RE2 in linear time. RE2 has no look-ahead; the few patterns with one are for short texts.
 """
 
 import re
@@ -17,10 +17,10 @@ from penstock.wildcards import linear_matcher
 
 __all__ = ["is_harmless", "matcher"]
 
-_MAX_MATCHED = 65_536  # characters a pattern is tried on
-_MAX_SQUARED = 2_048  # characters of a text that time may grow with the square of
-_MANY = 64  # repetitions from which on a repeat counts as one without end
-# Java's classes hold surrogate pairs as one range, Python's as code points.
+_MAX_MATCHED = 65_536  # characters that a pattern is matched on
+_MAX_SQUARED = 2_048  # characters of a text for which quadratic time is accepted
+_MANY = 64  # repetitions from which on a repeat counts as unbounded
+# Java's classes have surrogate pairs as one range, Python's have code points.
 _JAVA_ASTRAL = r"\uD800\uDC00-\uDBFF\uDFFF"
 _PYTHON_ASTRAL = r"\U00010000-\U0010FFFF"
 _ONE_CHARACTER = re.compile(r"\[\^?[^\]]*\]")
@@ -35,17 +35,17 @@ _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 
 @cache
 def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
-    """A function that says whether a whole text matches; ``most`` is how many characters the shape allows it.
+    """Return a function that says whether a whole text matches; ``most`` is the shape's maximal number of characters.
 
-    None where the pattern cannot be meant (Java-only classes, one bare character class), or would be dangerous and is none
-    that RE2 reads.
+    Returns None if the pattern cannot be intended (Java-only classes, one bare character class), or if it may take too long
+    and RE2 cannot parse it.
     """
     if _ONE_CHARACTER.fullmatch(text):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:
-            # AWS takes definitions and queries of many lines where the pattern says ".*": a dot is any character.
+            # AWS accepts definitions and queries of many lines for the pattern ".*", so a dot matches any character.
             pattern = re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII | re.DOTALL)
         except re.error:
             return None
@@ -59,27 +59,27 @@ def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
 
 
 def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:
-    """Whether Python's matching of texts of up to ``most`` characters ends soon."""
+    """Return whether Python matches texts of up to ``most`` characters in bounded time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         parsed = list(_parser.parse(pattern.pattern, pattern.flags))
     if parsed and _takes_the_rest(*parsed[-1]):
-        # Nothing fails behind it, for which anything would be tried again.
+        # Nothing after it can fail and cause backtracking.
         parsed.pop()
     found = _repeats(parsed)
     return not found.nested and (found.endless < 2 or (most is not None and most <= _MAX_SQUARED))
 
 
 def _takes_the_rest(kind: Any, value: Any) -> bool:
-    """Whether it is ``.*``, where a dot is any character."""
+    """Return whether it is ``.*``, with a dot for any character."""
     return str(kind) == "MAX_REPEAT" and value[0] == 0 and [str(each[0]) for each in value[2]] == ["ANY"]
 
 
 class _Repeats(NamedTuple):
     nested: bool = False
-    """Whether what may match in several ways stands within a repeat."""
+    """Whether a repeat contains something that can match in several ways."""
     choices: int = 0
-    """Repeats of no fixed number, and alternatives."""
+    """Alternatives, and repeats of a variable number."""
     endless: int = 0
 
     def and_then(self, other: "_Repeats") -> "_Repeats":

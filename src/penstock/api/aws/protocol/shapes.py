@@ -1,7 +1,7 @@
-"""Shapes of AWS's models as functions: requests checked, responses rendered.
+"""Compiles shapes of AWS's models into functions that check requests and render responses.
 
-A shape is compiled once into nested closures. Checking collects every broken rule (AWS answers with all of them), in the
-words AWS uses; a value of another JSON type ends it at once. Members that the model does not know are ignored, as AWS does.
+A shape is compiled once into nested closures. A check collects every broken rule (AWS answers with all of them), in AWS's
+words; a value of the wrong JSON type ends it at once. Members that the model does not have are ignored, as AWS does.
 """
 
 import base64
@@ -17,7 +17,7 @@ from penstock.api.errors import UnreadableRequest
 
 __all__ = ["Checker", "Renderer", "ShapeCompiler", "UnservedMember"]
 
-# (value, path, list of broken rules) -> the value in Python's terms
+# (value, path, list of broken rules) -> the value as Python's type
 Checker = Callable[[Any, str, list[str]], Any]
 Renderer = Callable[[Any], Any]
 
@@ -25,7 +25,7 @@ _SHOWN = 200  # characters of an offending value in a message
 
 
 class UnservedMember(Exception):
-    """A request asks something by a member that is not served; ``path`` is where it stands."""
+    """A request has a member that is not served, at ``path``."""
 
     def __init__(self, member: str, path: str) -> None:
         super().__init__(path)
@@ -36,8 +36,8 @@ class UnservedMember(Exception):
 class ShapeCompiler:
     """Compiles the shapes of one model; each shape once.
 
-    ``members`` are those of requests that are served: checkers raise :class:`UnservedMember` for all others. None serves
-    all of them.
+    ``members`` are the members of requests that are served: checkers raise :class:`UnservedMember` for all others. If it is
+    None, all are served.
     """
 
     def __init__(self, shapes: Mapping[str, Mapping[str, Any]], members: Members | None = None) -> None:
@@ -46,14 +46,14 @@ class ShapeCompiler:
         self._unrestricted = self if members is None else ShapeCompiler(shapes)
         self._checkers: dict[str, Checker] = {}
         self._renderers: dict[str, Renderer] = {}
-        # Two threads that compile one shape at once would find each other's forwarder, which leads to itself until then.
+        # Two threads that compile one shape at once would get each other's forwarder, which calls itself until then.
         self._lock = RLock()
 
     def checker(self, name: str) -> Checker:
-        """The function that checks a request value of shape ``name``."""
+        """Return the function that checks a request's value of shape ``name``."""
         with self._lock:
             if name not in self._checkers:
-                # A shape that holds itself finds this forwarder while it is being compiled.
+                # A recursive shape gets this forwarder while it is being compiled.
                 self._checkers[name] = lambda *arguments: self._checkers[name](*arguments)  # noqa: PLW0108
                 shape = self._shapes[name]
                 if shape["type"] == "structure":
@@ -63,7 +63,7 @@ class ShapeCompiler:
             return self._checkers[name]
 
     def renderer(self, name: str) -> Renderer:
-        """The function that turns a handler's value of shape ``name`` into what JSON holds."""
+        """Return the function that converts a handler's value of shape ``name`` to JSON values."""
         with self._lock:
             if name not in self._renderers:
                 self._renderers[name] = lambda value: self._renderers[name](value)  # noqa: PLW0108
@@ -100,7 +100,7 @@ class ShapeCompiler:
         served = self._members
         if served is None or served.serves(shape_name, name):
             return self.checker(member["shape"])
-        # Of what changes nothing, nothing within changes anything either.
+        # Within a harmless member, all members are harmless.
         checker = self._unrestricted.checker(member["shape"])
 
         def check(value: Any, path: str, broken: list[str]) -> Any:
@@ -167,7 +167,7 @@ class ShapeCompiler:
                 _check_limits(len(value), "***" if hidden else value, path, limits, broken)
             if allowed and value not in allowed:
                 broken.append(_breach(value, path, f"Member must satisfy enum value set: [{listed}]"))
-            # What is too long is told so, and is not worth a pattern's time.
+            # A text that is too long gets that error, and is not matched.
             if matches is not None and (most is None or len(value) <= most) and not matches(value):
                 broken.append(_breach(value, path, f"Member must satisfy regular expression pattern: {shape['pattern']}"))
             return value
@@ -238,7 +238,7 @@ class ShapeCompiler:
         return lambda value: {str(key): member(item) for key, item in value.items() if item is not None}
 
     def _render_timestamp(self, shape: Mapping[str, Any]) -> Renderer:
-        # The JSON protocols send seconds since 1970; a text member (Crawler schedules) would say so in its format.
+        # The JSON protocols send seconds since 1970; a member that is a string (crawler schedules) has a timestampFormat.
         if shape.get("timestampFormat") == "iso8601":
             return lambda value: _moment(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return lambda value: round(_moment(value).timestamp(), 3)

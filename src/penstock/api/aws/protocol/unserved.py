@@ -1,8 +1,8 @@
-"""Requests that were signed for a service of AWS that this server is not: refused in that service's own protocol.
+"""Rejects requests that are signed for another service of AWS, in that service's protocol.
 
-A client whose endpoint points here by mistake (S3, DynamoDB, Lambda) reads an error of AWS's shape that names the service,
-instead of one of Confluent's registry. Nothing of such a request is looked at but its head: which service it is for says
-the credential scope of Signature Version 4 (IAM user guide, "Elements of an AWS API request signature").
+A client whose endpoint points here by mistake (S3, DynamoDB, Lambda) gets an error in AWS's shape that names the service,
+instead of one of Confluent's registry. Only the headers of such a request are read: the service is in the credential scope
+of Signature Version 4 (IAM user guide, "Elements of an AWS API request signature").
 """
 
 import re
@@ -30,7 +30,7 @@ _REST_XML = frozenset({"cloudfront", "route53", "s3", "s3-object-lambda", "s3-ou
 
 
 class ServiceNotServed(OperationNotServed):
-    """A service of AWS that this server does not answer for."""
+    """The request is for a service of AWS that this server does not serve."""
 
     def __init__(self, service: str) -> None:
         super().__init__(
@@ -47,8 +47,8 @@ class _Answer(NamedTuple):
 
 
 def signed_service(scope: Scope) -> str | None:
-    """The service in the credential scope of a request, None for one that is not signed as AWS's clients do."""
-    # Every request comes by here: bytes are compared as they are.
+    """Return the service in a request's credential scope; None if it is not signed as by AWS's clients."""
+    # This runs for every request, so it compares bytes without decoding them.
     credential = b""
     for name, value in scope["headers"]:
         if name == b"authorization":
@@ -70,25 +70,25 @@ def _service_in(credential: bytes) -> str | None:
 
 
 class UnservedServices:
-    """An ASGI application that refuses what is signed for other services; ``observer`` hears of it."""
+    """An ASGI application that rejects requests for other services, and reports them to ``observer``."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._served = frozenset(load_model(name).signing_name for name in SERVICES)
 
     def takes(self, scope: Scope) -> bool:
-        """Whether the request is signed for a service of AWS that is not served here, or not under this path."""
+        """Return whether the request is signed for a service of AWS that is not served here, or not under this path."""
         service = signed_service(scope)
         return service is not None and (service not in self._served or scope["path"] != "/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse the request."""
+        """Reject the request."""
         started = time.perf_counter()
         self._observer.started()
         request_id = str(uuid4())
         service = signed_service(scope) or "unknown"
         answer = _answer(scope, service, request_id)
-        # Nobody has proven who sends it: its body is not read.
+        # The caller is not authenticated, so the body is not read.
         unread = Unread({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
         headers = [*answer.headers, (b"content-length", str(len(answer.body)).encode())]
         headers += [(b"x-amzn-requestid", request_id.encode()), (b"x-amzn-errortype", answer.code.encode())]
@@ -146,6 +146,6 @@ def _xml(status: int, code: str, text: str) -> _Answer:
 
 
 def _cbor(text: str) -> bytes:
-    """A text of up to 65,535 bytes (RFC 8949, section 3.1: major type 3)."""
+    """Return a string of up to 65,535 bytes in CBOR (RFC 8949, section 3.1: major type 3)."""
     encoded = text.encode()
     return (bytes([0x60 | len(encoded)]) if len(encoded) < 24 else b"\x79" + len(encoded).to_bytes(2, "big")) + encoded

@@ -1,4 +1,4 @@
-"""Glue's registry operations: wire shapes in, calls of the registry's service, wire shapes out."""
+"""Glue's registry operations: each reads a request's shape, calls the registry's service, and returns a response's shape."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _INLINE = frozenset({"GetRegistry", "GetSchema", "GetSchemaVersion", "GetTags"})
 _MISPLACED = {
     "UpdateSchema": {
         "SchemaDefinition": "UpdateSchema takes no SchemaDefinition: it changes a schema's compatibility, checkpoint and "
-        "description alone. Register the new definition as the next version: RegisterSchemaVersion, which is "
+        "description only. Register the new definition as the next version: RegisterSchemaVersion, which is "
         "register_schema_version in boto3."
     }
 }
@@ -29,9 +29,9 @@ _PAGE = 25
 
 
 def operations(service: RegistryService, *, tag_owners: tuple[TagOwner, ...] = ()) -> OperationSet:
-    """The 20 registry operations, the three of tags and the four of resource policies.
+    """Return the 20 registry operations, the three on tags and the four on resource policies.
 
-    ``tag_owners`` answer for ARNs of other kinds (databases, tables, jobs), asked in turn.
+    ``tag_owners`` keep tags for ARNs of other kinds (databases, connections, crawlers); the first that owns an ARN is used.
     """
     schemas, registries = _Schemas(service), _Registries(service)
     handlers: dict[str, AnyHandler] = {
@@ -104,9 +104,9 @@ class _Schemas:
 
     def create(self, request: Request, _: RequestContext) -> Request:
         identity, registry_id = self._service.identity, request.get("RegistryId")
-        # The Java serde sends an empty RegistryId where it has no registry name.
+        # The Java serde sends an empty RegistryId if it has no registry name.
         named = registry_of(identity, registry_id) if registry_id else None
-        # Named or not: the serde names it, and nobody creates it beforehand.
+        # The default registry is created on demand even if it is named: serdes name it without creating it first.
         registry = None if named == DEFAULT_REGISTRY else named
         key = SchemaKey(registry or DEFAULT_REGISTRY, request["SchemaName"])
         self._service.configs.check_writable(key, with_id="SchemaDefinition" not in request)

@@ -13,7 +13,7 @@ _EXISTS = {"MUST_EXIST": True, "NOT_EXIST": False, "NONE": None}
 
 
 def policy_handlers(policies: ResourcePolicies) -> dict[str, Handler]:
-    """The four operations."""
+    """Return the four operations, by name."""
 
     def put(request: Request, _: RequestContext) -> Request:
         stored = policies.put(

@@ -1,4 +1,4 @@
-"""GetTags, TagResource, UntagResource: asked of whoever owns the kind of resource that the ARN names."""
+"""GetTags, TagResource, UntagResource: each calls the tag owner of the ARN's kind of resource."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -14,20 +14,20 @@ class TagOwner(Protocol):
     """Keeps the tags of some kinds of resource; :class:`penstock.registry.tags.Tags` is one."""
 
     def owns(self, resource_arn: str) -> bool:
-        """Whether the ARN is of its kinds, whether the resource exists or not."""
+        """Return whether the ARN is of this owner's kinds; the resource need not exist."""
 
     def get(self, resource_arn: str) -> Mapping[str, str]:
-        """The tags; NotFound where there is no such resource."""
+        """Return the tags; raise NotFound if the resource does not exist."""
 
     def add(self, resource_arn: str, tags: Mapping[str, str]) -> None:
         """Add or replace tags."""
 
     def remove(self, resource_arn: str, keys: Sequence[str]) -> None:
-        """Remove tags; missing ones are no error."""
+        """Remove tags; a missing tag is not an error."""
 
 
 def tag_handlers(owners: Sequence[TagOwner]) -> dict[str, Handler]:
-    """The three operations over ``owners``, asked in turn."""
+    """Return the three operations; the first of ``owners`` that owns the ARN is used."""
 
     def owner(resource_arn: str) -> TagOwner:
         for candidate in owners:

@@ -21,7 +21,7 @@ _RANGE = re.compile(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?", re.ASCII)
 
 
 def version_handlers(service: RegistryService) -> dict[str, AnyHandler]:
-    """The handlers by operation name."""
+    """Return the handlers by operation name."""
     versions, metadata = _Versions(service), _Metadata(service)
     return {
         "RegisterSchemaVersion": BatchHandler(versions.register),
@@ -62,7 +62,7 @@ class _Versions:
     def get(self, request: Request, context: RequestContext) -> Request:
         version = _version_of(self._service, request)
         if version.references and context.on_loop:
-            raise RunOnThread  # what it refers to has to be read and put in
+            raise RunOnThread  # its references have to be read and resolved
         text = self._service.standalone_text(version)
         return {**self._head(version), "SchemaDefinition": text, "DataFormat": version.data_format}
 
@@ -142,7 +142,7 @@ class _Metadata:
         found: dict[str, Any] = {}
         for key, pairs in page.items:
             values = [{"MetadataValue": pair.value, "CreatedTime": timestamp(pair.created)} for pair in pairs]
-            # The newest value stands at the front, those before it in a list of their own.
+            # The newest value is the main one, older values are in a list of their own.
             found[key] = present(**values[-1], OtherMetadataValueList=values[:-1] or None)
         return present(MetadataInfoMap=found, SchemaVersionId=version.id, NextToken=page.next_token)
 
@@ -167,7 +167,7 @@ class _Metadata:
 
 
 def _version_of(service: RegistryService, request: Request) -> Version:
-    """The version that a request names by its id, or by SchemaId and SchemaVersionNumber."""
+    """Return the version that a request names by its id, or by SchemaId and SchemaVersionNumber."""
     version_id, schema_id, number = (request.get(name) for name in ("SchemaVersionId", "SchemaId", "SchemaVersionNumber"))
     if version_id:
         if schema_id or number:
@@ -186,6 +186,6 @@ def _range(text: str) -> range:
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if low > high or high > MAX_VERSION:
         raise InvalidInput(
-            f"'{text[:60]}' is no range of versions.", remedy="Write a number, or two with a hyphen: 3 or 3-7."
+            f"'{text[:60]}' is not a range of versions.", remedy="Write a number, or two with a hyphen: 3 or 3-7."
         )
     return range(low, high + 1)

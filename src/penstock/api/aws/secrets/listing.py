@@ -1,8 +1,8 @@
-"""ListSecrets and what else goes through all secrets: filters, orders and pages.
+"""Listing of secrets: filters, orders and pages.
 
 Source: Secrets Manager API reference, ``Filter`` and ``ListSecrets``; user guide, "Find secrets in AWS Secrets Manager".
-A name or a tag fits where it begins with the value, capitals told apart. Of a description, and of all attributes under the
-key ``all``, words count: each word of the value has to begin a word of one attribute, in any order, capitals or not.
+A name or a tag matches if it begins with the value, case-sensitively. A description, and all attributes under the key
+``all``, are matched by words: each word of the value has to begin a word of one attribute, in any order and any case.
 """
 
 import base64
@@ -24,7 +24,7 @@ _PREFIXED: Mapping[str, Callable[[Secret], Sequence[str]]] = {
     "name": lambda secret: [secret.name],
     "tag-key": lambda secret: list(secret.tags),
     "tag-value": lambda secret: list(secret.tags.values()),
-    # What no secret has here: there is one region, and no service that makes secrets of its own.
+    # Attributes that no secret has here: there is one region, and no service creates secrets of its own.
     "primary-region": lambda _secret: [],
     "owning-service": lambda _secret: [],
 }
@@ -41,7 +41,7 @@ _SORTED: Mapping[str, Callable[[Secret], str]] = {
 
 
 def matching(secrets: Sequence[Secret], filters: Sequence[Mapping[str, Any]]) -> list[Secret]:
-    """Those that fit every filter; :class:`InvalidSecretParameter` for a filter without a key or values."""
+    """Return secrets that match every filter; raise :class:`InvalidSecretParameter` for one without a key or values."""
     for item in filters:
         if "Key" not in item:
             raise InvalidSecretParameter("Invalid filter key")
@@ -53,9 +53,9 @@ def matching(secrets: Sequence[Secret], filters: Sequence[Mapping[str, Any]]) ->
 def page_of_secrets(
     secrets: Sequence[Secret], *, token: str | None, size: int, sort_by: str | None = None, order: str | None = None
 ) -> tuple[list[Secret], str | None]:
-    """Up to ``size`` secrets behind ``token``, and the token of the next ones; :class:`InvalidSecretToken`.
+    """Return up to ``size`` secrets after ``token``, and the next token; raise :class:`InvalidSecretToken`.
 
-    ``sort_by`` is created-date unless it says otherwise, ``order`` is asc.
+    The default of ``sort_by`` is created-date, the default of ``order`` is asc.
     """
     key = sort_by or "created-date"
     descending = order == "desc"
@@ -75,7 +75,7 @@ def page_of_secrets(
 def page_of_versions(
     secret: Secret, versions: Sequence[SecretVersion], *, token: str | None, size: int
 ) -> Page[SecretVersion]:
-    """Up to ``size`` of the secret's ``versions`` behind ``token``, oldest first; :class:`InvalidSecretToken`."""
+    """Return up to ``size`` of a secret's ``versions`` after ``token``, oldest first; raise :class:`InvalidSecretToken`."""
 
     def position(version: SecretVersion) -> str:
         return f"{_moment(version.created)} {version.id}"
@@ -90,7 +90,7 @@ def page_of_versions(
 
 
 def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
-    """Whether one of the values fits; ``!`` in front of one turns it round."""
+    """Return whether one of the values matches; a leading ``!`` negates a value."""
     for value in values:
         wanted = value.removeprefix("!")
         if key in _WORDED:
@@ -103,8 +103,8 @@ def _fits(secret: Secret, key: str, values: Sequence[str]) -> bool:
 
 
 def _has_words(text: str, wanted: str) -> bool:
-    words, asked = _words(text), _words(wanted)
-    return bool(asked) and all(any(word.startswith(each) for word in words) for each in asked)
+    words, prefixes = _words(text), _words(wanted)
+    return bool(prefixes) and all(any(word.startswith(each) for word in words) for each in prefixes)
 
 
 def _words(text: str) -> list[str]:

@@ -25,7 +25,7 @@ _FUNCTION = re.compile(
 
 
 def operations(service: SecretsService) -> OperationSet:
-    """The operations that ``service`` answers."""
+    """Return the operations that ``service`` answers."""
     handlers = _Handlers(service)
     return OperationSet(
         service="secretsmanager",
@@ -74,7 +74,7 @@ class _Handlers:
         return _read(secret, version)
 
     def batch_get(self, request: Request, context: RequestContext) -> Response:
-        """Values of up to 20 secrets: what cannot be had of one is told beside the others' values."""
+        """Return values of up to 20 secrets: the error of one secret is beside the others' values."""
         named, filters = request.get("SecretIdList"), request.get("Filters")
         if (named is None) == (filters is None):
             raise InvalidSecretParameter("You must include Filters or SecretIdList, but not both.")
@@ -89,7 +89,7 @@ class _Handlers:
             )
             named = [secret.arn for secret in page]
         elif size is not None or request.get("NextToken") is not None:
-            raise InvalidSecretParameter("MaxResults and NextToken go with Filters alone.")
+            raise InvalidSecretParameter("MaxResults and NextToken are only valid with Filters.")
         values, errors = [], []
         for secret_id in named:
             try:
@@ -113,13 +113,14 @@ class _Handlers:
     def rotate(self, request: Request, context: RequestContext) -> Response:
         if request.get("RotateImmediately") is False:
             raise InvalidSecretParameter(
-                "RotateImmediately (at 'rotateImmediately') is served as true alone.",
+                "RotateImmediately (at 'rotateImmediately') is only served as true.",
                 remedy="There are no rotation schedules: call RotateSecret when the secret is to be rotated.",
             )
         function = request.get("RotationLambdaARN") or None
         if function is not None and _FUNCTION.fullmatch(function) is None:
             raise InvalidSecretParameter(
-                f"'{function[:200]}' is not a function.", remedy="It reads arn:aws:lambda:REGION:ACCOUNT:function:NAME."
+                f"'{function[:200]}' is not a function.",
+                remedy="Give an ARN such as arn:aws:lambda:REGION:ACCOUNT:function:NAME.",
             )
         secret, version = self._service.rotate(
             context.account, request["SecretId"], function=function, token=request.get("ClientRequestToken")
@@ -143,7 +144,7 @@ class _Handlers:
         return {"RandomPassword": random_password(rules)}
 
     def resource_policy(self, request: Request, context: RequestContext) -> Response:
-        """Secrets have no policies of their own here, and AWS leaves the member out of one that has none."""
+        """Answer without a policy: secrets have none here, and AWS leaves the member out for a secret without one."""
         secret = self._service.describe(context.account, request["SecretId"])
         if request.get("PolicyName", "default") != "default":
             raise SecretNotFound("Secrets Manager can't find the specified resource policy.")
@@ -237,7 +238,7 @@ def _tags(listed: Any) -> dict[str, str]:
 
 
 def _rotation(secret: Secret) -> Response:
-    """What says how a secret is rotated; nothing of one that never was."""
+    """Return the members on a secret's rotation; none for a secret that was never rotated."""
     if secret.rotation is None:
         return {}
     return {
@@ -275,5 +276,5 @@ def _details(secret: Secret) -> Response:
 
 
 def _stages(secret: Secret) -> dict[str, list[str]] | None:
-    """The labelled versions; None where there are none, so that the answer does not have them."""
+    """Return the labelled versions; None if there are none, so that the answer leaves them out."""
     return {version.id: sorted(version.stages) for version in secret.versions if version.stages} or None
