@@ -1,4 +1,4 @@
-"""Glue's connections: how jobs reach a data store, under a name. They hold passwords, which stores keep encrypted."""
+"""Glue's connections: named settings with which jobs connect to a data store. Stores encrypt the passwords in them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +24,10 @@ _BROKER = re.compile(r"[^\s,:/]+:\d{1,5}")
 
 
 class ConnectionNotFound(NotFound):
-    """There is no connection of this name."""
+    """No connection has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Connection {name} not found.", remedy="GetConnections lists the ones there are.")
+        super().__init__(f"Connection {name} not found.", remedy="GetConnections lists the existing ones.")
 
 
 class ConnectionExists(AlreadyExists):
@@ -39,7 +39,7 @@ class ConnectionExists(AlreadyExists):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A connection. ``type`` is Glue's (``KAFKA``, ``JDBC``, ...), ``properties`` have Glue's keys and may be secret.
+    """A connection. ``type`` is Glue's (``KAFKA``, ``JDBC``, ...); ``properties`` have Glue's keys and may be secret.
 
     ``place`` is the shape PhysicalConnectionRequirements; times are aware UTC datetimes, ``updated_by`` an ARN.
     """
@@ -57,28 +57,28 @@ class Connection:
 
 
 def without_passwords(connection: Connection) -> Connection:
-    """The connection without the properties that hold a password, encrypted or not."""
-    kept = {key: value for key, value in connection.properties.items() if "PASSWORD" not in key}
-    return replace(connection, properties=kept)
+    """Return the connection without the properties that have a password, encrypted or not."""
+    visible = {key: value for key, value in connection.properties.items() if "PASSWORD" not in key}
+    return replace(connection, properties=visible)
 
 
 class ConnectionStore(Protocol):
-    """Connections by name, each call one transaction. Implementations keep them encrypted where they outlive the process."""
+    """Connections by name; each call is one transaction. Implementations encrypt them if they outlive the process."""
 
     def create(self, connection: Connection) -> None:
-        """Add; raise ConnectionExists."""
+        """Add a connection. Raises ConnectionExists."""
 
     def get(self, name: str) -> Connection | None:
-        """The connection, or None."""
+        """Return the connection, or None."""
 
     def list(self, *, after: str | None, limit: int) -> Sequence[Connection]:
-        """Up to ``limit`` connections by name, behind ``after``."""
+        """Return up to ``limit`` connections by name, after ``after``."""
 
     def change(self, name: str, change: Callable[[Connection], Connection]) -> None:
-        """Replace the connection with what ``change`` makes of it; raise ConnectionNotFound."""
+        """Replace the connection by the value that ``change`` returns. Raises ConnectionNotFound."""
 
     def delete(self, name: str) -> None:
-        """Remove; raise ConnectionNotFound."""
+        """Remove the connection. Raises ConnectionNotFound."""
 
 
 class ConnectionService:
@@ -89,21 +89,21 @@ class ConnectionService:
         self._now = now
 
     def create(self, wanted: Connection) -> None:
-        """Add a connection; :class:`ConnectionExists`, :class:`InvalidInput`."""
+        """Add a connection. Raises :class:`ConnectionExists`, :class:`InvalidInput`."""
         _check(wanted)
         check_tags(wanted.tags)
         now = self._now()
         self._store.create(replace(wanted, created=now, updated=now))
 
     def get(self, name: str) -> Connection:
-        """The connection; :class:`ConnectionNotFound`."""
+        """Return the connection. Raises :class:`ConnectionNotFound`."""
         found = self._store.get(name)
         if found is None:
             raise ConnectionNotFound(name)
         return found
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Connection]:
-        """Up to ``limit`` connections by name."""
+        """Return up to ``limit`` connections by name."""
 
         def read(after: str | None, count: int) -> Sequence[Connection]:
             return self._store.list(after=after, limit=count)
@@ -111,35 +111,39 @@ class ConnectionService:
         return page("connections", token, limit, read, lambda each: each.name, kind=str)
 
     def update(self, name: str, wanted: Connection) -> None:
-        """Put ``wanted`` in place of the connection; :class:`ConnectionNotFound`, :class:`InvalidInput`."""
+        """Replace the connection by ``wanted``. Raises :class:`ConnectionNotFound`, :class:`InvalidInput`."""
         _check(wanted)
         if wanted.name != name:
             raise InvalidInput(
-                f"Connection {name} cannot be renamed to {wanted.name}.", remedy="Create the other one and delete this one."
+                f"Connection {name} cannot be renamed to {wanted.name}.",
+                remedy="Create one with the new name and delete this one.",
             )
         self._store.change(name, lambda old: replace(wanted, created=old.created, tags=old.tags, updated=self._now()))
 
     def tags(self, name: str) -> Mapping[str, str]:
-        """The connection's tags; :class:`ConnectionNotFound`."""
+        """Return the connection's tags. Raises :class:`ConnectionNotFound`."""
         return self.get(name).tags
 
     def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some; :class:`ConnectionNotFound`, :class:`~penstock.errors.LimitExceeded`."""
+        """Add or replace tags, then remove some.
+
+        Raises :class:`ConnectionNotFound`, :class:`~penstock.errors.LimitExceeded`.
+        """
         check_tags(add or {})
         self._store.change(name, lambda old: replace(old, tags=changed_tags(old.tags, add or {}, remove)))
 
     def delete(self, name: str) -> None:
-        """Remove the connection; :class:`ConnectionNotFound`."""
+        """Remove the connection. Raises :class:`ConnectionNotFound`."""
         self._store.delete(name)
 
 
 def _check(wanted: Connection) -> None:
-    """What each type needs: https://docs.aws.amazon.com/glue/latest/webapi/API_ConnectionInput.html."""
+    """Check the properties of the type: https://docs.aws.amazon.com/glue/latest/webapi/API_ConnectionInput.html."""
     if wanted.type != "KAFKA":
         return
     brokers = wanted.properties.get(_BROKERS, "")
     if not all(_BROKER.fullmatch(each.strip()) for each in brokers.split(",")):
         raise InvalidInput(
             f"Connection {wanted.name}: {_BROKERS} is {brokers!r}.",
-            remedy="It has to list the brokers as HOST:PORT, separated by commas.",
+            remedy="List the brokers as HOST:PORT, separated by commas.",
         )

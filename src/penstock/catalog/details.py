@@ -1,6 +1,6 @@
-"""What belongs to a database, a table or a partition beside its own description: functions, indexes, statistics.
+"""Details of a database, a table or a partition beside its own description: functions, indexes, statistics.
 
-A store keeps each as members under AWS's names (JSON values, datetimes and bytes), and ends it with what it belongs to.
+A store keeps each as members under AWS's names (JSON values, datetimes and bytes), and deletes it with its owner.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ __all__ = ["Body", "Change", "DetailKind", "Home"]
 
 Body: TypeAlias = Mapping[str, object]
 Change: TypeAlias = Callable[[Mapping[str, Body]], Mapping[str, Body]]
-"""What the details of one kind and home become, by name; what it raises leaves them as they were."""
+"""A function from the details of one kind and home to their new state, by name. If it raises, they do not change."""
 
 
 class DetailKind(StrEnum):
-    """What a detail is: functions are of databases, indexes of tables, statistics of tables and partitions."""
+    """The kind of a detail: databases have functions, tables have indexes, tables and partitions have statistics."""
 
     FUNCTION = "function"
     INDEX = "index"
@@ -25,7 +25,7 @@ class DetailKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What details belong to: a database, one of its tables, or a partition of that by its values. Names are folded."""
+    """The owner of details: a database, one of its tables, or a partition by its values. Names are in lower case."""
 
     database: str
     table: str | None = None

@@ -29,42 +29,42 @@ __all__ = [
 
 
 class DatabaseNotFound(NotFound):
-    """There is no database of this name."""
+    """No database has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Database {name} not found.", remedy="GetDatabases lists the ones there are.")
+        super().__init__(f"Database {name} not found.", remedy="GetDatabases lists the existing ones.")
 
 
 class TableNotFound(NotFound):
     """The database has no table of this name."""
 
     def __init__(self, database: str, name: str) -> None:
-        super().__init__(f"Table {name} not found in database {database}.", remedy="GetTables lists the ones there are.")
+        super().__init__(f"Table {name} not found in database {database}.", remedy="GetTables lists the existing ones.")
 
 
 class VersionNotFound(NotFound):
-    """The table has no such version, or it was archived away."""
+    """The table has no such version, or the version was deleted."""
 
     def __init__(self, database: str, table: str, version: str) -> None:
         super().__init__(
-            f"Version {version} of table {database}.{table} not found.", remedy="GetTableVersions lists the ones there are."
+            f"Version {version} of table {database}.{table} not found.", remedy="GetTableVersions lists the existing ones."
         )
 
 
 class PartitionNotFound(NotFound):
-    """The table has no partition of these values."""
+    """The table has no partition with these values."""
 
     def __init__(self, database: str, table: str, values: Sequence[str]) -> None:
         super().__init__(f"Cannot find partition {list(values)} of table {database}.{table}.")
 
 
 class SchemaMissing(NotFound):
-    """A table's SchemaReference leads nowhere."""
+    """The schema of a table's SchemaReference does not exist."""
 
-    def __init__(self, database: str, table: str, reference: str, why: str) -> None:
+    def __init__(self, database: str, table: str, reference: str, reason: str) -> None:
         super().__init__(
-            f"The columns of table {database}.{table} come from schema {reference}, which cannot be read: {why}",
-            remedy="Register the schema again, or point the table's SchemaReference elsewhere with UpdateTable.",
+            f"The columns of table {database}.{table} come from schema {reference}, which cannot be read: {reason}",
+            remedy="Register the schema again, or change the table's SchemaReference with UpdateTable.",
         )
 
 
@@ -83,14 +83,14 @@ class TableExists(AlreadyExists):
 
 
 class PartitionExists(AlreadyExists):
-    """The table has a partition of these values."""
+    """The table has a partition with these values."""
 
     def __init__(self, database: str, table: str, values: Sequence[str]) -> None:
         super().__init__(f"Partition {list(values)} of table {database}.{table} already exists.")
 
 
 class StaleTable(ConcurrentModification):
-    """The table moved on since the caller read it."""
+    """The table was changed after the caller read it."""
 
     def __init__(self, database: str, table: str, expected: str, current: str) -> None:
         super().__init__(
@@ -101,17 +101,17 @@ class StaleTable(ConcurrentModification):
 
 
 class DefinitionTooLarge(LimitExceeded):
-    """A database, table or partition has more in it than one may have."""
+    """The definition of a database, table or partition is over its limit."""
 
     def __init__(self, what: str, size: int, unit: str, limit: int) -> None:
         super().__init__(
-            f"The definition of {what} has {size:,} {unit}; it can have no more than {limit:,}.",
+            f"The definition of {what} has {size:,} {unit}; the limit is {limit:,}.",
             remedy="Leave out what readers do not need, or split it up.",
         )
 
 
 class CatalogFull(LimitExceeded):
-    """A count of the catalog is at its limit."""
+    """The catalog has reached a limit on the number of objects."""
 
     def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"There can be no more than {limit:,} {what}.", remedy="Delete some first.")
+        super().__init__(f"There cannot be more than {limit:,} {what}.", remedy="Delete some first.")

@@ -12,9 +12,9 @@ The grammar is that of GetPartitions in the Glue API reference::
                 | operand IS [NOT] NULL
     operand    := key | `key` | 'text' | "text" | number | DATE 'text' | TIMESTAMP 'text'
 
-A literal takes the type of the key it meets. ``"text"`` is a literal, unless it stands on the left and names a key. Null
-(``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor false. Why
-sqlglot does not parse this is in ADR 28.
+A literal has the type of the key that it is compared with. ``"text"`` is a literal, unless it is on the left and names a
+key. Null (``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor
+false. ADR 28 explains why sqlglot does not parse this.
 """
 
 import operator
@@ -30,7 +30,7 @@ from penstock.errors import InvalidInput
 
 __all__ = ["PartitionExpression"]
 
-_MAX_LENGTH = 2_048  # AWS's bound (PredicateString), and so one on the work for each partition
+_MAX_LENGTH = 2_048  # AWS's limit (PredicateString); it also bounds the work for each partition
 _MAX_DEPTH = 100
 _VALUE_CACHE = 65_536
 
@@ -70,7 +70,7 @@ class _Token(NamedTuple):
 
 
 class _Operand(NamedTuple):
-    """A key (``column`` is its place in the values, ``kind`` its family) or a literal (``column`` is -1)."""
+    """A key (``column`` is its index in the values, ``kind`` its family) or a literal (``column`` is -1)."""
 
     column: int
     name: str
@@ -86,10 +86,10 @@ class PartitionExpression:
 
     @classmethod
     def parse(cls, text: str, keys: Sequence[Column]) -> "PartitionExpression":
-        """Compile ``text`` over the table's partition ``keys``; an empty text takes every partition.
+        """Compile ``text`` over the table's partition ``keys``; an empty text matches every partition.
 
-        Raises :class:`InvalidInput` with the position of what is wrong: the syntax, an unknown key, a literal of the wrong
-        type, nesting beyond 100 levels.
+        Raises :class:`InvalidInput` with the position for a syntax error, an unknown key, a literal of the wrong type, or
+        nesting beyond 100 levels.
         """
         if len(text) > _MAX_LENGTH:
             raise InvalidInput(f"The partition expression is {len(text):,} characters long, more than {_MAX_LENGTH:,}.")
@@ -98,7 +98,7 @@ class PartitionExpression:
         return cls(text, _Parser(text, keys).parse())
 
     def matches(self, values: Sequence[str]) -> bool:
-        """Whether the partition with ``values`` is among those asked for."""
+        """Return whether the partition with ``values`` matches."""
         return self.test(values) is True
 
 
@@ -231,7 +231,7 @@ class _Parser:
         return lambda row: (row[position] == NULL_VALUE) is not negated
 
     def _comparable(self, left: _Operand, right: _Operand) -> tuple[_Read, _Read]:
-        """Readers of both sides in one family: that of the key, or of the left key where both are."""
+        """Return readers of both sides in one family: that of the key, or of the left key if both are keys."""
         if left.column < 0 and right.column < 0:
             raise self._refuse(f"it compares two literals, '{left.name}' and '{right.name}'")
         if left.column >= 0 and right.column >= 0:
@@ -244,7 +244,7 @@ class _Parser:
         return sides if left.column >= 0 else (sides[1], sides[0])
 
     def _column(self, operand: _Operand) -> _Read:
-        # One for all comparisons of a key: each remembers the values it has read.
+        # One reader for all comparisons of a key, because it caches the values that it has read.
         if operand.column not in self._columns:
             self._columns[operand.column] = self._new_column(operand)
         return self._columns[operand.column]
@@ -263,8 +263,8 @@ class _Parser:
             except InvalidInput:
                 raise InvalidInput(
                     f"Partition {[value[:100] for value in row]} has '{row[position][:100]}' for {operand.name}, which is "
-                    f"{article(operand.kind)}, so the expression cannot be computed.",
-                    remedy="Delete that partition, or create it again with the right value.",
+                    f"{article(operand.kind)}, so the expression cannot be evaluated.",
+                    remedy="Delete that partition, or create it again with a valid value.",
                 ) from None
 
         return read
@@ -314,10 +314,10 @@ class _Parser:
         found = "it ends" if token.kind == "end" else f"'{token.text[:50]}' stands"
         return self._refuse(f"{expected} is expected where {found} at character {token.position + 1}")
 
-    def _refuse(self, why: str) -> InvalidInput:
+    def _refuse(self, reason: str) -> InvalidInput:
         return InvalidInput(
-            f"The partition expression {self._text[:500]!r} cannot be used: {why}.",
-            remedy="It takes =, <>, <, >, AND, OR, NOT, BETWEEN, IN, LIKE and IS NULL over partition keys.",
+            f"The partition expression {self._text[:500]!r} cannot be used: {reason}.",
+            remedy="Use =, <>, <, >, AND, OR, NOT, BETWEEN, IN, LIKE and IS NULL over partition keys.",
         )
 
 
@@ -370,7 +370,7 @@ def _any(tests: Sequence[_Test]) -> _Test:
 
 
 def _like_pattern(pattern: str) -> Callable[[str], bool]:
-    """A matcher for LIKE in time linear in the value for each ``%``: no regular expression that could backtrack."""
+    """Return a matcher for LIKE, linear in the value for each ``%``; a regular expression could backtrack."""
     parts = [re.compile(re.escape(part).replace("_", "."), re.DOTALL) for part in pattern.split("%")]
     lengths = [len(part) for part in pattern.split("%")]
 

@@ -1,4 +1,4 @@
-"""User-defined functions of databases: what engines load, kept under a name. Nothing here runs them.
+"""User-defined functions of databases: named definitions that engines load. Penstock does not run them.
 
 Source: Glue API reference, "User-defined function API"; General Reference, "AWS Glue endpoints and quotas".
 """
@@ -18,15 +18,15 @@ __all__ = ["FunctionNotFound", "Functions"]
 
 _MOST = 100  # of a database
 _SCAN = 100
-_BEHIND = "\x00"  # between a database's name and a function's in tokens: it sorts before all that names have
+_BEHIND = "\x00"  # between a database's name and a function's in tokens: it sorts before every character of a name
 
 
 class FunctionNotFound(NotFound):
-    """The database has no function of this name."""
+    """The database has no function with this name."""
 
     def __init__(self, database: str, name: str) -> None:
         super().__init__(
-            f"Function {name} not found in database {database}.", remedy="GetUserDefinedFunctions lists the ones there are."
+            f"Function {name} not found in database {database}.", remedy="GetUserDefinedFunctions lists the existing ones."
         )
 
 
@@ -38,7 +38,7 @@ class Functions:
         self._now = now
 
     def create(self, database: str, wanted: Body) -> None:
-        """Add a function; :class:`NotFound` for the database, :class:`AlreadyExists`, :class:`LimitExceeded`."""
+        """Add a function. Raises :class:`NotFound` for the database, :class:`AlreadyExists`, :class:`LimitExceeded`."""
         name = _name(wanted)
         if not name:
             raise InvalidInput("FunctionName is missing.", remedy="Name the function in FunctionInput.")
@@ -53,17 +53,19 @@ class Functions:
         self._store.change_details(_home(database), DetailKind.FUNCTION, add)
 
     def get(self, database: str, name: str) -> Body:
-        """One function; :class:`NotFound`."""
+        """Return one function. Raises :class:`NotFound`."""
         found = self._store.details(_home(database), DetailKind.FUNCTION).get(name.lower())
         if found is None:
             raise FunctionNotFound(database.lower(), name.lower())
         return found
 
     def update(self, database: str, name: str, wanted: Body) -> None:
-        """Replace all but name and creation time; :class:`NotFound`, :class:`InvalidInput` for another name."""
+        """Replace all but name and creation time. Raises :class:`NotFound`, and :class:`InvalidInput` for another name."""
         name = name.lower()
         if _name(wanted) not in ("", name):
-            raise InvalidInput(f"Function {name} cannot be renamed.", remedy="Create the other one and delete this one.")
+            raise InvalidInput(
+                f"Function {name} cannot be renamed.", remedy="Create one with the new name and delete this one."
+            )
 
         def change(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name not in known:
@@ -73,7 +75,7 @@ class Functions:
         self._store.change_details(_home(database), DetailKind.FUNCTION, change)
 
     def delete(self, database: str, name: str) -> None:
-        """Remove a function; :class:`NotFound`."""
+        """Remove a function. Raises :class:`NotFound`."""
 
         def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name.lower() not in known:
@@ -85,10 +87,10 @@ class Functions:
     def page(
         self, pattern: str, *, limit: int, database: str | None = None, kind: str | None = None, token: str | None = None
     ) -> Page[tuple[str, Body]]:
-        """Up to ``limit`` functions whose names match ``pattern`` (:func:`name_matcher`), each with its database's name.
+        """Return up to ``limit`` functions whose names match ``pattern`` (:func:`name_matcher`), with their databases.
 
-        They are those of ``database``, or of all, by database and name. ``kind`` is the FunctionType that they have.
-        :class:`NotFound` for the database, :class:`InvalidInput` for the pattern.
+        They are those of ``database`` (None: all), by database and name. ``kind`` selects a FunctionType.
+        Raises :class:`NotFound` for the database, :class:`InvalidInput` for the pattern.
         """
         matches = name_matcher(pattern)
         home = None if database is None else database.lower()

@@ -1,4 +1,4 @@
-"""Partition indexes of tables. Penstock answers GetPartitions from an index over all keys: these are kept for clients.
+"""Partition indexes of tables. Penstock answers GetPartitions from an index over all keys, so these are only stored.
 
 Source: Glue developer guide, "Working with partition indexes": up to three a table, over partition keys.
 """
@@ -26,13 +26,16 @@ class PartitionIndex:
 
 
 class PartitionIndexes:
-    """Create, read and delete the indexes of tables that exist."""
+    """Create, read and delete the indexes of existing tables."""
 
     def __init__(self, store: CatalogStore) -> None:
         self._store = store
 
     def create(self, table: Table, wanted: PartitionIndex) -> None:
-        """Add an index; :class:`InvalidInput` for its keys, :class:`AlreadyExists`, :class:`LimitExceeded` for a fourth."""
+        """Add an index.
+
+        Raises :class:`InvalidInput` for its keys, :class:`AlreadyExists`, :class:`LimitExceeded` for a fourth one.
+        """
 
         def add(known: Mapping[str, Body]) -> Mapping[str, Body]:
             return index_bodies(table, [wanted], known)
@@ -40,19 +43,19 @@ class PartitionIndexes:
         self._store.change_details(_home(table), DetailKind.INDEX, add)
 
     def list(self, table: Table) -> Sequence[tuple[str, Sequence[Column]]]:
-        """The table's indexes by name, each with its keys."""
+        """Return the table's indexes by name, each with its keys."""
         keys = {key.name.lower(): key for key in table.partition_keys}
         found = self._store.details(_home(table), DetailKind.INDEX)
         return [(name, [keys.get(str(key), Column(name=str(key))) for key in _keys(body)]) for name, body in found.items()]
 
     def delete(self, table: Table, name: str) -> None:
-        """Remove an index; :class:`NotFound`."""
+        """Remove an index. Raises :class:`NotFound`."""
 
         def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name not in known:
                 raise NotFound(
                     f"Index {name} not found on table {table.database}.{table.name}.",
-                    remedy="GetPartitionIndexes lists the ones there are.",
+                    remedy="GetPartitionIndexes lists the existing ones.",
                 )
             return {each: body for each, body in known.items() if each != name}
 
@@ -60,12 +63,12 @@ class PartitionIndexes:
 
 
 def check_keys(table: Table, known: Mapping[str, Body]) -> None:
-    """:class:`InvalidInput` where ``table``, as it is to be, lacks a key that an index of ``known`` is over."""
-    kept = {key.name.lower() for key in table.partition_keys}
+    """Raise :class:`InvalidInput` if the new ``table`` lacks a key of an index of ``known``."""
+    names = {key.name.lower() for key in table.partition_keys}
     for name, body in known.items():
-        if not kept.issuperset(map(str, _keys(body))):
+        if not names.issuperset(map(str, _keys(body))):
             raise InvalidInput(
-                f"Index {name} of table {table.database}.{table.name} is over partition keys that the table would lack.",
+                f"Index {name} of table {table.database}.{table.name} has partition keys that the new table lacks.",
                 remedy="Delete the index first (DeletePartitionIndex).",
             )
 
@@ -73,7 +76,7 @@ def check_keys(table: Table, known: Mapping[str, Body]) -> None:
 def index_bodies(
     table: Table, wanted: Sequence[PartitionIndex], known: Mapping[str, Body] | None = None
 ) -> Mapping[str, Body]:
-    """The indexes that ``table`` has and those of ``wanted``, as a store keeps them; raises as ``create`` does."""
+    """Return the indexes of ``table`` and those of ``wanted``, as a store keeps them. Raises what ``create`` raises."""
     bodies = dict(known or {})
     keys = {key.name.lower() for key in table.partition_keys}
     for index in wanted:

@@ -1,4 +1,4 @@
-"""What a caller asks the catalog to hold, before the catalog has given it versions, times and a home."""
+"""Inputs of the catalog: definitions without the version, times and database that the catalog adds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ class DatabaseInput:
     extra: Mapping[str, object] = field(default_factory=dict)
 
     def resolve(self, create_time: datetime) -> Database:
-        """The database that the catalog keeps; its name folded to lower case, as Glue folds it."""
+        """Return the database that the catalog stores, with its name in lower case, as in Glue."""
         return Database(
             name=self.name.lower(),
             description=self.description,
@@ -33,7 +33,7 @@ class DatabaseInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInput:
-    """Glue's TableInput. Where ``storage.schema_reference`` is set, ``storage.columns`` are the schema's."""
+    """Glue's TableInput. If ``storage.schema_reference`` is set, ``storage.columns`` are the schema's."""
 
     name: str
     storage: StorageDescriptor = field(default_factory=StorageDescriptor)
@@ -51,7 +51,7 @@ class TableInput:
 
     @classmethod
     def of(cls, table: Table) -> "TableInput":
-        """The input that makes ``table`` again; change it with :func:`dataclasses.replace` and update."""
+        """Return the input that ``table`` results from; change it with :func:`dataclasses.replace` for an update."""
         return cls(
             name=table.name,
             storage=table.storage,
@@ -69,7 +69,7 @@ class TableInput:
         )
 
     def resolve(self, database: str, *, create_time: datetime, update_time: datetime) -> Table:
-        """Version 0 of the table in ``database``; the store numbers it. Columns that a schema gives are not kept."""
+        """Return version 0 of the table in ``database``; the store numbers it. Columns from a schema are not stored."""
         storage = replace(self.storage, columns=()) if self.storage.schema_reference else self.storage
         return Table(
             database=database.lower(),
@@ -105,7 +105,7 @@ class PartitionInput:
 
     @classmethod
     def of(cls, partition: Partition) -> "PartitionInput":
-        """The input that makes ``partition`` again."""
+        """Return the input that ``partition`` results from."""
         return cls(
             values=partition.values,
             storage=partition.storage,
@@ -116,7 +116,7 @@ class PartitionInput:
         )
 
     def resolve(self, table: Table, create_time: datetime) -> Partition:
-        """The partition of ``table`` that the catalog keeps."""
+        """Return the partition of ``table`` that the catalog stores."""
         return Partition(
             database=table.database,
             table=table.name,

@@ -1,6 +1,6 @@
 """The catalog's values, field for field those of Glue's API (Database, Table, StorageDescriptor, Partition).
 
-``extra`` holds, as JSON values under AWS's names, the members that Glue stores and nothing here interprets.
+``extra`` has, as JSON values under AWS's names, the members that Glue stores and Penstock does not interpret.
 Type strings are Hive's (``bigint``, ``struct<a:int,b:string>``, ``decimal(10,2)``), as Glue keeps them.
 """
 
@@ -43,7 +43,7 @@ class SerDeInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageDescriptor:
-    """Where and how rows lie. ``extra`` keeps what Glue stores and we do not interpret (SkewedInfo, SortColumns, ...)."""
+    """Where and how rows are stored. ``extra``: members that are only stored (SkewedInfo, SortColumns, ...)."""
 
     columns: Sequence[Column] = ()
     location: str | None = None

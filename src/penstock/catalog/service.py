@@ -19,7 +19,7 @@ from penstock.paging import Page, fitting, page
 
 __all__ = ["CatalogService", "Segment"]
 
-_BATCH = 100  # partitions in memory at once that an answer may have no room for
+_BATCH = 100  # partitions in memory at once that a page may have no room for
 
 Failures = Sequence[tuple[PartitionValues, PenstockError]]
 
@@ -38,7 +38,7 @@ class Segment:
             )
 
     def holds(self, values: PartitionValues) -> bool:
-        """Whether the partition with ``values`` is in this share."""
+        """Return whether the partition with ``values`` is in this share."""
         return zlib.crc32(partition_key(values).encode()) % self.total == self.number
 
 
@@ -61,7 +61,10 @@ class CatalogService(Tables):
         return ColumnStatistics(self._store)
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
-        """All partitions that ``expression`` (Glue's grammar) takes, by values. :class:`NotFound`, :class:`InvalidInput`."""
+        """Return all partitions that match ``expression`` (Glue's grammar), by values.
+
+        Raises :class:`NotFound`, :class:`InvalidInput`.
+        """
         home = self._existing(database, table)
         accept = _accept(home, expression, None)
         return self._store.list_partitions(home.database, home.name, after=None, limit=None, accept=accept)
@@ -76,7 +79,7 @@ class CatalogService(Tables):
         expression: str | None = None,
         segment: Segment | None = None,
     ) -> Page[Partition]:
-        """Up to ``limit`` partitions of ``segment`` that ``expression`` takes, by values."""
+        """Return up to ``limit`` partitions of ``segment`` that match ``expression``, by values."""
         home = self._existing(database, table)
         share = f"{segment.number}/{segment.total}" if segment else ""
         listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
@@ -88,7 +91,7 @@ class CatalogService(Tables):
         return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
 
     def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
-        """One partition; :class:`NotFound`."""
+        """Return one partition. Raises :class:`NotFound`."""
         home = self._existing(database, table)
         found = self._store.partitions_of(home.database, home.name, [tuple(values)])
         if not found:
@@ -98,9 +101,9 @@ class CatalogService(Tables):
     def partitions_by_values(
         self, database: str, table: str, wanted: Sequence[Sequence[str]]
     ) -> tuple[Sequence[Partition], Sequence[PartitionValues]]:
-        """Those of ``wanted`` that exist, in their order, and the values that are left for another call.
+        """Return the partitions of ``wanted`` that exist, in their order, and the values that are left for another call.
 
-        Missing ones are left out; left are those that would make the answer larger than a page.
+        Values without a partition are omitted. Values are left for another call if the result would exceed a page.
         """
         home = self._existing(database, table)
         keys = list(dict.fromkeys(tuple(values) for values in wanted))
@@ -120,39 +123,39 @@ class CatalogService(Tables):
         return shown, left
 
     def create_partition(self, database: str, table: str, wanted: PartitionInput) -> None:
-        """Add a partition; :class:`NotFound`, :class:`AlreadyExists`, :class:`InvalidInput`."""
+        """Add a partition. Raises :class:`NotFound`, :class:`AlreadyExists`, :class:`InvalidInput`."""
         _raise_first(self.create_partitions(database, table, [wanted]))
 
     def create_partitions(self, database: str, table: str, wanted: Sequence[PartitionInput]) -> Failures:
-        """Add several; the ones that could not be added, each with its error. :class:`NotFound` for the table."""
+        """Add several; return those that could not be added, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
         failed: list[tuple[PartitionValues, PenstockError]] = []
-        fresh: dict[PartitionValues, Partition] = {}
+        new: dict[PartitionValues, Partition] = {}
         error: PenstockError | None
         now = self._now()
         for each in wanted:
             values = tuple(each.values)
             if error := _wrong_values(home, values):
                 failed.append((values, error))
-            elif values in fresh:
+            elif values in new:
                 failed.append((values, PartitionExists(home.database, home.name, values)))
             elif error := _too_large(partition := each.resolve(home, now)):
                 failed.append((values, error))
             else:
-                fresh[values] = partition
-        if fresh:
-            known = self._store.create_partitions(list(fresh.values()))
+                new[values] = partition
+        if new:
+            known = self._store.create_partitions(list(new.values()))
             failed.extend((values, PartitionExists(home.database, home.name, values)) for values in known)
         return failed
 
     def update_partition(self, database: str, table: str, values: Sequence[str], wanted: PartitionInput) -> None:
-        """Replace the partition with ``values``; they stay. :class:`NotFound`, :class:`InvalidInput`."""
+        """Replace the partition with ``values``, which cannot change. Raises :class:`NotFound`, :class:`InvalidInput`."""
         _raise_first(self.update_partitions(database, table, [(values, wanted)]))
 
     def update_partitions(
         self, database: str, table: str, wanted: Sequence[tuple[Sequence[str], PartitionInput]]
     ) -> Failures:
-        """Replace several; the ones that could not be replaced, each with its error. :class:`NotFound` for the table."""
+        """Replace several; return those that could not be, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
         failed: list[tuple[PartitionValues, PenstockError]] = []
         error: PenstockError | None
@@ -175,20 +178,20 @@ class CatalogService(Tables):
         return failed
 
     def _moved(self, home: Table, values: PartitionValues) -> PenstockError:
-        """Why the partition with ``values`` cannot get others."""
+        """Return why the partition with ``values`` cannot get other values."""
         if not self._store.partitions_of(home.database, home.name, [values]):
             return PartitionNotFound(home.database, home.name, values)
         return InvalidInput(
             f"The values of partition {list(values)} of {home.database}.{home.name} cannot be changed.",
-            remedy="Delete it and create the other one.",
+            remedy="Delete it and create one with the new values.",
         )
 
     def delete_partition(self, database: str, table: str, values: Sequence[str]) -> None:
-        """Remove a partition; :class:`NotFound`."""
+        """Remove a partition. Raises :class:`NotFound`."""
         _raise_first(self.delete_partitions(database, table, [values]))
 
     def delete_partitions(self, database: str, table: str, wanted: Sequence[Sequence[str]]) -> Failures:
-        """Remove several; the ones that were missing, each with its error. :class:`NotFound` for the table."""
+        """Remove several; return those that did not exist, with their errors. Raises :class:`NotFound` for the table."""
         home = self._existing(database, table)
         keys = list(dict.fromkeys(tuple(values) for values in wanted))
         missing = self._store.delete_partitions(home.database, home.name, keys)
@@ -224,7 +227,7 @@ def _too_large(partition: Partition) -> DefinitionTooLarge | None:
 
 
 def _accept(table: Table, expression: str | None, segment: Segment | None) -> Accept | None:
-    """What of the table's partitions is asked for; None for all."""
+    """Return the filter of the table's partitions, None for all."""
     tests: list[Accept] = []
     if segment is not None and segment.total > 1:
         tests.append(segment.holds)

@@ -1,6 +1,6 @@
-"""How large one definition may be, and how large it is.
+"""The size of a definition, and its limit.
 
-AWS publishes no figure for a table's; ours keeps every read of one within some tens of milliseconds of the processor.
+AWS publishes no limit for a table; with ours, reading one takes at most some tens of milliseconds of CPU time.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _MAX_DATABASE_BYTES = 100_000
 
 
 def weigh(value: object) -> int:
-    """Bytes of ``value``, a definition or a part of one, as JSON."""
+    """Return the bytes of ``value``, a definition or a part of one, as JSON."""
     return len(orjson.dumps(value, default=list))
 
 
 def check_size(definition: Database | Table | Partition) -> None:
-    """Raise :class:`DefinitionTooLarge` for more columns or bytes of JSON than one definition may have."""
+    """Raise :class:`DefinitionTooLarge` if the definition has too many columns or bytes of JSON."""
     if isinstance(definition, Database):
         _check(f"database {definition.name}", (), definition, _MAX_DATABASE_BYTES)
     elif isinstance(definition, Table):

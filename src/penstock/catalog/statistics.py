@@ -1,6 +1,6 @@
-"""Statistics of columns, of tables and of partitions, as engines compute them (ANALYZE) and read them for their plans.
+"""Column statistics of tables and partitions, which engines compute (ANALYZE) and read for their plans.
 
-Source: Glue API reference, "Column statistics API". They are kept under AWS's names; nothing here computes them.
+Source: Glue API reference, "Column statistics API". They are stored under AWS's names; Penstock does not compute them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,17 @@ class StatisticsNotFound(NotFound):
 
 
 class ColumnStatistics:
-    """Keep, read and delete the statistics of a table, or of one of its partitions where that is given."""
+    """Store, read and delete the statistics of a table, or of one of its partitions if one is given."""
 
     def __init__(self, store: CatalogStore) -> None:
         self._store = store
 
-    def put(self, table: Table, given: Sequence[Body], *, partition: Partition | None = None) -> Failures:
-        """Add or replace statistics; those that cannot be, each with its error."""
+    def put(self, table: Table, entries: Sequence[Body], *, partition: Partition | None = None) -> Failures:
+        """Add or replace statistics; return those that could not be stored, with their errors."""
         columns = _columns(table, partition)
         fit: dict[str, Body] = {}
         failed: list[tuple[Body, PenstockError]] = []
-        for each in given:
+        for each in entries:
             error = _problem(each, columns)
             if error is None:
                 fit[_name(each)] = each
@@ -48,7 +48,7 @@ class ColumnStatistics:
     def get(
         self, table: Table, names: Sequence[str], *, partition: Partition | None = None
     ) -> tuple[Sequence[Body], Sequence[tuple[str, PenstockError]]]:
-        """Statistics of the columns, and the columns that have none, each with its error."""
+        """Return statistics of the columns, and the columns that have none, with their errors."""
         known = self._store.details(_home(table, partition), DetailKind.STATISTICS)
         columns = _columns(table, partition)
         wanted = list(dict.fromkeys(names))
@@ -59,7 +59,7 @@ class ColumnStatistics:
         )
 
     def delete(self, table: Table, name: str, *, partition: Partition | None = None) -> None:
-        """Remove the statistics of a column; :class:`StatisticsNotFound`."""
+        """Remove the statistics of a column. Raises :class:`StatisticsNotFound`."""
 
         def remove(known: Mapping[str, Body]) -> Mapping[str, Body]:
             if name.lower() not in known:
@@ -73,8 +73,8 @@ def _home(table: Table, partition: Partition | None) -> Home:
     return Home(table.database, table.name, None if partition is None else tuple(partition.values))
 
 
-def _name(given: Body) -> str:
-    return str(given["ColumnName"]).lower()
+def _name(entry: Body) -> str:
+    return str(entry["ColumnName"]).lower()
 
 
 def _columns(table: Table, partition: Partition | None) -> frozenset[str]:
@@ -82,16 +82,16 @@ def _columns(table: Table, partition: Partition | None) -> frozenset[str]:
     return frozenset(column.name.lower() for column in (*table.storage.columns, *of_partition))
 
 
-def _problem(given: Body, columns: frozenset[str]) -> PenstockError | None:
-    """Why the statistics cannot be kept: no such column, or data of another type than they say."""
-    if _name(given) not in columns:
-        return NotFound(f"Column {given['ColumnName']} not found in the table.")
-    data = given["StatisticsData"]
+def _problem(entry: Body, columns: frozenset[str]) -> PenstockError | None:
+    """Return why the statistics cannot be stored: no such column, or data of another type than declared."""
+    if _name(entry) not in columns:
+        return NotFound(f"Column {entry['ColumnName']} not found in the table.")
+    data = entry["StatisticsData"]
     kinds = [name for name in data if name != "Type"] if isinstance(data, Mapping) else []
-    said = str(data["Type"]).capitalize() + _DATA if isinstance(data, Mapping) else ""
-    if kinds != [said]:
+    expected = str(data["Type"]).capitalize() + _DATA if isinstance(data, Mapping) else ""
+    if kinds != [expected]:
         return InvalidInput(
-            f"The statistics of column {given['ColumnName']} have {', '.join(kinds) or 'no data'} where {said} belongs.",
-            remedy="Give the data of the Type, and no other.",
+            f"The statistics of column {entry['ColumnName']} have {', '.join(kinds) or 'no data'} where {expected} belongs.",
+            remedy="Give only the data of the Type.",
         )
     return None

@@ -1,7 +1,7 @@
-"""The port through which the catalog keeps its state: rows in, rows out, each call one transaction.
+"""The port of the catalog's store: rows in, rows out; each call is one transaction.
 
-Names arrive folded to lower case. A store raises the errors of :mod:`penstock.catalog.errors` where it says so; all else
-is decided above it. Lists are by key, ascending unless said otherwise, and start behind ``after``.
+Names are in lower case. A store raises the errors of :mod:`penstock.catalog.errors` that its methods name; the services
+check all else. Lists are sorted by key, ascending unless documented otherwise, and start after ``after``.
 """
 
 import re
@@ -24,7 +24,7 @@ _UNESCAPED = {"\x02\x02": "\x02", "\x02\x03": "\x01"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogLimits:
-    """How much one catalog holds; the defaults are Glue's quotas (General Reference, AWS Glue endpoints and quotas)."""
+    """The limits of one catalog; the defaults are Glue's quotas (General Reference, AWS Glue endpoints and quotas)."""
 
     databases: int = 10_000
     tables_per_database: int = 200_000
@@ -32,7 +32,7 @@ class CatalogLimits:
 
 
 def partition_key(values: Sequence[str]) -> str:
-    """One text for a partition's values, by which stores order them; no two lists of one length share it.
+    """Return a text for a partition's values, by which stores order them; it is unique among lists of one length.
 
     The separator sorts before every printable character, so that keys sort as the lists of values do.
     """
@@ -40,14 +40,14 @@ def partition_key(values: Sequence[str]) -> str:
 
 
 def split_key(key: str) -> PartitionValues:
-    """The values that :func:`partition_key` was given."""
+    """Return the values of a text from :func:`partition_key`."""
     if "\x02" not in key:
         return tuple(key.split("\x01"))
     return tuple(_ESCAPED.sub(lambda match: _UNESCAPED[match[0]], part) for part in key.split("\x01"))
 
 
 def keys_changed(table: Table) -> InvalidInput:
-    """The error for a new count of partition keys over partitions that have values for the old ones."""
+    """Return the error for a new number of partition keys of a table that has partitions."""
     return InvalidInput(
         f"Table {table.database}.{table.name} has partitions: the number of its partition keys cannot change.",
         remedy="Delete the partitions first, or create another table.",
@@ -58,79 +58,79 @@ class CatalogStore(Protocol):
     """Databases, tables with their versions, and partitions."""
 
     def create_database(self, database: Database, *, limit: int) -> None:
-        """Add; raise DatabaseExists, or CatalogFull at ``limit`` databases."""
+        """Add a database. Raises DatabaseExists, or CatalogFull at ``limit`` databases."""
 
     def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
-        """Replace the database with what ``change`` makes of it, its name kept; raise DatabaseNotFound.
+        """Replace the database by the value that ``change`` returns; the name does not change. Raises DatabaseNotFound.
 
-        What ``change`` raises leaves it as it was.
+        If ``change`` raises, the database does not change.
         """
 
     def delete_database(self, name: str) -> None:
-        """Remove it with its tables and details; raise DatabaseNotFound."""
+        """Remove the database with its tables and details. Raises DatabaseNotFound."""
 
     def database(self, name: str) -> Database | None:
-        """The database, or None."""
+        """Return the database, or None."""
 
     def list_databases(self, *, after: str | None, limit: int) -> Sequence[Database]:
-        """Up to ``limit`` databases by name."""
+        """Return up to ``limit`` databases by name."""
 
     def create_table(self, table: Table, *, limit: int, indexes: Mapping[str, Body] | None = None) -> None:
-        """Add as version 0, with its partition indexes by name.
+        """Add the table as version 0, with its partition indexes by name.
 
         Raises DatabaseNotFound, TableExists, or CatalogFull at ``limit`` tables of the database.
         """
 
     def replace_table(self, table: Table, *, expected: str | None, archive: bool, limit: int) -> Table:
-        """Make ``table`` the next version and return it numbered; ``create_time`` stays the first version's.
+        """Make ``table`` the next version and return it with its number; ``create_time`` is the first version's.
 
         ``expected`` is the version it must replace, None for any; ``archive`` keeps the replaced version, at most ``limit``
-        of them. Raises TableNotFound, StaleTable, CatalogFull, and InvalidInput where the number of partition keys changes
-        under partitions, or a key is gone that a partition index is over.
+        of them. Raises TableNotFound, StaleTable, CatalogFull, and InvalidInput if the table has partitions and the number
+        of partition keys changes, or if a key of a partition index is removed.
         """
 
     def delete_table(self, database: str, name: str) -> None:
-        """Remove it with its versions and partitions; raise DatabaseNotFound, TableNotFound."""
+        """Remove the table with its versions and partitions. Raises DatabaseNotFound, TableNotFound."""
 
     def table(self, database: str, name: str, version: str | None = None) -> Table | None:
-        """The table, current or at ``version``; None where there is none."""
+        """Return the table, current or at ``version``, or None."""
 
     def list_tables(self, database: str, *, after: str | None, limit: int) -> Sequence[Table]:
-        """Up to ``limit`` tables by name, at their current versions; none for an unknown database."""
+        """Return up to ``limit`` tables by name, at their current versions; none for an unknown database."""
 
     def list_table_versions(self, database: str, name: str, *, before: int | None, limit: int) -> Sequence[Table]:
-        """Up to ``limit`` versions, newest first, older than ``before``."""
+        """Return up to ``limit`` versions, newest first, older than ``before``."""
 
     def delete_table_version(self, database: str, name: str, version: str) -> bool:
-        """Remove an archived version; False where there is none. The current one is not archived and stays."""
+        """Remove an archived version; return False if there is none. The current version is not archived and stays."""
 
     def create_partitions(self, partitions: Sequence[Partition]) -> Sequence[PartitionValues]:
-        """Add those that are new, all of one table; return the values that were there before. Raises TableNotFound."""
+        """Add the new ones, all of one table; return the values that existed before. Raises TableNotFound."""
 
     def replace_partitions(self, partitions: Sequence[Partition]) -> Sequence[PartitionValues]:
-        """Replace all but ``create_time``, all of one table; return the values that were missing. Raises TableNotFound."""
+        """Replace partitions of one table except ``create_time``; return the missing values. Raises TableNotFound."""
 
     def delete_partitions(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[PartitionValues]:
-        """Remove; return the values that were missing. Raises TableNotFound."""
+        """Remove partitions; return the missing values. Raises TableNotFound."""
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
-        """Those of ``values`` that exist, in any order."""
+        """Return the partitions of ``values`` that exist, in any order."""
 
     def list_partitions(
         self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
     ) -> Sequence[Partition]:
-        """Up to ``limit`` (None: all) partitions that ``accept`` takes, by :func:`partition_key`."""
+        """Return up to ``limit`` (None: all) partitions that ``accept`` selects, by :func:`partition_key`."""
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
-        """What belongs to ``home``, by name in order; raise DatabaseNotFound, TableNotFound, PartitionNotFound."""
+        """Return the details of ``home``, sorted by name. Raises DatabaseNotFound, TableNotFound, PartitionNotFound."""
 
     def change_details(self, home: Home, kind: DetailKind, change: Change) -> None:
-        """Put what ``change`` makes of them in place of the details; raise as :meth:`details` does."""
+        """Replace the details by the mapping that ``change`` returns. Raises what :meth:`details` raises."""
 
     def list_details(
         self, kind: DetailKind, *, database: str | None, after: Sequence[str] | None, limit: int
     ) -> Sequence[tuple[str, str, Body]]:
-        """Up to ``limit`` details of ``database``, or of all databases: database, name and body, by the two names.
+        """Return up to ``limit`` details of ``database``, or of all databases: database, name and body, by the two names.
 
-        ``after`` is the pair of names that they are behind.
+        The list starts after the pair of names ``after``.
         """

@@ -1,7 +1,7 @@
-"""SearchTables: which tables a search means, and in which order they come.
+"""SearchTables: which tables match a search, and their order.
 
-Source: SearchTables and PropertyPredicate in the Glue API reference. Text is looked for anywhere in a table's metadata, in
-double quotes as a whole value; a filter compares the words of a property, split at punctuation, and times by a comparator.
+Source: SearchTables and PropertyPredicate in the Glue API reference. Text matches anywhere in a table's metadata; text in
+double quotes matches a whole value. A filter compares the words of a property, split at punctuation, or times.
 """
 
 import operator
@@ -50,7 +50,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSearch:
-    """What is looked for; ``sort_by`` names a property, by default the database's and table's names alone order."""
+    """A search; ``sort_by`` names a property. By default, tables are sorted by the names of database and table."""
 
     text: str | None = None
     predicates: Sequence[Predicate] = ()
@@ -58,14 +58,14 @@ class TableSearch:
     descending: bool = False
 
     def compile(self) -> Callable[[Table], bool]:
-        """A test that says whether a table is meant; :class:`InvalidInput` for a time that cannot be read."""
+        """Return a test for whether a table matches. Raises :class:`InvalidInput` for an invalid time."""
         tests = [_test(predicate) for predicate in self.predicates]
         if self.text:
             tests.append(_text_test(self.text))
         return lambda table: all(test(table) for test in tests)
 
     def order(self, table: Table) -> tuple[str, str, str]:
-        """What the table is sorted by: the property's text, then database and name, so that no two are equal."""
+        """Return the table's sort key: the property's text, then database and name, so that no two are equal."""
         return (self._sort_text(table), table.database, table.name)
 
     def _sort_text(self, table: Table) -> str:

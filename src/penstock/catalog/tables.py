@@ -21,18 +21,18 @@ from penstock.tags import changed_tags, check_tags
 
 __all__ = ["ColumnSource", "Tables", "no_registry"]
 
-_SCAN = 100  # tables in memory at once that only some of are wanted
+_SCAN = 100  # tables in memory at once, only some of which match
 
 
 class ColumnSource(Protocol):
-    """Where the columns of tables with a SchemaReference come from: the registry, seen from here."""
+    """Reads the columns of tables with a SchemaReference from the registry."""
 
     def __call__(self, reference: SchemaReference, /) -> Sequence[Column]:
-        """The columns of the schema; raise a :class:`PenstockError` that says why there are none."""
+        """Return the columns of the schema. Raises a :class:`PenstockError` if it has none or cannot be read."""
 
 
 def no_registry(reference: SchemaReference, /) -> Sequence[Column]:
-    """The :class:`ColumnSource` of a catalog without a registry: refuses every reference."""
+    """Refuse every reference: the :class:`ColumnSource` of a catalog without a registry."""
     raise InvalidInput(f"This catalog is not connected to a schema registry, so {reference} cannot be read.")
 
 
@@ -43,8 +43,8 @@ def _utcnow() -> datetime:
 class Tables:
     """Databases and tables over a :class:`CatalogStore`.
 
-    ``columns_of`` reads a table's columns from the registry wherever it has a SchemaReference, on every read: the registry
-    is the one source of truth. ``now`` gives the time in UTC.
+    If a table has a SchemaReference, ``columns_of`` reads its columns from the registry on every read: the registry is the
+    only source of truth. ``now`` returns the time in UTC.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Tables:
         self._limits = limits or CatalogLimits()
 
     def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
-        """Add a database; :class:`AlreadyExists`, :class:`LimitExceeded`, :class:`InvalidInput` for its tags."""
+        """Add a database. Raises :class:`AlreadyExists`, :class:`LimitExceeded`, :class:`InvalidInput` for its tags."""
         check_tags(tags or {})
         database = replace(wanted.resolve(self._now()), tags=dict(tags or {}))
         check_size(database)
@@ -69,39 +69,39 @@ class Tables:
         return database
 
     def update_database(self, name: str, wanted: DatabaseInput) -> None:
-        """Replace a database's description, location and parameters; it cannot be renamed. :class:`NotFound`."""
+        """Replace a database's description, location and parameters, not its name. Raises :class:`NotFound`."""
         if wanted.name.lower() != name.lower():
-            raise InvalidInput("Database cannot be renamed.", remedy="Create the other one and move the tables.")
+            raise InvalidInput("Database cannot be renamed.", remedy="Create one with the new name and move the tables.")
         changed = wanted.resolve(self._now())
         check_size(changed)
         self._store.change_database(changed.name, lambda old: replace(changed, create_time=old.create_time, tags=old.tags))
 
     def tags(self, name: str) -> Mapping[str, str]:
-        """The tags of a database; :class:`NotFound`."""
+        """Return the tags of a database. Raises :class:`NotFound`."""
         return self.database(name).tags
 
     def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags of a database, then remove some; :class:`NotFound`, :class:`LimitExceeded`."""
+        """Add or replace tags of a database, then remove some. Raises :class:`NotFound`, :class:`LimitExceeded`."""
         check_tags(add or {})
         self._store.change_database(name.lower(), lambda old: replace(old, tags=changed_tags(old.tags, add or {}, remove)))
 
     def delete_database(self, name: str) -> None:
-        """Remove a database and all that is in it. :class:`NotFound`."""
+        """Remove a database and all its contents. Raises :class:`NotFound`."""
         self._store.delete_database(name.lower())
 
     def database(self, name: str) -> Database:
-        """One database; :class:`NotFound`."""
+        """Return one database. Raises :class:`NotFound`."""
         found = self._store.database(name.lower())
         if found is None:
             raise DatabaseNotFound(name.lower())
         return found
 
     def databases(self) -> Sequence[Database]:
-        """All databases by name."""
+        """Return all databases by name."""
         return self._store.list_databases(after=None, limit=self._limits.databases)
 
     def databases_page(self, *, limit: int, token: str | None = None) -> Page[Database]:
-        """Up to ``limit`` databases by name."""
+        """Return up to ``limit`` databases by name."""
 
         def read(after: str | None, count: int) -> Sequence[Database]:
             return self._store.list_databases(after=after, limit=count)
@@ -109,10 +109,11 @@ class Tables:
         return page("databases", token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
 
     def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
-        """Add a table; :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`.
+        """Add a table.
 
-        Raises :class:`LimitExceeded` for one that is too large (:mod:`penstock.catalog.sizes`), as an update does.
-        ``indexes`` are refused as :meth:`PartitionIndexes.create` refuses them.
+        Raises :class:`NotFound` for the database or the referenced schema, :class:`AlreadyExists`, :class:`LimitExceeded`
+        for a table that is too large (:mod:`penstock.catalog.sizes`), as an update does, and for ``indexes`` the errors of
+        :meth:`PartitionIndexes.create`.
         """
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
@@ -127,9 +128,9 @@ class Tables:
     def update_table(
         self, database: str, wanted: TableInput, *, version: str | None = None, skip_archive: bool = False
     ) -> Table:
-        """Make ``wanted`` the table's next version, and keep the replaced one unless ``skip_archive``.
+        """Make ``wanted`` the table's next version, and archive the replaced one unless ``skip_archive``.
 
-        Raises :class:`NotFound`, and :class:`ConcurrentModification` where the table is no longer at ``version``.
+        Raises :class:`NotFound`, and :class:`ConcurrentModification` if the table is no longer at ``version``.
         """
         now = self._now()
         table = wanted.resolve(database, create_time=now, update_time=now)
@@ -141,11 +142,11 @@ class Tables:
         return replace(stored, storage=filled.storage)
 
     def delete_table(self, database: str, name: str) -> None:
-        """Remove a table with its versions and partitions; :class:`NotFound`."""
+        """Remove a table with its versions and partitions. Raises :class:`NotFound`."""
         self._store.delete_table(database.lower(), name.lower())
 
     def delete_tables(self, database: str, names: Sequence[str]) -> Sequence[tuple[str, PenstockError]]:
-        """Remove several; the ones that could not be removed, each with its error. :class:`NotFound` for the database."""
+        """Remove several; return those that could not be, with their errors. Raises :class:`NotFound` for the database."""
         self.database(database)
         failed: list[tuple[str, PenstockError]] = []
         for name in names:
@@ -156,13 +157,13 @@ class Tables:
         return failed
 
     def table(self, database: str, name: str) -> Table:
-        """One table at its current version; :class:`NotFound`, also where its SchemaReference leads nowhere."""
+        """Return one table at its current version. Raises :class:`NotFound`, also if its schema does not exist."""
         return self._filled(self._existing(database, name))
 
     def tables(self, database: str) -> Sequence[Table]:
-        """All tables of a database by name; :class:`NotFound`.
+        """Return all tables of a database by name. Raises :class:`NotFound` for the database.
 
-        A table whose SchemaReference leads nowhere is listed without columns, so that it can be found and repaired.
+        A table whose referenced schema does not exist is listed without columns, so that it can be found and repaired.
         """
         home = self.database(database).name
         found = self._store.list_tables(home, after=None, limit=self._limits.tables_per_database)
@@ -171,7 +172,7 @@ class Tables:
     def tables_page(
         self, database: str, *, limit: int, token: str | None = None, expression: str | None = None
     ) -> Page[Table]:
-        """Up to ``limit`` tables by name, those that the regular ``expression`` matches whole. :class:`NotFound`."""
+        """Return up to ``limit`` tables, by name, whose whole name matches ``expression``. Raises :class:`NotFound`."""
         home = self.database(database).name
         listing = f"tables:{home}:{expression or ''}"
         matcher = name_matcher(expression) if expression else None
@@ -191,12 +192,12 @@ class Tables:
         return page(listing, token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
 
     def search_page(self, search: TableSearch, *, limit: int, token: str | None = None) -> Page[Table]:
-        """Up to ``limit`` tables of all databases that ``search`` means, in its order. :class:`InvalidInput`."""
+        """Return up to ``limit`` tables that match ``search``, in its order. Raises :class:`InvalidInput`."""
         listing = f"search:{zlib.crc32(repr(search).encode()):x}"
         after = decode_token(listing, token, str)
         last = None if after is None else tuple(after.split("\x00"))
         means = search.compile()
-        # The tables themselves are read again, one by one: those of a page could fill the memory.
+        # The tables are read again, one by one, because those of a whole page could fill the memory.
         keys = (search.order(table) for table in self._all_tables() if means(table))
         if last is not None:
             keys = (key for key in keys if (key < last if search.descending else key > last))
@@ -218,7 +219,7 @@ class Tables:
                 after = tables[-1].name
 
     def table_version(self, database: str, name: str, version: str | None = None) -> Table:
-        """A table at ``version``, the current one by default; :class:`NotFound`."""
+        """Return a table at ``version``, by default the current one. Raises :class:`NotFound`."""
         current = self._existing(database, name)
         found = self._store.table(current.database, current.name, version) if version else current
         if found is None:
@@ -226,7 +227,7 @@ class Tables:
         return self._filled(found)
 
     def table_versions_page(self, database: str, name: str, *, limit: int, token: str | None = None) -> Page[Table]:
-        """Up to ``limit`` versions, newest first; :class:`NotFound`."""
+        """Return up to ``limit`` versions, newest first. Raises :class:`NotFound`."""
         current = self._existing(database, name)
         listing = f"versions:{current.database}:{current.name}"
 
@@ -237,7 +238,7 @@ class Tables:
         return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int, weigh=weigh)
 
     def delete_table_version(self, database: str, name: str, version: str) -> None:
-        """Remove an archived version; :class:`NotFound`, :class:`InvalidInput` for the current one."""
+        """Remove an archived version. Raises :class:`NotFound`, and :class:`InvalidInput` for the current one."""
         current = self._existing(database, name)
         if version == current.version_id:
             raise InvalidInput(
@@ -250,7 +251,7 @@ class Tables:
     def delete_table_versions(
         self, database: str, name: str, versions: Sequence[str]
     ) -> Sequence[tuple[str, PenstockError]]:
-        """Remove several; the ones that could not be removed, each with its error. :class:`NotFound` for the table."""
+        """Remove several; return those that could not be, with their errors. Raises :class:`NotFound` for the table."""
         self._existing(database, name)
         failed: list[tuple[str, PenstockError]] = []
         for version in versions:
@@ -268,22 +269,22 @@ class Tables:
         raise TableNotFound(database.lower(), name.lower())
 
     def _filled(self, table: Table) -> Table:
-        """``table`` with the columns of its schema, less those that are partition keys: they are not in the files."""
+        """Return ``table`` with the columns of its schema, without partition keys, which are not in the files."""
         reference = table.storage.schema_reference
         if reference is None:
             return table
         if not (reference.schema_version_id or reference.schema_arn or reference.schema_name):
             raise InvalidInput(
-                f"The SchemaReference of table {table.database}.{table.name} names no schema.",
-                remedy="Give SchemaVersionId, or SchemaId together with SchemaVersionNumber.",
+                f"The SchemaReference of table {table.database}.{table.name} does not name a schema.",
+                remedy="Give SchemaVersionId, or both SchemaId and SchemaVersionNumber.",
             )
         try:
             columns = self._columns_of(reference)
         except PenstockError as error:
             raise SchemaMissing(table.database, table.name, _describe(reference), error.message) from error
         keys = {key.name.lower() for key in table.partition_keys}
-        kept = tuple(column for column in columns if column.name.lower() not in keys)
-        return replace(table, storage=replace(table.storage, columns=kept))
+        data = tuple(column for column in columns if column.name.lower() not in keys)
+        return replace(table, storage=replace(table.storage, columns=data))
 
     def _listed(self, table: Table) -> Table:
         try:

@@ -1,6 +1,6 @@
-"""Partition values by type: the catalog keeps them as text, expressions compare them as what they mean.
+"""Partition values by type: the catalog stores text, expressions compare typed values.
 
-The types are those of GetPartitions in the Glue API reference; an expression over any other is refused, as there.
+The types are those of GetPartitions in the Glue API reference; an expression over another type is refused, as there.
 """
 
 import re
@@ -14,10 +14,10 @@ from penstock.errors import InvalidInput
 __all__ = ["NULL_VALUE", "Scalar", "article", "family", "reader"]
 
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""How the catalog, as Hive does, writes a partition value that is null."""
+"""The text of a null partition value, as in Hive."""
 
 Scalar: TypeAlias = str | int | Decimal | date | tuple[datetime, int]
-"""What a value means. A timestamp is its second and the nanoseconds in it: ``datetime`` keeps microseconds alone."""
+"""A typed value. A timestamp is its second and the nanoseconds in it, because ``datetime`` has only microseconds."""
 
 _FAMILIES = {
     **dict.fromkeys(("string", "char", "varchar"), "string"),
@@ -33,7 +33,7 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?"
 
 
 def family(name: str, hive_type: str | None) -> str:
-    """``string``, ``integer``, ``decimal``, ``date`` or ``timestamp`` for the type of partition key ``name``.
+    """Return ``string``, ``integer``, ``decimal``, ``date`` or ``timestamp`` for the type of partition key ``name``.
 
     Raises :class:`InvalidInput` for a type that expressions cannot compare.
     """
@@ -41,18 +41,18 @@ def family(name: str, hive_type: str | None) -> str:
     if base not in _FAMILIES:
         raise InvalidInput(
             f"Partition key {name} is a {base}, which an expression cannot compare.",
-            remedy=f"Expressions take keys of type {', '.join(sorted(_FAMILIES))}; filter on others after reading.",
+            remedy=f"Use keys of type {', '.join(sorted(_FAMILIES))}; filter on others after reading.",
         )
     return _FAMILIES[base]
 
 
 def article(kind: str) -> str:
-    """The family with its article, for messages: ``an integer``."""
+    """Return the family with its article, for messages: ``an integer``."""
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def reader(name: str, kind: str) -> Callable[[str], Scalar]:
-    """A function from a value's text to its meaning in family ``kind``; raises :class:`InvalidInput` for text of another."""
+    """Return a parser of values of family ``kind``; it raises :class:`InvalidInput` for text of another."""
     convert = _CONVERTERS[kind]
 
     def read(text: str) -> Scalar:

@@ -51,7 +51,7 @@ def test_names_are_folded_to_lower_case(catalog: CatalogService) -> None:
     assert catalog.databases() == []
 
 
-def test_what_is_missing_is_named(catalog: CatalogService) -> None:
+def test_errors_name_what_is_missing(catalog: CatalogService) -> None:
     with pytest.raises(DatabaseNotFound, match="Database sea not found"):
         catalog.table("sea", "x")
     with pytest.raises(TableNotFound, match="Table x not found in database air"):
@@ -75,7 +75,7 @@ def test_databases_and_tables_cannot_be_renamed(catalog: CatalogService) -> None
     assert catalog.database("air").description == "new"
 
 
-def test_limits_are_held() -> None:
+def test_limits_apply() -> None:
     catalog = CatalogService(
         MemoryCatalogStore(), limits=CatalogLimits(databases=1, tables_per_database=1, versions_per_table=1)
     )
@@ -170,7 +170,7 @@ def test_tables_are_found_by_expression_and_paged_across_writes(catalog: Catalog
         ("(x_)*flow", ["flow", "x_flow"]),
     ],
 )
-def test_a_star_in_an_expression_stands_for_any_text_as_hive_has_it(
+def test_a_star_in_an_expression_matches_any_text_as_in_hive(
     catalog: CatalogService, expression: str, names: Sequence[str]
 ) -> None:
     for name in ("flow", "x_flow", "a.b"):

@@ -58,7 +58,7 @@ def test_changes_and_deletes(store: ConnectionStore) -> None:
         store.change("msk", lambda old: old)
 
 
-def test_nothing_of_it_lies_in_the_database_in_clear(database: Database) -> None:
+def test_the_database_has_no_connection_in_plain_text(database: Database) -> None:
     SqlConnectionStore(database, Sealer(bytes(32))).create(MSK)
     with database.read() as connection:
         (sealed,) = connection.execute(text("SELECT body_sealed FROM catalog_connection")).scalars().all()

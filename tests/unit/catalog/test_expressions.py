@@ -1,4 +1,4 @@
-"""Partition expressions: the grammar, and DuckDB as the judge of what they mean."""
+"""Partition expressions: the grammar, and their results compared with DuckDB's."""
 
 from datetime import date, datetime
 
@@ -61,7 +61,7 @@ def matches(text: str, row: tuple[str, ...] = ROW) -> bool:
         "((((s = 'JFK'))))",
     ],
 )
-def test_takes(text: str) -> None:
+def test_expressions_that_match(text: str) -> None:
     assert matches(text)
 
 
@@ -69,7 +69,7 @@ def test_takes(text: str) -> None:
     "text",
     ["s = 'jfk'", "i = 2012", "s like 'F%'", "s like 'J'", "s is null", "d < '2013-01-31'", "s in ('x')", "n <> 1.50"],
 )
-def test_does_not_take(text: str) -> None:
+def test_expressions_that_do_not_match(text: str) -> None:
     assert not matches(text)
 
 
@@ -79,7 +79,7 @@ def test_quotes_within_literals() -> None:
 
 
 @pytest.mark.parametrize("text", ["i = 1", "i <> 1", "not i = 1", "i in (1)", "i not in (1)", "i between 1 and 2", "i = i"])
-def test_null_is_neither(text: str) -> None:
+def test_a_comparison_with_null_is_neither_true_nor_false(text: str) -> None:
     row = ("JFK", NULL, *ROW[2:])
     assert not matches(text, row)
     assert matches(f"i is null and not s is null or {text}", row)
@@ -111,12 +111,12 @@ def test_null_is_neither(text: str) -> None:
         ("s = 'a'; drop table x", "cannot be read at character 8"),
     ],
 )
-def test_says_what_is_wrong_and_where(text: str, message: str) -> None:
+def test_errors_have_reason_and_position(text: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         PartitionExpression.parse(text, KEYS)
 
 
-def test_a_text_is_as_long_as_aws_takes() -> None:
+def test_the_length_of_an_expression_has_awss_limit() -> None:
     assert matches("i = 2013" + " " * 2_040)
     with pytest.raises(InvalidInput, match="2,049 characters long, more than 2,048"):
         matches("i = 2013" + " " * 2_041)

@@ -1,4 +1,4 @@
-"""How large definitions may be, and that no page holds more of large ones than a few."""
+"""Limits on the size of definitions, and pages that end early if definitions are large."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ def catalog() -> CatalogService:
 def test_a_table_has_10_000_columns_and_no_more(catalog: CatalogService) -> None:
     catalog.create_table("air", TableInput(name="wide", storage=MANY))
     too_wide = TableInput(name="wider", storage=MANY, partition_keys=[KEY])
-    with pytest.raises(DefinitionTooLarge, match=r"table air\.wider has 10,001 columns; it can have no more than 10,000"):
+    with pytest.raises(DefinitionTooLarge, match=r"table air\.wider has 10,001 columns; the limit is 10,000"):
         catalog.create_table("air", too_wide)
     with pytest.raises(DefinitionTooLarge, match="10,001 columns"):
         catalog.update_table("air", replace(too_wide, name="wide"))
@@ -40,18 +40,18 @@ def test_a_table_has_10_000_columns_and_no_more(catalog: CatalogService) -> None
 
 
 def test_a_definition_is_bounded_in_bytes(catalog: CatalogService) -> None:
-    with pytest.raises(DefinitionTooLarge, match=r"bytes of JSON; it can have no more than 1,000,000") as refused:
+    with pytest.raises(DefinitionTooLarge, match=r"bytes of JSON; the limit is 1,000,000") as refused:
         catalog.create_table("air", TableInput(name="long", parameters=LONG))
     assert refused.value.aws_code == "ResourceNumberLimitExceededException"
     with pytest.raises(DefinitionTooLarge):
         catalog.update_table("air", TableInput(name="flights", partition_keys=[KEY], view_original_text=LONG["note"]))
-    with pytest.raises(DefinitionTooLarge, match=r"database sea has .* no more than 100,000"):
+    with pytest.raises(DefinitionTooLarge, match=r"database sea has .* the limit is 100,000"):
         catalog.create_database(DatabaseInput(name="sea", parameters={"note": "x" * 100_000}))
     with pytest.raises(DefinitionTooLarge):
         catalog.update_database("air", DatabaseInput(name="air", parameters={"note": "x" * 100_000}))
 
 
-def test_one_partition_that_is_too_large_is_told_so_alone(catalog: CatalogService) -> None:
+def test_only_the_partition_that_is_too_large_is_refused(catalog: CatalogService) -> None:
     small, long = PartitionInput(values=["1"]), PartitionInput(values=["2"], parameters=LONG)
     [(values, error)] = catalog.create_partitions("air", "flights", [small, long])
     assert (values, type(error)) == (("2",), DefinitionTooLarge)
@@ -61,7 +61,7 @@ def test_one_partition_that_is_too_large_is_told_so_alone(catalog: CatalogServic
 
 
 def pages(read: Callable[..., Page[Any]]) -> list[int]:
-    """How many rows are on each page, none of which is larger than 4 MB."""
+    """Return the number of rows of each page, after a check that none is larger than 4 MB."""
     counts, token = [], None
     while True:
         found = read(limit=50, token=token)
@@ -83,13 +83,13 @@ def test_pages_end_where_their_rows_grow_large(catalog: CatalogService) -> None:
     assert pages(lambda **page: catalog.search_page(TableSearch(descending=True), **page)) == [4, 4, 4, 1]
     assert pages(lambda **page: catalog.partitions_page("air", "flights", **page)) == [4, 4, 4]
     assert pages(lambda **page: catalog.partitions_page("air", "flights", expression="day > '01'", **page)) == [4, 4, 2]
-    # The first version has nothing large in it.
+    # The first version is small.
     assert pages(lambda **page: catalog.table_versions_page("air", "flights", **page)) == [4, 4, 5]
-    # Those who read all of them for a query are not cut.
+    # A query reads all of them without pages.
     assert len(catalog.tables("air")) == 13
 
 
-def test_partitions_that_an_answer_has_no_room_for_are_left(catalog: CatalogService) -> None:
+def test_partitions_beyond_the_page_size_are_left_for_another_call(catalog: CatalogService) -> None:
     days = [[f"{number:02}"] for number in range(6)]
     for day in days:
         catalog.create_partition("air", "flights", PartitionInput(values=day, parameters=LARGE))

@@ -73,7 +73,7 @@ def test_filters(catalog: CatalogService, key: str, value: str, comparator: str,
     assert found(catalog, predicates=[Predicate(key=key, value=value, comparator=comparator)]) == names
 
 
-def test_filters_hold_together(catalog: CatalogService) -> None:
+def test_all_filters_must_match(catalog: CatalogService) -> None:
     both = [Predicate(key="DatabaseName", value="air"), Predicate(key="Owner", value="ops")]
     assert found(catalog, predicates=both, text="link") == ["xxlinkyy"]
 
@@ -100,6 +100,6 @@ def test_order_and_pages_across_writes(catalog: CatalogService) -> None:
         (TableSearch(sort_by="Colour"), "cannot be sorted by 'Colour'"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(catalog: CatalogService, search: TableSearch, said: str) -> None:
+def test_invalid_searches_are_refused(catalog: CatalogService, search: TableSearch, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         catalog.search_page(search, limit=2)

@@ -289,7 +289,7 @@ def test_a_schema_reference_names_its_version_in_one_way(flights: Any) -> None:
 
 def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:
     wanted = {"Name": "t", "StorageDescriptor": {"SchemaReference": {}}}
-    with pytest.raises(ClientError, match=r"The SchemaReference of table air\.t names no schema") as refused:
+    with pytest.raises(ClientError, match=r"The SchemaReference of table air\.t does not name a schema") as refused:
         flights.create_table(DatabaseName="air", TableInput=wanted)
     assert code(refused) == "InvalidInputException"
 
