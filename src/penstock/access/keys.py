@@ -55,7 +55,8 @@ class AccessStore(EntityReader, Protocol):
     """Access keys by id, entities by account, kind and name, accounts by id.
 
     Names are unique in any spelling of capitals. Implementations keep secrets encrypted wherever they outlive the process,
-    record each change but :meth:`put`'s with its actor, and run the suite in ``tests/unit/access/test_access_stores.py``.
+    record each change but :meth:`put`'s with its actor, and run
+    :class:`penstock.testing.suites.AccessStoreSuite`.
     """
 
     def get(self, access_key_id: str) -> AccessKey | None:

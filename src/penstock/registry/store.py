@@ -228,7 +228,7 @@ class TagStore(Protocol):
 class RegistryStore(Protocol):
     """All parts, over one set of rows.
 
-    Implementations run the behaviour suite of ``tests/unit/store/test_registry_store.py``.
+    Implementations pass :class:`penstock.testing.suites.RegistryStoreSuite`.
     """
 
     @property

@@ -1,16 +1,14 @@
-"""The behaviour suite of the catalog's store, over PostgreSQL."""
-
-from importlib import import_module
+"""The behaviour of the catalog store, over PostgreSQL."""
 
 import pytest
 
+from penstock.catalog.store import CatalogStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
-
-_SUITE = import_module("tests.unit.store.test_catalog_store")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+from penstock.testing.suites import CatalogStoreSuite
 
 
-@pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlCatalogStore:
-    return SqlCatalogStore(postgres_database)
+class TestOnPostgresql(CatalogStoreSuite):
+    @pytest.fixture
+    def store(self, postgres_database: Database) -> CatalogStore:
+        return SqlCatalogStore(postgres_database)

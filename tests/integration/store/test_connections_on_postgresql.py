@@ -1,20 +1,21 @@
-"""The behaviour suite of the connections' store, over PostgreSQL."""
-
-from importlib import import_module
+"""The behaviour of the connection store, over PostgreSQL."""
 
 import pytest
 
+from penstock.catalog.connections import ConnectionStore
 from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.suites import ConnectionStoreSuite
+from tests.unit.catalog.test_connection_store import test_nothing_of_it_lies_in_the_database_in_clear
 
-_SUITE = import_module("tests.unit.catalog.test_connection_store")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+__all__ = ["test_nothing_of_it_lies_in_the_database_in_clear"]
 
 
-@pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlConnectionStore:
-    return SqlConnectionStore(postgres_database, Sealer(bytes(32)))
+class TestOnPostgresql(ConnectionStoreSuite):
+    @pytest.fixture
+    def store(self, database: Database) -> ConnectionStore:
+        return SqlConnectionStore(database, Sealer(bytes(32)))
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
-"""References, inherited policies, imports and deletion in two steps, over PostgreSQL."""
-
-from importlib import import_module
+"""References, inherited configurations, imports and soft deletion, over PostgreSQL."""
 
 import pytest
 
+from penstock.registry.store import RegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
-
-_SUITE = import_module("tests.unit.registry.test_registry_extras")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+from tests.unit.registry.test_registry_extras import *  # noqa: F403
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlRegistryStore:
+def store(postgres_database: Database) -> RegistryStore:
     return SqlRegistryStore(postgres_database)

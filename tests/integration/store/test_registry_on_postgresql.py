@@ -1,26 +1,42 @@
-"""The behaviour suite of the registry's store, and the rules of its service, over PostgreSQL."""
+"""The behaviour of the registry store, over PostgreSQL; and what two processes on one database see."""
 
 from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 
+from penstock.registry.model import Version
+from penstock.registry.store import RegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.suites import RegistryStoreSuite
+from tests.unit.store.test_registry_store import (
+    TestTwoProcesses,
+    test_old_records_are_dropped_also_where_several_come_at_once,
+    test_versions_read_after_a_schema_are_no_older_than_it,
+    two_stores,
+)
 
-_SUITE = import_module("tests.unit.store.test_registry_store")
-for _module in (_SUITE, import_module("tests.unit.store.test_registry_store_together")):
-    globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_")})
+__all__ = [
+    "TestTwoProcesses",
+    "test_old_records_are_dropped_also_where_several_come_at_once",
+    "test_versions_read_after_a_schema_are_no_older_than_it",
+]
+
+
+class TestOnPostgresql(RegistryStoreSuite):
+    @pytest.fixture
+    def store(self, postgres_database: Database) -> RegistryStore:
+        return SqlRegistryStore(postgres_database)
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlRegistryStore:
-    return SqlRegistryStore(postgres_database)
+def database(postgres_database: Database) -> Database:
+    return postgres_database
 
 
 @pytest.fixture
-def pair(postgres_url: str) -> Iterator[object]:
+def pair(postgres_url: str) -> Iterator[tuple[list[SqlRegistryStore], Version]]:
     databases = [Database(postgres_url) for _ in range(2)]
-    yield _SUITE.two_stores(databases)
+    yield two_stores(databases)
     for database in databases:
         database.close()

@@ -1,20 +1,21 @@
-"""The behaviour suite of the secrets' store, over PostgreSQL."""
-
-from importlib import import_module
+"""The behaviour of the secret store, over PostgreSQL."""
 
 import pytest
 
+from penstock.secrets.model import SecretStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
+from penstock.testing.suites import SecretStoreSuite
+from tests.unit.secrets.test_secret_stores import test_no_value_lies_in_the_database_in_clear
 
-_SUITE = import_module("tests.unit.secrets.test_secret_stores")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+__all__ = ["test_no_value_lies_in_the_database_in_clear"]
 
 
-@pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlSecretStore:
-    return SqlSecretStore(postgres_database, Sealer(bytes(32)))
+class TestOnPostgresql(SecretStoreSuite):
+    @pytest.fixture
+    def store(self, database: Database) -> SecretStore:
+        return SqlSecretStore(database, Sealer(bytes(32)))
 
 
 @pytest.fixture

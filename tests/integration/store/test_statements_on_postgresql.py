@@ -1,16 +1,14 @@
-"""The behaviour suite of the statements' store, over PostgreSQL."""
-
-from importlib import import_module
+"""The behaviour of the statement store, over PostgreSQL."""
 
 import pytest
 
+from penstock.statements.store import StatementStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.statements import SqlStatementStore
-
-_SUITE = import_module("tests.unit.store.test_statement_store")
-globals().update({name: value for name, value in vars(_SUITE).items() if not name.startswith("_")})
+from penstock.testing.suites import StatementStoreSuite
 
 
-@pytest.fixture
-def store(request: pytest.FixtureRequest, postgres_database: Database) -> SqlStatementStore:
-    return SqlStatementStore(postgres_database)
+class TestOnPostgresql(StatementStoreSuite):
+    @pytest.fixture
+    def store(self, postgres_database: Database) -> StatementStore:
+        return SqlStatementStore(postgres_database)

@@ -1,14 +1,18 @@
 """The registry's store, once in memory and once on SQLite."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from penstock.registry.store import RegistryStore
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def store(request, tmp_path):
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RegistryStore]:
     if request.param == "memory":
         yield MemoryRegistryStore()
         return

@@ -1,7 +1,9 @@
 """One definition against a history, within a budget. The clock is the test's own: nothing here depends on the machine."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from penstock.registry.versions.history import check
 from penstock.schema import cpu_budget
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
+from penstock.schema.format import ParsedSchema
 from penstock.schema.formats import format_of
 from penstock.schema.rules import GLUE_RULES
 
@@ -26,8 +29,8 @@ class Clock:
     now: float = 0.0
     reads: int = 0
 
-    def reading(self, parsed, seconds):
-        def read(version):
+    def reading(self, parsed: ParsedSchema, seconds: float) -> Callable[..., Any]:
+        def read(version: Version) -> ParsedSchema:
             self.now += seconds
             self.reads += 1
             return parsed
@@ -36,13 +39,13 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(cpu_budget, "used", lambda: clock.now)
     return clock
 
 
-def history(count, definition=""):
+def history(count: int, definition: str = "") -> Iterator[Version]:
     """The versions, the latest first, each made when it is asked for."""
     for number in range(count, 0, -1):
         yield Version(
@@ -58,16 +61,16 @@ def history(count, definition=""):
         )
 
 
-def compared(count, read, mode=CompatibilityMode.BACKWARD_ALL, *, characters=0):
+def compared(count: Any, read: Any, mode: Any = CompatibilityMode.BACKWARD_ALL, *, characters: Any = 0) -> Any:
     return check(mode, NEW, range(1, count + 1), history(count, " " * characters), read=read, rules=GLUE_RULES)
 
 
-def test_ten_thousand_ordinary_versions_are_judged(clock):
+def test_ten_thousand_ordinary_versions_are_judged(clock: Clock) -> None:
     assert compared(10_000, clock.reading(NEW, 0.003)).checked == tuple(range(1, 10_001))
     assert clock.reads == 10_000
 
 
-def test_long_ordinary_versions_are_judged_and_not_for_ever(clock):
+def test_long_ordinary_versions_are_judged_and_not_for_ever(clock: Clock) -> None:
     assert len(compared(230, clock.reading(NEW, 0.19), characters=100_000).checked) == 230
     assert clock.now == pytest.approx(43.7)
     clock.now = 0.0
@@ -76,7 +79,7 @@ def test_long_ordinary_versions_are_judged_and_not_for_ever(clock):
     assert clock.now < 45.2
 
 
-def test_versions_made_to_hurt_are_refused_within_a_second(clock):
+def test_versions_made_to_hurt_are_refused_within_a_second(clock: Clock) -> None:
     with pytest.raises(TooComplex) as refused:
         compared(63, clock.reading(NEW, 0.12))
     assert clock.now < 1.0
@@ -87,15 +90,15 @@ def test_versions_made_to_hurt_are_refused_within_a_second(clock):
     assert "move the checkpoint" in words
 
 
-def test_a_single_version_that_takes_too_long_is_named(clock):
+def test_a_single_version_that_takes_too_long_is_named(clock: Clock) -> None:
     with pytest.raises(TooComplex, match=r"compare with version 1: 0\.60 seconds"):
         compared(1, clock.reading(NEW, 0.6), CompatibilityMode.BACKWARD)
 
 
-def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
+def test_a_comparison_under_way_is_stopped(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = 0
 
-    def step():
+    def step() -> None:
         nonlocal steps
         steps += 1
         clock.now += 0.05
@@ -117,18 +120,18 @@ def test_a_comparison_under_way_is_stopped(clock, monkeypatch):
     assert 5 < steps < 30
 
 
-def test_no_more_is_read_than_conflicts_are_shown(clock):
+def test_no_more_is_read_than_conflicts_are_shown(clock: Clock) -> None:
     verdict = compared(1_000, clock.reading(OTHER, 0.0))
     assert len(verdict.conflicts) == module.MAX_CONFLICTS == clock.reads
     assert verdict.conflicts[0].version == 1_000
 
 
-def test_nothing_is_read_where_nothing_is_compared(clock):
+def test_nothing_is_read_where_nothing_is_compared(clock: Clock) -> None:
     assert compared(9, clock.reading(OTHER, 9.0), CompatibilityMode.NONE).checked == ()
     assert clock.reads == 0
 
 
-def test_budgets_nest_and_end():
+def test_budgets_nest_and_end() -> None:
     with cpu_budget.limit(100.0):
         with pytest.raises(cpu_budget.Exceeded), cpu_budget.limit(-1.0):
             cpu_budget.check()
@@ -138,7 +141,7 @@ def test_budgets_nest_and_end():
     cpu_budget.check()
 
 
-def test_what_others_did_counts():
+def test_what_others_did_counts() -> None:
     before = cpu_budget.used()
     cpu_budget.charge(50.0)
     assert cpu_budget.used() - before >= 50.0

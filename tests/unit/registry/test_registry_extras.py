@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,10 @@ from penstock.registry.errors import (
     VersionNotFound,
     VersionReferenced,
 )
-from penstock.registry.model import GLOBAL_SCOPE, NewVersion, Reference, SchemaKey, ScopeConfig
+from penstock.registry.model import GLOBAL_SCOPE, NewVersion, Reference, SchemaKey, ScopeConfig, Version
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.store import RegistryStore
 from penstock.registry.versions.references import REFERENCES_TAG, declared_references
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES
@@ -34,13 +36,13 @@ TEAM = '{"type":"record","name":"a.Team","fields":[{"name":"lead","type":"a.Pers
 
 
 @pytest.fixture
-def service(store):
+def service(store: RegistryStore) -> RegistryService:
     service = RegistryService(store)
     service.registries.create("r")
     return service
 
 
-def record(**fields):
+def record(**fields: Any) -> str:
     members = [
         {"name": name, "type": kind[0], "default": kind[1]} if isinstance(kind, tuple) else {"name": name, "type": kind}
         for name, kind in fields.items()
@@ -48,20 +50,21 @@ def record(**fields):
     return json.dumps({"type": "record", "name": "R", "fields": members})
 
 
-def create(service, name, definition=None, mode=None, **more):
-    mode = None if mode is None else CompatibilityMode(mode)
+def create(service: RegistryService, name: str, definition: str | None = None, mode: str | None = None, **more: Any) -> Any:
+    """The first version, None without a definition."""
+    level = None if mode is None else CompatibilityMode(mode)
     more = {"data_format": "AVRO", **more}
-    wanted = NewSchema(registry="r", name=name, definition=definition, compatibility=mode, **more)
+    wanted = NewSchema(registry="r", name=name, definition=definition, compatibility=level, **more)
     return service.schemas.create(wanted)[1]
 
 
-def refer(name, schema, number=1):
+def refer(name: str, schema: str, number: int = 1) -> Reference:
     return Reference(name=name, registry="r", schema=schema, number=number)
 
 
 class TestReferences:
     @pytest.fixture
-    def chain(self, service):
+    def chain(self, service: RegistryService) -> tuple[Version, Version, Version]:
         """Address, a person that refers to it, a team that refers to the person."""
         address = create(service, "address", ADDRESS)
         person = create(service, "person", PERSON, references=(refer("a.Address", "address"),))
@@ -69,7 +72,9 @@ class TestReferences:
         team = register(service, SchemaKey("r", "team"), TEAM, references=(refer("a.Person", "person"),))
         return address, person, team
 
-    def test_a_definition_builds_on_others_over_any_number_of_steps(self, service, chain):
+    def test_a_definition_builds_on_others_over_any_number_of_steps(
+        self, service: RegistryService, chain: tuple[Version, Version, Version]
+    ) -> None:
         _, person, team = chain
         assert "city" in json.dumps(service.versions.parsed(team).canonical)
         assert service.versions.get(team.id).references == (refer("a.Person", "person"),)
@@ -77,7 +82,9 @@ class TestReferences:
         found = service.versions.find(team.key, TEAM, references=(refer("a.Person", "person"),))
         assert found == team
 
-    def test_a_reference_names_something_usable(self, service, chain):
+    def test_a_reference_names_something_usable(
+        self, service: RegistryService, chain: tuple[Version, Version, Version]
+    ) -> None:
         with pytest.raises(MissingReference, match=r"version 7 of schema person.* Register the referenced"):
             register(service, USER._replace(name="team"), TEAM, references=(refer("a.Person", "person", 7),))
         create(service, "plain", record(a="int"), "BACKWARD")
@@ -90,7 +97,9 @@ class TestReferences:
             create(service, "x", TEAM, references=(refer("a.Person", "person"),))
         assert service.schemas.subjects("r", prefix="x", deleted=True) == []
 
-    def test_compatibility_looks_through_references(self, service, chain):
+    def test_compatibility_looks_through_references(
+        self, service: RegistryService, chain: tuple[Version, Version, Version]
+    ) -> None:
         address_key, person_key = SchemaKey("r", "address"), SchemaKey("r", "person")
         wider = ADDRESS.replace('"string"', '["null","string"]')
         assert register(service, address_key, wider).number == 2
@@ -101,7 +110,9 @@ class TestReferences:
         assert not found.compatible
         assert check_compatibility(service, person_key, PERSON, references=(refer("a.Address", "address", 2),)).compatible
 
-    def test_what_others_build_on_is_not_deleted(self, service, chain):
+    def test_what_others_build_on_is_not_deleted(
+        self, service: RegistryService, chain: tuple[Version, Version, Version]
+    ) -> None:
         with pytest.raises(VersionReferenced, match="r/person version 1"):
             service.schemas.delete(SchemaKey("r", "address"))
         with pytest.raises(VersionReferenced):
@@ -110,14 +121,14 @@ class TestReferences:
             service.deletion.soft_all(SchemaKey("r", "address"))
         service.registries.delete("r")
 
-    def test_one_name_means_one_text(self, service, chain):
+    def test_one_name_means_one_text(self, service: RegistryService, chain: tuple[Version, Version, Version]) -> None:
         service.schemas.set_compatibility(SchemaKey("r", "address"), CompatibilityMode.NONE)
         register(service, SchemaKey("r", "address"), ADDRESS.replace("city", "town"))
         both = (refer("a.Address", "address", 2), refer("a.Person", "person"))
         with pytest.raises(BadReference, match="two different"):
             create(service, "x", TEAM, references=both)
 
-    def test_they_are_bounded(self, service):
+    def test_they_are_bounded(self, service: RegistryService) -> None:
         create(service, "c0", ADDRESS)
         for number in range(1, 102):
             before = service.versions.get_numbered(SchemaKey("r", f"c{number - 1}"), 1)
@@ -130,7 +141,7 @@ class TestReferences:
         with pytest.raises(BadReference, match="more than 100"):
             create(service, "x", TEAM, references=(refer("n", "c101"),))
 
-    def test_glue_declares_them_in_tags(self, service, chain):
+    def test_glue_declares_them_in_tags(self, service: RegistryService, chain: tuple[Version, Version, Version]) -> None:
         tags = {REFERENCES_TAG: "a.Person=person@1", "team": "data"}
         declared = create(service, "tagged", TEAM, tags=tags)
         assert declared.references == (refer("a.Person", "person"),)
@@ -151,21 +162,21 @@ class TestReferences:
         ({REFERENCES_TAG: "http://x/y?a=b%3Bc=s@1"}, (("http://x/y?a=b;c", "r", "s", 1),)),
     ],
 )
-def test_declared_references(tags, expected):
+def test_declared_references(tags: dict[str, str], expected: tuple[Any, ...]) -> None:
     assert tuple((item.name, item.registry, item.schema, item.number) for item in declared_references(tags, "r")) == expected
 
 
 @pytest.mark.parametrize("text", ["x", "a=s", "a=s@0", "a=s@x", "=s@1", "a=r/s/t@1", "a=s@1234567", "a=@1"])
-def test_what_is_no_reference_is_said(text):
+def test_what_is_no_reference_is_said(text: str) -> None:
     with pytest.raises(BadReference, match="is no reference"):
         declared_references({REFERENCES_TAG: text}, "r")
 
 
 class TestPolicies:
-    def test_the_nearest_that_says_something_holds(self, service):
+    def test_the_nearest_that_says_something_holds(self, service: RegistryService) -> None:
         create(service, "s", record(a="int"))
 
-        def effective():
+        def effective() -> str:
             return service.schemas.effective(service.schemas.get(KEY)).value
 
         assert effective() == "BACKWARD"
@@ -189,7 +200,7 @@ class TestPolicies:
 
 
 class TestRefusals:
-    def test_a_refusal_can_write_nothing(self, service):
+    def test_a_refusal_can_write_nothing(self, service: RegistryService) -> None:
         create(service, "s", record(a="int"))
         with pytest.raises(IncompatibleSchema, match="TYPE_MISMATCH") as refused:
             register(service, KEY, record(a="string"), keep_refused=False)
@@ -204,18 +215,18 @@ class TestRefusals:
         with pytest.raises(VersionNotFound):
             service.versions.with_schema_id("r", kept.schema_id)
 
-    def test_the_called_api_brings_its_rules(self, service):
+    def test_the_called_api_brings_its_rules(self, service: RegistryService) -> None:
         create(service, "s", '{"type":"record","name":"R","fields":[]}')
         renamed = '{"type":"record","name":"S","fields":[]}'
         assert check_compatibility(service, KEY, renamed).compatible
         assert not check_compatibility(service, KEY, renamed, rules=CONFLUENT_RULES).compatible
 
-    def test_checking_against_chosen_versions(self, service):
+    def test_checking_against_chosen_versions(self, service: RegistryService) -> None:
         create(service, "s", record(a="int"), "NONE")
         register(service, KEY, record(a="string"))
         register(service, KEY, record(b=("int", 0)))
 
-        def compared(against, mode="BACKWARD"):
+        def compared(against: Any, mode: Any = "BACKWARD") -> Any:
             return check_compatibility(service, KEY, record(a="int"), mode=CompatibilityMode(mode), against=against)
 
         assert compared([1]).checked == (1,)
@@ -228,7 +239,7 @@ class TestRefusals:
 
 
 class TestImport:
-    def test_ids_and_numbers_are_kept(self, service):
+    def test_ids_and_numbers_are_kept(self, service: RegistryService) -> None:
         first = create(service, "s", record(a="int"), schema_id=70, number=3)
         assert (first.schema_id, first.number) == (70, 3)
         early = register(service, KEY, record(a="string"), schema_id=60, number=1, checked=False)
@@ -239,10 +250,10 @@ class TestImport:
         assert register(service, KEY, record(a="int", b=("int", 0))).schema_id == 71
         assert service.versions.with_schema_id("r", 60) == early
 
-    def test_conflicts(self, service):
+    def test_conflicts(self, service: RegistryService) -> None:
         create(service, "s", record(a="int"), schema_id=70, number=3)
 
-        def imported(definition, **more):
+        def imported(definition: str, **more: int) -> None:
             register(service, KEY, definition, checked=False, **more)
 
         with pytest.raises(NumberTaken, match=r"Version 3 of schema s .* is another definition"):
@@ -258,12 +269,12 @@ class TestImport:
 
 class TestDeletion:
     @pytest.fixture
-    def two(self, service):
+    def two(self, service: RegistryService) -> RegistryService:
         create(service, "s", record(a="int"))
         register(service, KEY, record(a="int", b=("int", 0)))
         return service
 
-    def test_softly_and_back(self, two):
+    def test_softly_and_back(self, two: RegistryService) -> None:
         gone = two.deletion.soft(KEY, 2)
         with pytest.raises(SoftDeleted):
             two.deletion.soft(KEY, 2)
@@ -279,7 +290,7 @@ class TestDeletion:
         assert (back.id, back.schema_id, back.number) == (gone.id, gone.schema_id, 3)
         assert [head.number for head in two.versions.heads(KEY, deleted=True)] == [1, 3]
 
-    def test_what_was_deleted_counts_for_no_check_and_its_text_stays_readable(self, two):
+    def test_what_was_deleted_counts_for_no_check_and_its_text_stays_readable(self, two: RegistryService) -> None:
         two.deletion.soft_all(KEY)
         changed = register(two, KEY, record(a="string"))
         assert (changed.number, changed.status) == (3, "AVAILABLE")
@@ -287,7 +298,7 @@ class TestDeletion:
             register(two, KEY, record(a="int"))
         assert two.versions.get_numbered(KEY, 1, deleted=True).status == "AVAILABLE"
 
-    def test_for_good_only_after_softly(self, two):
+    def test_for_good_only_after_softly(self, two: RegistryService) -> None:
         with pytest.raises(NotSoftDeleted):
             two.deletion.purge(KEY, 2)
         with pytest.raises(NotSoftDeleted):
@@ -304,14 +315,14 @@ class TestDeletion:
         with pytest.raises(SchemaNotFound):
             two.deletion.soft_all(KEY)
 
-    def test_glues_listing_and_deletion_see_no_soft_deleted_version(self, two):
+    def test_glues_listing_and_deletion_see_no_soft_deleted_version(self, two: RegistryService) -> None:
         two.deletion.soft(KEY, 2)
         assert [head.number for head in two.versions.list(KEY).items] == [1]
         assert two.deletion.delete(KEY, range(2, 4)).missing == [2, 3]
         assert two.versions.get_numbered(KEY, 2, deleted=True).number == 2
 
 
-def test_the_record_tells_policies_in_words(service):
+def test_the_record_tells_policies_in_words(service: RegistryService) -> None:
     service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL_ALL, mode="READONLY"))
     service.configs.put(ScopeConfig(scope="schema/r/s", normalize=True, alias="other"))
     service.configs.put(ScopeConfig(scope="schema/r/s"))
@@ -323,7 +334,7 @@ def test_the_record_tells_policies_in_words(service):
     ]
 
 
-def test_the_record_of_changes_is_paged(service):
+def test_the_record_of_changes_is_paged(service: RegistryService) -> None:
     create(service, "s", record(a="int"))
     first = service.audit.list(size=2)
     assert [entry.operation for entry in first.items] == ["RegisterVersion", "CreateSchema"]
@@ -350,7 +361,9 @@ def test_the_record_of_changes_is_paged(service):
         ),
     ],
 )
-def test_the_other_formats_build_on_references_too(service, data_format, base, name, user):
+def test_the_other_formats_build_on_references_too(
+    service: RegistryService, data_format: str, base: str, name: str, user: str
+) -> None:
     create(service, "address", base, data_format=data_format)
     with pytest.raises(InvalidInput):
         create(service, "person", user, data_format=data_format)

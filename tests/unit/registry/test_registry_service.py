@@ -2,8 +2,10 @@
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -21,9 +23,10 @@ from penstock.registry.errors import (
     VersionNotFound,
 )
 from penstock.registry.metadata import INCOMPATIBILITY_KEY
-from penstock.registry.model import RegistryLimits, SchemaKey
+from penstock.registry.model import RegistryLimits, Schema, SchemaKey, Version
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
+from penstock.registry.store import RegistryStore
 from penstock.registry.versions import history
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import InvalidSchema, NoColumns, TooComplex
@@ -35,13 +38,13 @@ ARN = "arn:aws:glue:us-east-1:000000000000"
 
 
 @pytest.fixture
-def service(store):
+def service(store: RegistryStore) -> RegistryService:
     service = RegistryService(store, limits=RegistryLimits(metadata_per_version=2, tags=2, registries=3))
     service.registries.create("r")
     return service
 
 
-def record(**fields):
+def record(**fields: Any) -> str:
     """A definition whose fields are ``name=type`` or ``name=(type, default)``."""
     members = [
         {"name": name, "type": kind[0], "default": kind[1]} if isinstance(kind, tuple) else {"name": name, "type": kind}
@@ -50,17 +53,20 @@ def record(**fields):
     return json.dumps({"type": "record", "name": "R", "fields": members})
 
 
-def create(service, mode="BACKWARD", definition=None, **more):
+def create(
+    service: RegistryService, mode: str = "BACKWARD", definition: str | None = None, **more: Any
+) -> tuple[Schema, Any]:
+    """The schema and its first version, None without a definition."""
     more = {"registry": "r", "name": "s", **more}
     wanted = NewSchema(data_format="AVRO", compatibility=CompatibilityMode(mode), definition=definition, **more)
     return service.schemas.create(wanted)
 
 
-def numbers(service):
+def numbers(service: RegistryService) -> list[tuple[int, str]]:
     return [(head.number, head.status) for head in service.versions.list(KEY, size=100).items]
 
 
-def test_a_definition_is_one_version_in_every_spelling(service):
+def test_a_definition_is_one_version_in_every_spelling(service: RegistryService) -> None:
     _, first = create(service, definition='{"namespace":"n","type":"record","name":"R","fields":[]}')
     same = '{"type": "record", "name": "n.R", "fields": []}'
     assert register(service, KEY, same) == first
@@ -68,11 +74,11 @@ def test_a_definition_is_one_version_in_every_spelling(service):
     assert numbers(service) == [(1, "AVAILABLE")]
 
 
-def test_thirty_two_callers_register_one_version(service):
+def test_thirty_two_callers_register_one_version(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     barrier, seen, wrong = threading.Barrier(32), [], []
 
-    def work(index):
+    def work(index: Any) -> None:
         spaced = record(a="int", b=("int", 0)).replace(",", "," + " " * index)
         barrier.wait()
         try:
@@ -91,14 +97,14 @@ def test_thirty_two_callers_register_one_version(service):
     assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
 
 
-def test_two_services_on_one_store_number_without_gaps(store):
+def test_two_services_on_one_store_number_without_gaps(store: RegistryStore) -> None:
     """Two services share no lock, as two processes do not: they meet at the schema's revision."""
     services = [RegistryService(store) for _ in range(2)]
     services[0].registries.create("r")
     create(services[0], "NONE", record())
     barrier, wrong = threading.Barrier(16), []
 
-    def work(index):
+    def work(index: Any) -> None:
         barrier.wait()
         try:
             register(services[index % 2], KEY, record(**{f"f{index % 8}": "int"}))
@@ -114,10 +120,11 @@ def test_two_services_on_one_store_number_without_gaps(store):
     assert [number for number, _ in numbers(services[0])] == list(range(1, 10))
 
 
-def test_an_incompatible_definition_becomes_a_refused_version(service):
+def test_an_incompatible_definition_becomes_a_refused_version(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     refused = register(service, KEY, record(a="string", b="int"))
     assert (refused.number, refused.status) == (2, "FAILURE")
+    assert refused.verdict is not None
     assert [(item.direction, item.version, item.incompatibility.path) for item in refused.verdict.conflicts] == [
         ("BACKWARD", 1, "/a"),
         ("BACKWARD", 1, "/b"),
@@ -130,14 +137,14 @@ def test_an_incompatible_definition_becomes_a_refused_version(service):
     assert service.versions.get_numbered(KEY, None).number == 1
 
 
-def test_refused_versions_count_for_no_check(service):
+def test_refused_versions_count_for_no_check(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     register(service, KEY, record(a="string"))
     assert register(service, KEY, record(a="long")).status == "AVAILABLE"
     assert numbers(service) == [(1, "AVAILABLE"), (2, "FAILURE"), (3, "AVAILABLE")]
 
 
-def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service):
+def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     refused = register(service, KEY, record(a="string"))
     service.schemas.update(KEY, compatibility=CompatibilityMode.NONE, latest=True)
@@ -148,7 +155,7 @@ def test_a_refused_definition_gets_a_new_number_once_the_policy_lets_it(service)
     assert numbers(service) == [(1, "AVAILABLE"), (3, "AVAILABLE")]
 
 
-def test_a_refusal_is_logged(service, caplog):
+def test_a_refusal_is_logged(service: RegistryService, caplog: pytest.LogCaptureFixture) -> None:
     create(service, definition=record(a="int"))
     with caplog.at_level("WARNING", logger="penstock.registry"):
         register(service, KEY, record(a="string"))
@@ -156,14 +163,14 @@ def test_a_refusal_is_logged(service, caplog):
     assert "TYPE_MISMATCH at /a" in caplog.text
 
 
-def test_checking_compatibility_writes_nothing(service):
+def test_checking_compatibility_writes_nothing(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     assert not check_compatibility(service, KEY, record(a="string")).compatible
     assert check_compatibility(service, KEY, record(a="long")).checked == (1,)
     assert numbers(service) == [(1, "AVAILABLE")]
 
 
-def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
+def test_all_reaches_back_to_the_checkpoint_and_no_further(service: RegistryService) -> None:
     create(service, "NONE", record(a="int"))
     register(service, KEY, record(a="string"))
     register(service, KEY, record(a="string", b=("int", 0)))
@@ -175,7 +182,9 @@ def test_all_reaches_back_to_the_checkpoint_and_no_further(service):
     assert service.schemas.get(KEY).checkpoint == 1
 
 
-def test_a_history_that_takes_too_long_to_compare_with_is_refused(service, monkeypatch):
+def test_a_history_that_takes_too_long_to_compare_with_is_refused(
+    service: RegistryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     create(service, "FULL_ALL", record(a="int"))
     register(service, KEY, record(a="int", b=("int", 0)))
     monkeypatch.setattr(history, "_SECONDS", -1.0)
@@ -184,34 +193,36 @@ def test_a_history_that_takes_too_long_to_compare_with_is_refused(service, monke
     assert numbers(service) == [(1, "AVAILABLE"), (2, "AVAILABLE")]
 
 
-def test_a_long_history_is_read_a_few_versions_at_a_time(service, monkeypatch):
+def test_a_long_history_is_read_a_few_versions_at_a_time(service: RegistryService, monkeypatch: pytest.MonkeyPatch) -> None:
     create(service, "NONE", record(a="int"))
     for number in range(6):
         register(service, KEY, record(a="int", **{f"f{number}": ("int", 0)}))
     service.deletion.delete(KEY, range(4, 5))
     service.schemas.update(KEY, compatibility=CompatibilityMode.BACKWARD_ALL, checkpoint=2)
-    read = []
+    read: list[list[int]] = []
     scan = service.versions._store.scan
+
+    def noted(*asked: Any, **named: Any) -> Sequence[Version]:
+        found = scan(*asked, **named)
+        read.append([version.number for version in found])
+        return found
+
     monkeypatch.setattr(history, "_TEXTS", 2)
-    monkeypatch.setattr(
-        service.versions._store,
-        "scan",
-        lambda *asked, **named: read.append([version.number for version in scan(*asked, **named)]) or scan(*asked, **named),
-    )
+    monkeypatch.setattr(service.versions._store, "scan", noted)
     assert check_compatibility(service, KEY, record(a="int", z=("int", 0))).checked == (2, 3, 5, 6, 7)
     assert read == [[6, 7], [3, 5], [2]]
     found = check_compatibility(service, KEY, record(a="string"))
     assert [conflict.version for conflict in found.conflicts] == [7, 6, 5, 3, 2]
 
 
-def test_disabled_takes_no_new_versions(service):
+def test_disabled_takes_no_new_versions(service: RegistryService) -> None:
     _, first = create(service, "DISABLED", record(a="int"))
     assert register(service, KEY, record(a="int")) == first
     with pytest.raises(VersioningDisabled, match="DISABLED"):
         register(service, KEY, record(a="long"))
 
 
-def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
+def test_a_schema_without_a_definition_takes_its_first_by_registration(service: RegistryService) -> None:
     schema, version = create(service, "DISABLED")
     assert (schema.latest, version) == (None, None)
     with pytest.raises(VersionNotFound):
@@ -219,7 +230,7 @@ def test_a_schema_without_a_definition_takes_its_first_by_registration(service):
     assert register(service, KEY, record(a="int")).number == 1
 
 
-def test_invalid_definitions_are_refused_outright(service):
+def test_invalid_definitions_are_refused_outright(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     for call in (partial(register, service), service.versions.find, partial(check_compatibility, service)):
         with pytest.raises(InvalidSchema, match="not JSON"):
@@ -228,11 +239,11 @@ def test_invalid_definitions_are_refused_outright(service):
         create(service, name="t", definition="{")
     with pytest.raises(SchemaNotFound):
         service.schemas.get(SchemaKey("r", "t"))
-    assert "not JSON" in service.versions.check("AVRO", "{")
+    assert "not JSON" in str(service.versions.check("AVRO", "{"))
     assert service.versions.check("AVRO", '"int"') is None
 
 
-def test_updates(service):
+def test_updates(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     refused = register(service, KEY, record(a="string"))
     with pytest.raises(InvalidInput, match="checkpoint"):
@@ -251,7 +262,7 @@ def test_updates(service):
     assert (schema.compatibility, schema.checkpoint, schema.description) == (CompatibilityMode.FULL, 3, "new")
 
 
-def test_deleting_versions(service):
+def test_deleting_versions(service: RegistryService) -> None:
     create(service, "NONE", record())
     for index in range(2, 6):
         register(service, KEY, record(**{f"f{index}": "int"}))
@@ -268,7 +279,7 @@ def test_deleting_versions(service):
     assert register(service, KEY, record(f4="int")).number == 6
 
 
-def test_lists_survive_writes_between_pages(service):
+def test_lists_survive_writes_between_pages(service: RegistryService) -> None:
     for name in "bdf":
         create(service, name=name)
     page = service.schemas.list("r", size=2)
@@ -282,12 +293,12 @@ def test_lists_survive_writes_between_pages(service):
 
 
 @pytest.mark.parametrize("token", ["nonsense", "W10=", "WyJyZWdpc3RyaWVzIiwgImEiXQ==", "x" * 5_000])
-def test_tokens_of_other_listings_are_refused(service, token):
+def test_tokens_of_other_listings_are_refused(service: RegistryService, token: str) -> None:
     with pytest.raises(InvalidInput, match="NextToken"):
         service.schemas.list("r", token=token)
 
 
-def test_the_default_registry_is_made_at_its_first_use(service):
+def test_the_default_registry_is_made_at_its_first_use(service: RegistryService) -> None:
     create(service, registry=None)
     create(service, registry=None, name="t")
     assert [item.name for item in service.registries.list().items] == ["default-registry", "r"]
@@ -295,7 +306,7 @@ def test_the_default_registry_is_made_at_its_first_use(service):
         create(service, registry="missing")
 
 
-def test_missing_things_are_told_in_the_words_the_java_serde_matches(service):
+def test_missing_things_are_told_in_the_words_the_java_serde_matches(service: RegistryService) -> None:
     with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):
         service.versions.find(KEY, '"int"')
     with pytest.raises(SchemaNotFound, match=r"^Schema is not found\."):
@@ -305,7 +316,7 @@ def test_missing_things_are_told_in_the_words_the_java_serde_matches(service):
         service.versions.find(KEY, '"int"')
 
 
-def test_metadata_shows_why_a_version_was_refused(service):
+def test_metadata_shows_why_a_version_was_refused(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     refused = register(service, KEY, record(a="string", b="int"))
     service.metadata.put(refused, "team", "x")
@@ -321,7 +332,7 @@ def test_metadata_shows_why_a_version_was_refused(service):
         service.metadata.put(refused, INCOMPATIBILITY_KEY, "x")
 
 
-def test_metadata_limits(service):
+def test_metadata_limits(service: RegistryService) -> None:
     _, version = create(service, definition=record())
     service.metadata.put(version, "k", "1")
     service.metadata.put(version, "k", "2")
@@ -332,7 +343,7 @@ def test_metadata_limits(service):
         service.metadata.remove(version, "k", "1")
 
 
-def test_the_difference_shows_the_verdict_and_no_mere_spelling(service):
+def test_the_difference_shows_the_verdict_and_no_mere_spelling(service: RegistryService) -> None:
     create(service, definition=record(a="int"))
     register(service, KEY, record(a="string"))
     (operation,) = json.loads(service.diff(KEY, None, 2))
@@ -343,7 +354,7 @@ def test_the_difference_shows_the_verdict_and_no_mere_spelling(service):
     assert service.diff(KEY, 1, 1) == "[]"
 
 
-def test_tags(service):
+def test_tags(service: RegistryService) -> None:
     create(service, tags={"a": "1"})
     tags = service.tags
     assert tags.get(f"{ARN}:schema/r/s") == {"a": "1"}
@@ -361,7 +372,7 @@ def test_tags(service):
         tags.get("arn:aws:glue:eu-west-1:000000000000:registry/r")
 
 
-def test_limits_of_registries_and_versions(store):
+def test_limits_of_registries_and_versions(store: RegistryStore) -> None:
     service = RegistryService(store, limits=RegistryLimits(registries=1, versions_per_schema=1))
     service.registries.create("r")
     with pytest.raises(RegistryFull, match=r"1 registries\. Delete some that are no longer needed first\."):
@@ -371,7 +382,9 @@ def test_limits_of_registries_and_versions(store):
         register(service, KEY, record(a="int"))
 
 
-def test_endless_contention_ends_with_an_error(service, store, monkeypatch):
+def test_endless_contention_ends_with_an_error(
+    service: RegistryService, store: RegistryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     create(service, "NONE", record())
     monkeypatch.setattr(type(store.versions), "add", lambda _self, new: [None] * len(new))
     with pytest.raises(TooMuchContention):
@@ -387,7 +400,7 @@ class Reference:
     schema_version_number: int | None = None
 
 
-def test_columns_of_a_tables_reference(service):
+def test_columns_of_a_tables_reference(service: RegistryService) -> None:
     _, first = create(service, definition=record(a="int"))
     second = register(service, KEY, record(a="int", b=("string", "")))
     refused = register(service, KEY, record(a="string"))
@@ -419,7 +432,7 @@ def test_columns_of_a_tables_reference(service):
         ({"schema_arn": f"{ARN}:schema/r/s", "registry": "r"}, "both cannot be provided"),
     ],
 )
-def test_bad_schema_ids(service, wanted, reason):
+def test_bad_schema_ids(service: RegistryService, wanted: dict[str, str], reason: str) -> None:
     with pytest.raises(BadReference, match=reason):
         service.identity.schema(**wanted)
 
@@ -432,6 +445,6 @@ def test_bad_schema_ids(service, wanted, reason):
         ({"registry_arn": f"{ARN}:registry/r", "name": "r"}, "both cannot be provided"),
     ],
 )
-def test_bad_registry_ids(service, wanted, reason):
+def test_bad_registry_ids(service: RegistryService, wanted: dict[str, str], reason: str) -> None:
     with pytest.raises(BadReference, match=reason):
         service.identity.registry(**wanted)

@@ -23,14 +23,14 @@ TRICKY = st.text("$2Ff4/ é0", min_size=1, max_size=20)
 
 
 @given(TEXT | TRICKY)
-def test_every_name_comes_back(text):
+def test_every_name_comes_back(text: str) -> None:
     name = to_glue_name(text)
     assert GLUE.fullmatch(name)
     assert from_glue_name(name) == text
 
 
 @given(st.text("$24Ff0aC3A9", min_size=1, max_size=20))
-def test_no_two_schemas_have_one_subject(name):
+def test_no_two_schemas_have_one_subject(name: str) -> None:
     subject = named_subject(SchemaKey("default-registry", name))
     assert subject is None or subject.key.name == name
 
@@ -40,7 +40,7 @@ SHORT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 
 @given(SHORT | TRICKY, SHORT | TRICKY)
-def test_a_prefix_finds_what_begins_so(prefix, rest):
+def test_a_prefix_finds_what_begins_so(prefix: str, rest: str) -> None:
     wanted = SubjectPrefix(None, prefix)
     assert to_glue_name(prefix + rest).startswith(wanted.glue_prefix)
     assert wanted.matches(SubjectName("r", prefix + rest))
@@ -61,7 +61,7 @@ def test_a_prefix_finds_what_begins_so(prefix, rest):
         ("$2f", "$2f"),
     ],
 )
-def test_names_by_example(text, name):
+def test_names_by_example(text: str, name: str) -> None:
     assert to_glue_name(text) == name
     assert from_glue_name(name) == text
 
@@ -79,18 +79,18 @@ def test_names_by_example(text, name):
         (":.__GLOBAL:", None, "", ":.__GLOBAL:"),
     ],
 )
-def test_contexts_by_example(text, registry, name, shown):
+def test_contexts_by_example(text: str, registry: str | None, name: str, shown: str) -> None:
     subject = parse_subject(text)
     assert (subject.registry, subject.name, str(subject)) == (registry, name, shown)
 
 
 @pytest.mark.parametrize("text", ["", ":.a:", ":.__GLOBAL:s", "x" * 256, "é" * 50])
-def test_names_without_a_schema(text):
+def test_names_without_a_schema(text: str) -> None:
     with pytest.raises(InvalidSubject):
         _ = parse_subject(text).key
 
 
 @pytest.mark.parametrize("text", ["a\nb", "\x00", ":.a\x7f:s", ":." + "x" * 300 + ":s"])
-def test_names_that_nothing_has(text):
+def test_names_that_nothing_has(text: str) -> None:
     with pytest.raises(InvalidSubject):
         parse_subject(text)

@@ -1,6 +1,9 @@
 """A registry exported and imported: all of it comes back, twice is once, and what differs is said."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,17 +11,21 @@ from penstock.errors import DataProblem
 from penstock.registry.errors import RegistryNotFound
 from penstock.registry.model import SchemaKey, ScopeConfig
 from penstock.registry.service import RegistryService
+from penstock.registry.store import RegistryStore
 from penstock.registry.transfer import compared, exported, import_lines, import_records, written
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.suites.registry_values import present
 from tests.unit.registry.registrations import register
 from tests.unit.registry.test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
+Served = tuple[RegistryStore, RegistryService]
+
 
 @pytest.fixture
-def source():
+def source() -> Served:
     """A store with all that an export has to keep, and its service."""
     store = MemoryRegistryStore()
     service = RegistryService(store)
@@ -38,7 +45,7 @@ def source():
     service.deletion.soft(KEY, 4)
     service.schemas.update(KEY, checkpoint=3)
     service.configs.put(ScopeConfig(scope="", compatibility=CompatibilityMode.FULL))
-    further = {"validate_fields": True, "compatibility_policy": "LENIENT", "compatibility_group": "major"}
+    further: dict[str, Any] = {"validate_fields": True, "compatibility_policy": "LENIENT", "compatibility_group": "major"}
     further |= {"default_metadata": '{"tags":{}}', "override_metadata": '{"sensitive":["a"]}'}
     service.configs.put(ScopeConfig(scope="schema/r/s", mode="READONLY", normalize=True, alias="other", **further))
     service.registries.create("empty")
@@ -46,7 +53,8 @@ def source():
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def target(request, tmp_path):
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    store: RegistryStore
     if request.param == "memory":
         store = MemoryRegistryStore()
         yield store, RegistryService(store)
@@ -58,16 +66,16 @@ def target(request, tmp_path):
     database.close()
 
 
-def lines_of(store, registry=None):
+def lines_of(store: RegistryStore, registry: str | None = None) -> list[str]:
     return list(written(exported(store, registry)))
 
 
-def untimed(lines):
+def untimed(lines: list[str]) -> list[Any]:
     """Records without the time of a schema's last change, which is the one of the import."""
     return [{name: value for name, value in json.loads(line).items() if name != "updated"} for line in lines]
 
 
-def test_all_of_it_comes_back_and_twice_is_once(source, target):
+def test_all_of_it_comes_back_and_twice_is_once(source: Served, target: Served) -> None:
     lines = lines_of(source[0])
     report = import_lines(*target, lines)
     assert (report.differences, report.versions, report.added) == ([], 7, 7)
@@ -78,7 +86,7 @@ def test_all_of_it_comes_back_and_twice_is_once(source, target):
     assert register(target[1], KEY, record(a="int", e=("int", 0))).number == 6
 
 
-def test_one_registry_alone(source, target):
+def test_one_registry_alone(source: Served, target: Served) -> None:
     records = [json.loads(line) for line in lines_of(source[0], "empty")]
     assert [item["kind"] for item in records] == ["header", "registry", "end"]
     assert import_lines(*target, lines_of(source[0], "r")).added == 7
@@ -87,7 +95,7 @@ def test_one_registry_alone(source, target):
         lines_of(source[0], "emtpy")
 
 
-def test_an_import_that_was_cut_says_so_and_goes_on(source, target):
+def test_an_import_that_was_cut_says_so_and_goes_on(source: Served, target: Served) -> None:
     lines = lines_of(source[0])
     with pytest.raises(DataProblem, match="cut"):
         import_lines(*target, lines[:-4])
@@ -98,7 +106,7 @@ def test_an_import_that_was_cut_says_so_and_goes_on(source, target):
     assert untimed(lines_of(target[0])) == untimed(lines)
 
 
-def test_what_the_store_has_otherwise_is_said_and_stays(source, target):
+def test_what_the_store_has_otherwise_is_said_and_stays(source: Served, target: Served) -> None:
     service = target[1]
     service.registries.create("r")
     create(service, "s", record(z="int"), "NONE")
@@ -113,7 +121,7 @@ def test_what_the_store_has_otherwise_is_said_and_stays(source, target):
     assert service.versions.get_numbered(KEY, 1).definition == record(z="int")
 
 
-def test_the_same_schema_under_other_ids_is_said(source, target):
+def test_the_same_schema_under_other_ids_is_said(source: Served, target: Served) -> None:
     service = target[1]
     service.registries.create("r")
     create(service, "s", record(a="int"), "BACKWARD")
@@ -121,7 +129,7 @@ def test_the_same_schema_under_other_ids_is_said(source, target):
     assert difference
 
 
-def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source, target):
+def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source: Served, target: Served) -> None:
     lines = [line.replace(json.dumps(ADDRESS), '"nonsense"') for line in lines_of(source[0])]
     report = import_lines(*target, lines)
     assert "Version 1 of schema z-address in registry r: its definition is not valid here." in "\n".join(report.differences)
@@ -140,7 +148,7 @@ def test_a_definition_that_is_none_here_is_said_and_the_rest_comes(source, targe
         "[" * 100_000,
     ],
 )
-def test_what_is_no_export_is_refused(target, text):
+def test_what_is_no_export_is_refused(target: Served, text: str) -> None:
     with pytest.raises(DataProblem):
         import_lines(*target, [text])
 
@@ -152,7 +160,11 @@ def test_what_is_no_export_is_refused(target, text):
         {"kind": "novelty"}, {"metadata": [1]},
     ],
 )  # fmt: skip
-def test_a_damaged_record_is_named_by_its_line(source, target, change):
+def test_a_damaged_record_is_named_by_its_line(
+    source: Served,
+    target: Served,
+    change: dict[str, Any],
+) -> None:
     lines = lines_of(source[0])
     place = next(number for number, line in enumerate(lines) if '"kind": "version"' in line)
     lines[place] = json.dumps({**json.loads(lines[place]), **change})
@@ -160,7 +172,7 @@ def test_a_damaged_record_is_named_by_its_line(source, target, change):
         import_lines(*target, lines)
 
 
-def test_a_reference_that_the_file_does_not_hold_is_said(source, target):
+def test_a_reference_that_the_file_does_not_hold_is_said(source: Served, target: Served) -> None:
     lines = [line for line in lines_of(source[0]) if '"schema": "z-address", "id"' not in line]
     counts = json.loads(lines[-1])
     counts["counts"]["version"] -= 1
@@ -169,11 +181,11 @@ def test_a_reference_that_the_file_does_not_hold_is_said(source, target):
         "Version 1 of schema a-team",
         "Version 1 of schema m-person",
     ]
-    assert target[0].schemas.get(SchemaKey("r", "a-team")).latest is None
+    assert present(target[0].schemas.get(SchemaKey("r", "a-team"))).latest is None
 
 
-def test_a_comparison_tells_every_kind_of_difference(source, target):
-    def records():
+def test_a_comparison_tells_every_kind_of_difference(source: Served, target: Served) -> None:
+    def records() -> Iterator[Any]:
         return (record for record in exported(source[0]) if record["kind"] != "policy")
 
     store, service = target

@@ -1,82 +1,21 @@
-"""The behaviour of every SecretStore."""
-
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+"""The behaviour of every secret store, over memory and SQLite; and that the database has no secret in clear."""
 
 import pytest
 from sqlalchemy import text
 
-from penstock.secrets.errors import SecretChanged, SecretExists
-from penstock.secrets.model import Rotation, Secret, SecretStore, SecretValue, SecretVersion
+from penstock.secrets.model import SecretStore
 from penstock.store.memory.secrets import MemorySecretStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
-
-NOW = datetime(2026, 11, 21, 10, 0, 0, 123456, tzinfo=UTC)
-ACCOUNT = "111122223333"
-TEXT = SecretVersion(id="v1", value=SecretValue(text="pässword"), stages=frozenset({"AWSPREVIOUS"}), created=NOW)
-BINARY = SecretVersion(id="v2", value=SecretValue(binary=b"\x00\xff"), stages=frozenset({"AWSCURRENT", "x"}), created=NOW)
-SECRET = Secret(
-    arn=f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:db-AbCdEf",
-    account=ACCOUNT,
-    name="db",
-    created=NOW,
-    changed=NOW,
-    description="of the broker",
-    tags={"team": "data"},
-    versions=(TEXT, BINARY),
-)
+from penstock.testing.suites import SecretStoreSuite
+from penstock.testing.suites.secrets import SECRET
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, database: Database) -> SecretStore:
-    return MemorySecretStore() if request.param == "memory" else SqlSecretStore(database, Sealer(bytes(32)))
-
-
-def test_returns_what_was_created_by_arn_and_name(store: SecretStore) -> None:
-    store.create(SECRET)
-    assert store.by_arn(SECRET.arn) == SECRET
-    assert store.by_name(ACCOUNT, "db") == SECRET
-    assert store.by_name("444455556666", "db") is None
-    assert store.by_arn(f"{SECRET.arn}x") is None
-
-
-def test_takes_a_name_once_an_account(store: SecretStore) -> None:
-    store.create(SECRET)
-    with pytest.raises(SecretExists):
-        store.create(replace(SECRET, arn=f"{SECRET.arn}2"))
-    store.create(replace(SECRET, arn=f"{SECRET.arn}3", account="444455556666"))
-
-
-def test_replaces_at_the_revision_it_was_read_at(store: SecretStore) -> None:
-    store.create(SECRET)
-    changed = replace(SECRET, description=None, versions=(BINARY,), deletion=NOW + timedelta(days=7), accessed=NOW)
-    store.replace(changed)
-    assert store.by_arn(SECRET.arn) == replace(changed, revision=1)
-    with pytest.raises(SecretChanged):
-        store.replace(replace(changed, description="too late"))
-    assert store.by_arn(SECRET.arn) == replace(changed, revision=1)
-
-
-def test_lists_by_age_without_values(store: SecretStore) -> None:
-    store.create(SECRET)
-    store.create(replace(SECRET, arn=f"{SECRET.arn}0", name="older", created=NOW - timedelta(days=1), versions=()))
-    older, newer = store.list(ACCOUNT)
-    assert (older.name, newer.name) == ("older", "db")
-    assert [(version.id, version.stages, version.value) for version in newer.versions] == [
-        ("v1", TEXT.stages, SecretValue()),
-        ("v2", BINARY.stages, SecretValue()),
-    ]
-
-
-def test_purges(store: SecretStore) -> None:
-    store.create(SECRET)
-    store.purge(SECRET.arn)
-    store.purge(SECRET.arn)
-    assert store.by_name(ACCOUNT, "db") is None
-    store.create(SECRET)
-    assert store.by_arn(SECRET.arn) == SECRET
+class TestSecretStores(SecretStoreSuite):
+    @pytest.fixture(params=["memory", "sqlite"])
+    def store(self, request: pytest.FixtureRequest, database: Database) -> SecretStore:
+        return MemorySecretStore() if request.param == "memory" else SqlSecretStore(database, Sealer(bytes(32)))
 
 
 def test_no_value_lies_in_the_database_in_clear(database: Database) -> None:
@@ -86,17 +25,3 @@ def test_no_value_lies_in_the_database_in_clear(database: Database) -> None:
     assert len(sealed) == 2
     assert not any("pässword".encode() in value or value == b"\x00\xff" for value in sealed)
     assert "pässword" not in repr(SECRET)
-
-
-def test_keeps_how_a_secret_is_rotated_and_a_version_without_a_value(store: SecretStore) -> None:
-    pending = SecretVersion(id="v3", value=SecretValue(), stages=frozenset({"AWSPENDING"}), created=NOW)
-    empty = SecretVersion(id="v4", value=SecretValue(binary=b""), stages=frozenset({"y"}), created=NOW)
-    function = "arn:aws:lambda:us-east-1:111122223333:function:f"
-    rotated = replace(SECRET, rotation=Rotation(function=function, rotated=NOW), versions=(TEXT, BINARY, pending, empty))
-    store.create(rotated)
-    assert store.by_arn(SECRET.arn) == rotated
-    assert store.list(ACCOUNT)[0].rotation == rotated.rotation
-    store.replace(replace(rotated, rotation=Rotation(function=function, enabled=False)))
-    found = store.by_arn(SECRET.arn)
-    assert found is not None
-    assert found.rotation == Rotation(function=function, enabled=False)

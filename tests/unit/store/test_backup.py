@@ -1,6 +1,7 @@
 """Backups of an SQLite store: whole, refused where something is in the way, and restored in one step."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,14 +72,14 @@ def rows(database: Database) -> dict[str, list[tuple[object, ...]]]:
 
 
 @pytest.fixture
-def filled(tmp_path: Path):
+def filled(tmp_path: Path) -> Iterator[Database]:
     database = sqlite_store(tmp_path / "store.db")
     fill(database)
     yield database
     database.close()
 
 
-def test_a_backup_restores_every_row(filled, tmp_path):
+def test_a_backup_restores_every_row(filled: Database, tmp_path: Path) -> None:
     counted = back_up(filled, tmp_path / "backups" / "one.backup")
     assert counted["schema_versions"] == 2
     other = sqlite_store(tmp_path / "other.db")
@@ -92,7 +93,7 @@ def test_a_backup_restores_every_row(filled, tmp_path):
     assert [path.name for path in (tmp_path / "backups").iterdir()] == ["one.backup"]
 
 
-def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled, tmp_path):
+def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled: Database, tmp_path: Path) -> None:
     back_up(filled, tmp_path / "b")
     running = Database(str(filled.url))
     service = RegistryService(SqlRegistryStore(running))
@@ -111,7 +112,7 @@ def test_a_restore_replaces_all_in_one_step_under_a_running_store(filled, tmp_pa
     running.close()
 
 
-def test_no_schema_id_is_given_twice_after_a_restore(filled, tmp_path):
+def test_no_schema_id_is_given_twice_after_a_restore(filled: Database, tmp_path: Path) -> None:
     key = SchemaKey("r", "s")
     back_up(filled, tmp_path / "b")
     given = register(RegistryService(SqlRegistryStore(filled)), key, '"double"').schema_id
@@ -124,7 +125,7 @@ def test_no_schema_id_is_given_twice_after_a_restore(filled, tmp_path):
     other.close()
 
 
-def test_what_is_no_backup_changes_nothing(filled, tmp_path):
+def test_what_is_no_backup_changes_nothing(filled: Database, tmp_path: Path) -> None:
     before = rows(filled)
     good = tmp_path / "good"
     back_up(filled, good)
@@ -141,7 +142,7 @@ def test_what_is_no_backup_changes_nothing(filled, tmp_path):
     assert rows(filled) == before
 
 
-def test_backups_overwrite_nothing(filled, tmp_path):
+def test_backups_overwrite_nothing(filled: Database, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("mine")
     with pytest.raises(AlreadyExists):
         back_up(filled, tmp_path / "b")
@@ -150,7 +151,7 @@ def test_backups_overwrite_nothing(filled, tmp_path):
         back_up(Database(f"sqlite:///{tmp_path / 'empty.db'}"), tmp_path / "c")
 
 
-def test_the_commands(tmp_path):
+def test_the_commands(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "store").mkdir(parents=True)
     database = sqlite_store(home / "store" / "penstock.db")
@@ -168,7 +169,7 @@ def test_the_commands(tmp_path):
         run.invoke(cli, ["backup", str(tmp_path / "c"), "--home", str(tmp_path / "x")], catch_exceptions=False)
 
 
-def test_further_accounts_are_backed_up_and_restored_each_in_its_own_file(tmp_path):
+def test_further_accounts_are_backed_up_and_restored_each_in_its_own_file(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "store").mkdir(parents=True)
     first = sqlite_store(home / "store" / "penstock.db")

@@ -1,6 +1,9 @@
 """A store whose disk is full: writes say why and change nothing, reads go on, and it is ready again once there is room."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -32,7 +35,7 @@ class SmallDisk:
         event.listen(self.database.engine, "checkout", self._bound)
         migrate(self.database)
 
-    def _bound(self, connection, *_):
+    def _bound(self, connection: Connection, *_: Any | Any) -> None:
         connection.execute(f"PRAGMA max_page_count={self.pages}")
         connection.execute(f"PRAGMA query_only={int(not self.writable)}")
 
@@ -43,7 +46,7 @@ class SmallDisk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path):
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     made = SmallDisk(tmp_path / "store.db")
     yield made
     made.database.close()
@@ -54,7 +57,7 @@ def large(number: int) -> str:
     return f'{{"type": "enum", "name": "E", "symbols": [{symbols}]}}'
 
 
-def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk, tmp_path):
+def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk: SmallDisk, tmp_path: Path) -> None:
     service = RegistryService(SqlRegistryStore(disk.database))
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
@@ -78,7 +81,7 @@ def test_a_write_says_why_and_leaves_nothing_and_reads_go_on(disk, tmp_path):
     assert ready.problems() == {}
 
 
-def test_a_secret_is_read_where_the_day_of_its_reading_cannot_be_noted(disk):
+def test_a_secret_is_read_where_the_day_of_its_reading_cannot_be_noted(disk: SmallDisk) -> None:
     secrets = SecretsService(SqlSecretStore(disk.database, Sealer(bytes(32))), region="us-east-1")
     secrets.create("111122223333", "s", value=SecretValue(text="kept"))
     disk.writable = False
@@ -88,7 +91,7 @@ def test_a_secret_is_read_where_the_day_of_its_reading_cannot_be_noted(disk):
         secrets.create("111122223333", "t")
 
 
-def test_too_little_room_is_told_before_it_is_gone(disk, tmp_path):
+def test_too_little_room_is_told_before_it_is_gone(disk: SmallDisk, tmp_path: Path) -> None:
     ready = Readiness(disk.database, {"store": tmp_path, "lake": tmp_path / "none"}, minimum_free=1 << 60)
     problems = ready.problems()
     assert problems["store"].startswith("its disk is full: ")

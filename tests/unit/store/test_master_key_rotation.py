@@ -184,7 +184,7 @@ def test_the_commands(stores: Stores) -> None:
     stores.check()
 
 
-def test_a_lost_key_file_is_not_replaced_where_something_is_sealed(stores):
+def test_a_lost_key_file_is_not_replaced_where_something_is_sealed(stores: Stores) -> None:
     lost = stores.sealer.keys.current.id
     stores.path.unlink()
     with pytest.raises(EnvironmentProblem, match=f"no master key file .* holds 5 values .* sealed with master key {lost}"):
@@ -192,7 +192,7 @@ def test_a_lost_key_file_is_not_replaced_where_something_is_sealed(stores):
     assert not stores.path.exists()
 
 
-def test_what_another_account_has_sealed_counts_too(stores):
+def test_what_another_account_has_sealed_counts_too(stores: Stores) -> None:
     stores.path.unlink()
     with stores.databases[0].write() as connection:
         for table, _, _ in SEALED:
@@ -201,7 +201,7 @@ def test_what_another_account_has_sealed_counts_too(stores):
         sealer_of(stores.path, stores.databases[0])
 
 
-def test_a_lost_key_is_given_up_by_a_command_alone(stores):
+def test_a_lost_key_is_given_up_by_a_command_alone(stores: Stores) -> None:
     with pytest.raises(InvalidInput, match="is there already"):
         create_key_file(stores.path)
     lost = stores.sealer.keys.current
@@ -211,7 +211,7 @@ def test_a_lost_key_is_given_up_by_a_command_alone(stores):
     assert sealer_of(stores.path, stores.databases[0]).keys.current == made
 
 
-def test_an_empty_store_gets_a_key_also_before_it_has_tables(tmp_path):
+def test_an_empty_store_gets_a_key_also_before_it_has_tables(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'new.db'}")
     assert sealer_of(tmp_path / "master.key", database).keys.current
     database.close()

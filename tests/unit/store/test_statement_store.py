@@ -1,176 +1,24 @@
-"""What every store of statements does, over SQL and in memory."""
+"""The behaviour of every statement store, over memory and SQLite."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from penstock.errors import InvalidInput
-from penstock.statements.model import (
-    ResultColumn,
-    Statement,
-    StatementFailure,
-    StatementId,
-    StatementState,
-    StatementStatistics,
-    StatementType,
-)
 from penstock.statements.store import StatementStore
 from penstock.store.memory.statements import MemoryStatementStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.statements import SqlStatementStore
-
-NOW = datetime(2026, 11, 21, 10, 22, 56, 123456, tzinfo=UTC)
-LATER = NOW + timedelta(seconds=1)
+from penstock.testing.suites import StatementStoreSuite
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StatementStore]:
-    if request.param == "memory":
-        yield MemoryStatementStore()
-        return
-    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    database.create_all()
-    yield SqlStatementStore(database)
-    database.close()
-
-
-def statement(name: str = "a", **changes: object) -> Statement:
-    made = Statement(
-        id=StatementId(name),
-        sql="SELECT 'é'",
-        type=StatementType.DML,
-        substatement="SELECT",
-        database="db",
-        output_location="s3://lake/out/",
-        result_uri=f"s3://lake/out/{name}.csv",
-        parameters=("'x'", "1"),
-        principal="arn:aws:iam::000000000000:user/penstock",
-        submitted=NOW,
-        owner="host:1:x",
-        heartbeat=NOW,
-    )
-    return replace(made, **changes)  # type: ignore[arg-type]
-
-
-def test_a_statement_is_kept_whole(store: StatementStore) -> None:
-    kept = statement(
-        started=LATER,
-        completed=LATER,
-        state=StatementState.FAILED,
-        reason="why",
-        failure=StatementFailure(message="why", category=1, type=2, retryable=True),
-        statistics=StatementStatistics(scanned_bytes=2**40, output_rows=3),
-        columns=(ResultColumn(name="x", type="decimal", precision=10, scale=2),),
-        token="t" * 32,
-        reuse_minutes=60,
-        digest="d" * 64,
-    )
-    store.add(kept)
-    assert store.get(kept.id) == kept
-    assert store.get(StatementId("other")) is None
-
-
-def test_a_life_to_success(store: StatementStore) -> None:
-    asked = store.add(statement())
-    assert store.start(asked.id, at=LATER)
-    assert not store.start(asked.id, at=LATER)
-    columns = (ResultColumn(name="x", type="integer", precision=10),)
-    statistics = StatementStatistics(engine_ms=5)
-    assert store.finish(asked.id, StatementState.SUCCEEDED, at=LATER, statistics=statistics, columns=columns)
-    done = replace(
-        asked, state=StatementState.SUCCEEDED, started=LATER, completed=LATER, statistics=statistics, columns=columns
-    )
-    assert store.get(asked.id) == done
-    assert not store.finish(asked.id, StatementState.FAILED, at=LATER, reason="too late")
-    assert store.get(asked.id) == done
-    assert store.request_cancel(asked.id, at=LATER, reason="too late") is StatementState.SUCCEEDED
-    assert store.get(asked.id) == done
-
-
-def test_the_latest_statement_of_a_digest_that_was_computed(store: StatementStore) -> None:
-    def done(name: str, at: datetime, *, digest: str = "d", state: str = "SUCCEEDED", reused: bool = False) -> None:
-        found = StatementStatistics(reused=reused)
-        store.add(statement(name, digest=digest, state=StatementState(state), completed=at, statistics=found))
-
-    assert store.latest("d", since=NOW) is None
-    done("old", NOW)
-    done("new", LATER)
-    done("other", LATER, digest="o")
-    done("failed", LATER, state="FAILED")
-    done("reused", LATER, reused=True)
-    store.add(statement("running", digest="d"))
-    found = store.latest("d", since=NOW)
-    assert found is not None
-    assert found.id == "new"
-    assert store.latest("d", since=LATER) == found
-    assert store.latest("d", since=LATER + timedelta(microseconds=1)) is None
-
-
-def test_cancelling(store: StatementStore) -> None:
-    queued, running = store.add(statement("queued")), store.add(statement("running"))
-    store.start(running.id, at=LATER)
-    assert store.request_cancel(queued.id, at=LATER, reason="stop") is StatementState.CANCELLED
-    assert store.request_cancel(running.id, at=LATER, reason="stop") is StatementState.RUNNING
-    assert store.request_cancel(StatementId("none"), at=LATER, reason="stop") is None
-    assert not store.start(queued.id, at=LATER)
-    found = store.get(queued.id)
-    assert found is not None
-    assert (found.state, found.reason, found.completed) == (StatementState.CANCELLED, "stop", LATER)
-    assert store.cancelled_among([queued.id, running.id]) == {running.id}
-    assert store.cancelled_among([]) == frozenset()
-
-
-def test_a_token_is_used_once_even_by_concurrent_callers(store: StatementStore) -> None:
-    made = [statement(f"s{number}", token="same" * 8) for number in range(16)]
-    with ThreadPoolExecutor(8) as pool:
-        kept = list(pool.map(store.add, made))
-    assert len({each.id for each in kept}) == 1
-    assert sum(store.get(each.id) is not None for each in made) == 1
-
-
-def test_one_of_many_concurrent_workers_starts_a_statement(store: StatementStore) -> None:
-    asked = store.add(statement())
-    with ThreadPoolExecutor(8) as pool:
-        started = list(pool.map(lambda _: store.start(asked.id, at=LATER), range(16)))
-    assert started.count(True) == 1
-
-
-def test_pages_are_newest_first_and_do_not_shift(store: StatementStore) -> None:
-    for number in range(5):
-        store.add(statement(f"s{number}"))
-    store.add(statement("other", workgroup="other"))
-    first = store.page(workgroup="primary", limit=2)
-    assert first.ids == ("s4", "s3")
-    store.add(statement("s5"))
-    second = store.page(workgroup="primary", limit=2, token=first.next_token)
-    assert second.ids == ("s2", "s1")
-    last = store.page(workgroup="primary", limit=2, token=second.next_token)
-    assert (last.ids, last.next_token) == (("s0",), None)
-    exact = store.page(workgroup="primary", limit=6)
-    assert (len(exact.ids), exact.next_token) == (6, None)
-    with pytest.raises(InvalidInput, match="not a page token"):
-        store.page(workgroup="primary", limit=2, token="x; DROP TABLE statements")
-
-
-def test_many_are_answered_in_the_order_asked(store: StatementStore) -> None:
-    for name in "abc":
-        store.add(statement(name))
-    assert [each.id for each in store.get_many([StatementId(name) for name in "cxab"])] == ["c", "a", "b"]
-
-
-def test_heartbeats_reach_the_owners_unfinished_statements_alone(store: StatementStore) -> None:
-    mine, other, done = (
-        store.add(statement("mine")),
-        store.add(statement("other", owner="host:2:y")),
-        store.add(statement("done")),
-    )
-    store.finish(done.id, StatementState.SUCCEEDED, at=NOW)
-    store.beat("host:1:x", at=LATER)
-    assert {each.id: each.heartbeat for each in store.unfinished()} == {mine.id: LATER, other.id: NOW}
-    found = store.get(done.id)
-    assert found is not None
-    assert found.heartbeat == NOW
+class TestStatementStores(StatementStoreSuite):
+    @pytest.fixture(params=["memory", "sqlite"])
+    def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StatementStore]:
+        if request.param == "memory":
+            yield MemoryStatementStore()
+            return
+        database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+        database.create_all()
+        yield SqlStatementStore(database)
+        database.close()

@@ -1,0 +1,8 @@
+"""The behaviour of each store, as tests: whoever writes a store of their own runs them over it."""
+
+from .access import AccessStoreSuite as AccessStoreSuite
+from .catalog import CatalogStoreSuite as CatalogStoreSuite
+from .connections import ConnectionStoreSuite as ConnectionStoreSuite
+from .registry import RegistryStoreSuite as RegistryStoreSuite
+from .secrets import SecretStoreSuite as SecretStoreSuite
+from .statements import StatementStoreSuite as StatementStoreSuite
