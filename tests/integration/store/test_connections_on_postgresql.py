@@ -7,9 +7,9 @@ from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.testing.suites import ConnectionStoreSuite
-from tests.unit.catalog.test_connection_store import test_nothing_of_it_lies_in_the_database_in_clear
+from tests.unit.catalog.test_connection_store import test_the_database_has_no_connection_in_plain_text
 
-__all__ = ["test_nothing_of_it_lies_in_the_database_in_clear"]
+__all__ = ["test_the_database_has_no_connection_in_plain_text"]
 
 
 class TestOnPostgresql(ConnectionStoreSuite):
