@@ -1,6 +1,6 @@
 """Serialisers and deserialisers for Kafka and Kinesis in AVRO, JSON and PROTOBUF, byte-compatible with AWS's Java serde.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists the public names. Each is imported on first use, because each needs the libraries of its own extra.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Whether data obeys a definition, without a registry: what producers and consumers ask that frame nothing themselves."""
+"""Validation of data against a definition, without a registry, for producers and consumers that do not frame messages."""
 
 import json
 from collections.abc import Callable
@@ -21,20 +21,20 @@ Check = Callable[[bytes], None]
 
 
 class DataChecks:
-    """Checks of data, one compiled a definition; safe for threads. ``limits`` bound what hostile data may cost."""
+    """Validates data and keeps one compiled check per definition. Thread-safe. ``limits`` bound the cost of hostile data."""
 
     def __init__(self, *, size: int = 200, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._checks: OnceCache[tuple[str, str], Check] = OnceCache(size)
 
     def misfit(self, data_format: str, definition: str, data: bytes | str) -> SerdeError | None:
-        """Why ``data`` is no value of ``definition``, with the path of what is wrong; ``None`` where it is one.
+        """Return why ``data`` is not a value of ``definition``, with the path of the fault, or ``None`` if it is valid.
 
-        ``data`` is a message in AWS's frame, or the value as JSON text; for PROTOBUF also the message's own bytes. Raises
+        ``data`` is a message in AWS's frame, or the value as JSON text; for PROTOBUF also the message's own bytes. Raise
         :class:`InvalidInput` for an unknown format and :class:`UnreadableSchema` for a definition that cannot be used.
         """
         if data_format not in DATA_FORMATS:
-            raise InvalidInput(f"There is no data format {data_format!r}.", remedy=f"Known are {', '.join(DATA_FORMATS)}.")
+            raise InvalidInput(f"Unknown data format {data_format!r}.", remedy=f"Use one of {', '.join(DATA_FORMATS)}.")
         check = self._checks.get((data_format, definition), lambda: self._compile(data_format, definition))
         try:
             check(data.encode() if isinstance(data, str) else bytes(data))
@@ -69,22 +69,22 @@ class DataChecks:
 
     def _json(self, data: bytes) -> Any:
         if len(data) > self._limits.payload:
-            raise PayloadTooLarge(f"Data has {len(data)} bytes; {self._limits.payload} are allowed.")
+            raise PayloadTooLarge(f"The data has {len(data)} bytes; at most {self._limits.payload} are allowed.")
         try:
             value = json.loads(data)
         except RecursionError:
-            raise PayloadTooLarge(f"Data nests deeper than {self._limits.depth} levels.") from None
+            raise PayloadTooLarge(f"The data nests deeper than {self._limits.depth} levels.") from None
         except ValueError as error:
             raise MalformedPayload(
-                f"Data of {len(data)} bytes is neither a message in AWS's frame nor JSON: {str(error)[:200]}"
+                f"The data ({len(data)} bytes) is neither a message in AWS's frame nor JSON: {str(error)[:200]}"
             ) from None
         if tree_depth(value) > self._limits.depth:
-            raise PayloadTooLarge(f"Data nests deeper than {self._limits.depth} levels.")
+            raise PayloadTooLarge(f"The data nests deeper than {self._limits.depth} levels.")
         return value
 
 
 def _discard(_value: object) -> None:
-    """The value itself is of no use: that it could be made is the answer."""
+    """Ignore a value: only whether it could be read or written matters."""
 
 
 def _bare_protobuf(schema: SchemaText) -> Callable[[bytes], Any]:
@@ -99,6 +99,8 @@ def _bare_protobuf(schema: SchemaText) -> Callable[[bytes], Any]:
         try:
             return kind.FromString(data)
         except DecodeError as error:
-            raise MalformedPayload(f"Data of {len(data)} bytes is no message {compiled.first_name()}: {error}") from None
+            raise MalformedPayload(
+                f"The data ({len(data)} bytes) is not a message {compiled.first_name()}: {error}"
+            ) from None
 
     return read

@@ -1,8 +1,8 @@
-"""Whole messages: a value to a frame with its schema's id, and back; independent of Kafka's client.
+"""Messages: a value to a frame with its schema's id, and back. Independent of Kafka's client.
 
-AWS's frame is always read. Confluent's frames are read where a source of Confluent's ids is given, told apart by their first
-byte; without one they are no frames, as dead letters call them. Built once per schema and kept: afterwards a message costs
-one dictionary lookup and one call into fastavro.
+AWS's frame is always read. Confluent's frames are read if a source of Confluent's ids is given; the first byte tells the two
+apart. Without such a source, Confluent's frames are refused as not framed. A reader or writer is built once per schema and
+cached. After that, a message costs one dictionary lookup and one call into fastavro.
 """
 
 import zlib
@@ -20,7 +20,7 @@ from penstock.serdes.avro.limits import Limits
 from penstock.serdes.confluent_frame import Headers, SchemaId
 from penstock.serdes.decoders import PayloadDecoders
 from penstock.serdes.errors import SerdeError, UnknownWriterSchema
-from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, split, whole_bytes
+from penstock.serdes.frame import HEADER_SIZE, Compression, header, inflate, is_framed, message_bytes, split
 from penstock.serdes.ports import ConfluentSource, SchemaSource
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MessageReader", "MessageWriter", "confluent_writer", "framed", "message_writer"]
 
-# In front of a header-borne id among the prepared ones: no frame begins with it.
+# Marks cache keys of ids that came in a record header: no frame begins with this byte.
 _IN_HEADER = b"\xff"
-_MAX_HEADER = 128  # bytes of an id and of what follows it, which only Protobuf has and which is short
+_MAX_HEADER = 128  # bytes of an id and, for Protobuf, the short message index after it
 
 MessageWriter = Callable[[Any], bytes]
-"""A function from a value to a whole message."""
+"""A function from a value to a message with its frame."""
 
 
 def message_writer(
@@ -43,17 +43,17 @@ def message_writer(
     compression: Compression = Compression.NONE,
     ignore_unknown: bool = False,
 ) -> MessageWriter:
-    """A function that writes values of ``schema`` as messages of version ``version_id``.
+    """Return a function that writes values of ``schema`` as messages of version ``version_id``.
 
-    It raises what :func:`penstock.serdes.avro.codec.encoder` says.
+    It raises the same errors as :func:`penstock.serdes.avro.codec.encoder`.
     """
     return framed(version_id, lambda prefix: encoder(schema, prefix=prefix, ignore_unknown=ignore_unknown), compression)
 
 
 def framed(version_id: UUID, encoder_of: Callable[[bytes], MessageWriter], compression: Compression) -> MessageWriter:
-    """A function that writes messages of version ``version_id``; ``encoder_of`` makes the encoder of payloads.
+    """Return a function that writes messages of version ``version_id``.
 
-    ``encoder_of`` is given the bytes that go in front of every payload. zlib is at its
+    ``encoder_of`` takes the bytes that go in front of every payload and returns the payload's encoder. zlib runs at its
     default level, as in AWS's serialiser.
     """
     head = header(version_id, compression)
@@ -67,21 +67,21 @@ def framed(version_id: UUID, encoder_of: Callable[[bytes], MessageWriter], compr
 def confluent_writer(
     schema_id: SchemaId, encoder_of: Callable[[bytes], MessageWriter], *, in_header: bool = False
 ) -> MessageWriter:
-    """A function that writes messages in Confluent's frame, or bare where the id goes ``in_header``.
+    """Return a function that writes messages in Confluent's frame, or bare payloads if the id goes ``in_header``.
 
-    ``encoder_of`` makes the encoder of payloads, given the bytes that go in front of each.
+    ``encoder_of`` takes the bytes that go in front of every payload and returns the payload's encoder.
     """
     return encoder_of(b"" if in_header else confluent.prefix(schema_id))
 
 
 class MessageReader:
-    """Reads messages of any version that ``source`` knows; safe for threads.
+    """Reads messages of any version that ``source`` knows. Thread-safe.
 
-    With ``confluent`` also those in Confluent's frames, and those whose headers name their schema. With ``reader_schema``
-    every value is resolved to that definition (Avro, where it is text), whatever it was written with. ``formats`` are those
-    of the schemas that are read: AVRO, JSON, PROTOBUF. ``messages`` makes Protobuf messages of Google's library rather than
-    dictionaries: true for classes made for the schema, or the class to read as. At most ``cache_size`` versions stay
-    prepared. ``limits`` bound what a hostile message may cost.
+    With ``confluent`` it also reads Confluent's frames and messages whose record headers name their schema. With
+    ``reader_schema`` every value is resolved to that definition (a plain text is Avro), whatever schema wrote it.
+    ``formats`` are the schema formats to read: AVRO, JSON, PROTOBUF. ``messages`` returns Protobuf messages of Google's
+    library instead of dictionaries: true for classes generated from the schema, or the class to read. At most
+    ``cache_size`` versions stay cached. ``limits`` bound the cost of a hostile message.
     """
 
     def __init__(
@@ -106,74 +106,75 @@ class MessageReader:
             reader, formats=formats, schemas=schemas or AvroSchemas(cache_size), limits=self._limits, messages=messages
         )
         self._size = cache_size
-        # Looked up for every message: a dict, whose reads need no lock, where a cache behind one adds a fifth (ADR 25).
+        # Looked up for every message. Reads of a dict need no lock; a locked cache would add a fifth of the time (ADR 25).
         self._by_header: dict[bytes, Callable[[bytes], Any]] = {}
         self._versions: SharedCache[bytes, SchemaVersion] = SharedCache(cache_size)
         self._lock = Lock()
 
     def read(self, data: bytes | None, headers: Headers | None = None, *, key: bool = False) -> Any:
-        """The value of a message; ``None`` for a tombstone. ``headers`` are the record's, ``key`` says which part it is.
+        """Return the value of a message, or ``None`` for a tombstone.
 
-        Raises a :class:`~penstock.serdes.errors.SerdeError`, and what the source raises when the registry cannot be asked.
+        ``headers`` are the record's headers. ``key`` is true for a record's key. Raise a
+        :class:`~penstock.serdes.errors.SerdeError`, or the source's error if the registry cannot be reached.
         """
         if data is None:
             return None
         if data.__class__ is not bytes:
-            data = whole_bytes(data)
+            data = message_bytes(data)
         try:
             decode = self._by_header.get(data[:HEADER_SIZE]) if self._confluent is None else None
             return (decode or self._decoder(data, headers, key))(data)
         except SerdeError as error:
-            raise self._named(error, data) from error.__cause__
+            raise self._with_schema(error, data) from error.__cause__
 
     def prepare(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> None:
-        """Ask the registry what :meth:`read` needs for this message; raises what that raises for its schema."""
+        """Fetch from the registry what :meth:`read` needs for this message. Raise the same errors for its schema."""
         try:
-            self._decoder(whole_bytes(data), headers, key)
+            self._decoder(message_bytes(data), headers, key)
         except SerdeError as error:
-            raise self._named(error, whole_bytes(data)) from error.__cause__
+            raise self._with_schema(error, message_bytes(data)) from error.__cause__
 
     def _decoder(self, data: bytes, headers: Headers | None, key: bool) -> Callable[[bytes], Any]:
         if self._confluent is not None:
-            named = confluent.header_of(headers, key=key)
-            if named is not None:
-                named = named[:_MAX_HEADER]
-                return self._by_id(_IN_HEADER + named, named, start=0)
+            schema_header = confluent.header_of(headers, key=key)
+            if schema_header is not None:
+                schema_header = schema_header[:_MAX_HEADER]
+                return self._by_id(_IN_HEADER + schema_header, schema_header, start=0)
             if confluent.is_confluent(data):
                 head = data[: confluent.prefix_size(data)]
                 return self._by_id(head, head, start=len(head))
         return self._by_header.get(data[:HEADER_SIZE]) or self._prepare(data)
 
     def knows(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> bool:
-        """Whether :meth:`read` decodes this message, or refuses it, without asking the registry."""
+        """Return whether :meth:`read` can decode or refuse this message without a call to the registry."""
         if data.__class__ is not bytes:
             return not isinstance(data, bytearray | memoryview)
         if self._confluent is not None:
-            named = confluent.header_of(headers, key=key)
-            if named is not None:
-                return _IN_HEADER + named[:_MAX_HEADER] in self._by_header
+            schema_header = confluent.header_of(headers, key=key)
+            if schema_header is not None:
+                return _IN_HEADER + schema_header[:_MAX_HEADER] in self._by_header
             if confluent.is_confluent(data):
                 return data[: confluent.prefix_size(data)] in self._by_header
         return data[:HEADER_SIZE] in self._by_header or not is_framed(data)
 
-    def _named(self, error: SerdeError, data: bytes) -> SerdeError:
-        """``error`` with the schema in its text where that is known already; nothing is fetched for it."""
+    def _with_schema(self, error: SerdeError, data: bytes) -> SerdeError:
+        """Add the schema to the error's text if it is cached. Nothing is fetched."""
         version = self._versions.peek(data[:HEADER_SIZE])
         if version is None:
             return error
         return error.of(f"{version.registry_name}/{version.schema_name}", version.number, version.id)
 
     def version(self, data: bytes) -> SchemaVersion:
-        """The schema version a message was written with."""
+        """Return the schema version that wrote a message."""
         return self._version(split(data)[1])
 
     def origin(self, data: bytes, headers: Headers | None = None, *, key: bool = False) -> str:
-        """What a message names as its schema, in words for people; nothing is fetched that :meth:`read` did not fetch."""
-        named = confluent.header_of(headers, key=key) if self._confluent is not None else None
-        if named is None and self._confluent is not None and confluent.is_confluent(data):
-            named = data
-        if named is not None:
-            return f"schema {confluent.split(named)}"
+        """Describe a message's schema in human-readable form. Nothing is fetched beyond what :meth:`read` fetched."""
+        prefixed = confluent.header_of(headers, key=key) if self._confluent is not None else None
+        if prefixed is None and self._confluent is not None and confluent.is_confluent(data):
+            prefixed = data
+        if prefixed is not None:
+            return f"schema {confluent.split(prefixed)}"
         version = self.version(data)
         return f"version {version.number} of {version.registry_name}/{version.schema_name}"
 
@@ -183,7 +184,7 @@ class MessageReader:
         except NotFound as error:
             unknown = UnknownWriterSchema(
                 f"Schema version {version_id} is unknown: {error.message}",
-                remedy="The message is damaged, or was written against another registry, region or account.",
+                remedy="The message is damaged, or was written with another registry, region or account.",
             )
             unknown.version_id = version_id
             raise unknown from error
@@ -197,25 +198,25 @@ class MessageReader:
         what = f"Schema version {version_id} ({version.schema_name})"
         zipped = compression is Compression.ZLIB
         decode = self._payloads.decoder(text, what, start=0 if zipped else HEADER_SIZE)
-        made = self._inflating(decode) if zipped else decode
-        self._keep(head, made)
-        return made
+        decoder = self._inflating(decode) if zipped else decode
+        self._keep(head, decoder)
+        return decoder
 
     def _inflating(self, decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
         limit = self._limits.payload
         return lambda data: decode(inflate(data[HEADER_SIZE:], max_payload=limit))
 
     def _by_id(self, cached_as: bytes, head: bytes, *, start: int) -> Callable[[bytes], Any]:
-        """The decoder of messages whose schema ``head`` names; their payload begins at ``start``, in the header at 0."""
-        made = self._by_header.get(cached_as)
-        if made is None:
+        """Return the decoder for the schema that ``head`` names. Payloads begin at ``start``; 0 if the id is in a header."""
+        decoder = self._by_header.get(cached_as)
+        if decoder is None:
             schema_id = confluent.split(head)
             rest = None if start else head[confluent.prefix_size(head) :]
-            made = self._payloads.decoder(
+            decoder = self._payloads.decoder(
                 self._text(schema_id), f"Schema {schema_id}", start=start, confluent=True, in_header=rest
             )
-            self._keep(cached_as, made)
-        return made
+            self._keep(cached_as, decoder)
+        return decoder
 
     def _text(self, schema_id: SchemaId) -> SchemaText:
         assert self._confluent is not None
@@ -224,11 +225,11 @@ class MessageReader:
         except NotFound as error:
             raise UnknownWriterSchema(
                 f"Schema {schema_id} is unknown: {error.message}",
-                remedy="The message is damaged, or was written against another registry or context.",
+                remedy="The message is damaged, or was written with another registry or context.",
             ) from error
 
-    def _keep(self, head: bytes, made: Callable[[bytes], Any]) -> None:
+    def _keep(self, head: bytes, decoder: Callable[[bytes], Any]) -> None:
         with self._lock:
             while len(self._by_header) >= self._size:
                 del self._by_header[next(iter(self._by_header))]
-            self._by_header[head] = made
+            self._by_header[head] = decoder

@@ -1,4 +1,4 @@
-"""Settings of the (de)serialisers, under the names that users of AWS's Java serde have in their configurations.
+"""Settings of serialisers and deserialisers, under the property names of AWS's Java serde.
 
 Names: https://github.com/awslabs/aws-glue-schema-registry#readme, ``AWSSchemaRegistryConstants`` of its jar 1.1.27.
 """
@@ -20,32 +20,32 @@ __all__ = ["NameOfSchema", "SerdeConfig"]
 _COMPATIBILITIES = ("NONE", "DISABLED", "BACKWARD", "BACKWARD_ALL", "FORWARD", "FORWARD_ALL", "FULL", "FULL_ALL")
 _AVRO_RECORDS = ("GENERIC_RECORD", "SPECIFIC_RECORD", "UNKNOWN")
 _MESSAGES = ("DYNAMIC_MESSAGE", "POJO", "UNKNOWN")
-# What AWS's serde does without a class of one's own; the constant and the class's full name.
+# The default naming strategy of AWS's serde: the constant and the class's full name.
 _NAMED_BY_TOPIC = (
     "AWSSchemaNamingStrategyDefaultImpl",
     "com.amazonaws.services.schemaregistry.common.AWSSchemaNamingStrategyDefaultImpl",
 )
 
 NameOfSchema = Callable[[str, bool], str]
-"""The schema's name for a topic (or stream), and whether for its keys: ``lambda topic, is_key: ...``."""
+"""A function from a topic (or stream) and whether it is the key to the schema's name: ``lambda topic, is_key: ...``."""
 
 
 def name_by_topic(topic: str, is_key: bool) -> str:
-    """The topic's name, as AWS's serde names schemas; keys, which collide with values there, get ``-key`` behind it."""
+    """Return the topic's name, as AWS's serde does. Keys get the suffix ``-key``; AWS's serde mixes them with values."""
     return f"{topic}-key" if is_key else topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerdeConfig:
-    """What a serialiser or deserialiser is set to. Sizes in bytes, ``ttl_seconds`` bounds a cached "latest" version."""
+    """Settings of a serialiser or deserialiser. ``ttl_seconds`` is how long a "latest" version stays cached."""
 
     region: str | None = None
     endpoint_url: str | None = None
     registry: str = "default-registry"
     schema: str | None = None
-    """The schema's name, of keys and values alike; where not set ``schema_name_of`` says it."""
+    """The schema's name, for keys and values alike. If it is not set, ``schema_name_of`` gives the name."""
     key_schema: str | None = None
-    """The name of keys' schema, before ``schema``."""
+    """The name of the keys' schema. It overrides ``schema``, as does ``value_schema`` for values."""
     value_schema: str | None = None
     schema_name_of: NameOfSchema = name_by_topic
     auto_register: bool = False
@@ -55,9 +55,9 @@ class SerdeConfig:
     cache_size: int = 200
     ttl_seconds: float = 86_400.0
     message_type: str | None = None
-    """Protobuf: DYNAMIC_MESSAGE reads messages, POJO a class that is given; dictionaries where not set."""
+    """Protobuf: DYNAMIC_MESSAGE returns messages, POJO messages of a given class; if not set, dictionaries."""
     secondary: Any = None
-    """Reads what has no frame: a callable of bytes and context, or the Java name of a deserialiser."""
+    """Reads messages without a frame: a callable of bytes and context, or the Java name of a deserialiser."""
     assume_role_arn: str | None = None
     assume_role_session: str = "penstock"
     proxy_url: str | None = None
@@ -65,7 +65,7 @@ class SerdeConfig:
     tags: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
     confluent_url: str | None = None
-    """Where a deserialiser looks up the ids in Confluent's frames; without it such frames are refused."""
+    """The registry that a deserialiser asks for the ids in Confluent's frames. Without it, such frames are refused."""
     confluent_user_info: str | None = field(default=None, repr=False)
     ignore_unknown_fields: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -74,9 +74,8 @@ class SerdeConfig:
     def from_properties(cls, properties: Mapping[str, Any]) -> "SerdeConfig":
         """Read AWS's property names (``registry.name``, ``schemaAutoRegistrationEnabled``, ...), values as texts or typed.
 
-        ``userAgentApp`` and the features of Jackson mean nothing here and are passed over, and so does ``avroRecordType``:
-        records are dictionaries.
-        Raises :class:`InvalidInput` for a value that is wrong and a name that is unknown.
+        ``userAgentApp`` and the features of Jackson have no meaning here and are ignored. ``avroRecordType`` is checked and
+        has no effect: records are dictionaries. Raise :class:`InvalidInput` for a wrong value or an unknown name.
         """
         found: dict[str, Any] = {}
         for name, value in properties.items():
@@ -84,7 +83,7 @@ class SerdeConfig:
                 continue
             if name not in _PROPERTIES:
                 raise InvalidInput(
-                    f"Unknown serde property '{name}'.", remedy=f"Known are {', '.join(sorted({*_PROPERTIES, *_IGNORED}))}."
+                    f"Unknown serde property '{name}'.", remedy=f"Use one of {', '.join(sorted({*_PROPERTIES, *_IGNORED}))}."
                 )
             target, convert = _PROPERTIES[name]
             try:
@@ -95,14 +94,14 @@ class SerdeConfig:
         return cls(**found)
 
     def with_settings(self, settings: Mapping[str, Any]) -> "SerdeConfig":
-        """The same with some fields set; :class:`InvalidInput` for a field that there is not."""
+        """Return a copy with some fields set. Raise :class:`InvalidInput` for an unknown field."""
         try:
             return replace(self, **settings)
         except TypeError as error:
             raise InvalidInput(f"Unknown serde setting: {error}.") from None
 
     def schema_name(self, topic: str, *, key: bool) -> str:
-        """The name of the schema of a topic's values, or keys; :class:`InvalidInput` where neither is given."""
+        """Return the schema's name for a topic's values, or keys. Raise :class:`InvalidInput` without a name and a topic."""
         named = (self.key_schema if key else self.value_schema) or self.schema
         if named:
             return named
@@ -114,16 +113,16 @@ class SerdeConfig:
 def _flag(value: Any) -> bool:
     text = str(value).strip().lower()
     if text not in {"true", "false"}:
-        raise ValueError("it has to be true or false")
+        raise ValueError("it must be true or false")
     return text == "true"
 
 
 def _one_of(*names: str) -> Callable[[Any], str]:
     def convert(value: Any) -> str:
-        # Members of an enum by their value.
+        # A member of an enum counts as its value.
         text = str(getattr(value, "value", value)).strip().upper()
         if text not in names:
-            raise ValueError(f"it has to be one of {', '.join(sorted(names))}")
+            raise ValueError(f"it must be one of {', '.join(sorted(names))}")
         return text
 
     return convert
@@ -134,14 +133,14 @@ def _compression(value: Any) -> Compression:
         return value
     text = str(value).strip().upper()
     if text not in Compression.__members__:
-        raise ValueError("it has to be NONE or ZLIB")
+        raise ValueError("it must be NONE or ZLIB")
     return Compression[text]
 
 
 def _count(value: Any) -> int:
     text = str(value).strip()
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError("it has to be a whole number, 1 or more")
+        raise ValueError("it must be a whole number, 1 or more")
     return int(text)
 
 
@@ -150,12 +149,12 @@ def _naming(value: Any) -> NameOfSchema:
         return cast("NameOfSchema", value)
     if value in _NAMED_BY_TOPIC:
         return name_by_topic
-    raise ValueError("a class of Java's does not run here; give a function of the topic's name and whether it is a key")
+    raise ValueError("Java classes do not run here; give a function of the topic's name and whether it is a key")
 
 
 def _pairs(value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
-        raise ValueError("it has to be a mapping of names to texts")
+        raise ValueError("it must be a mapping of names to strings")
     return {str(key): str(text) for key, text in value.items()}
 
 

@@ -1,6 +1,6 @@
-"""Decoders of payloads by the format of the schema that they were written with.
+"""Payload decoders by the format of the writer schema.
 
-The modules of JSON and Protobuf are loaded with the first schema of theirs: Avro's users start faster without them.
+The JSON and Protobuf modules are loaded with the first schema of their format, so that users of Avro start faster.
 """
 
 from collections.abc import Callable, Collection
@@ -27,10 +27,10 @@ Decode = Callable[[bytes], Any]
 class PayloadDecoders:
     """Makes decoders for one reader.
 
-    With ``reader`` Avro is resolved to it, JSON is held against it in place of the writer's schema, and Protobuf is read as
-    its message of the same name. ``formats`` are those that are read at all; ``messages`` is what becomes of Protobuf, as
-    :func:`~penstock.serdes.protobuf.decoder.protobuf_decoder` takes it. Raises :class:`UnreadableSchema` for a reader's
-    schema that cannot be used.
+    With ``reader``, Avro is resolved to it, JSON is validated against it instead of the writer schema, and Protobuf is read
+    as its message of the same name. ``formats`` are the formats to read. ``messages`` is passed to
+    :func:`~penstock.serdes.protobuf.decoder.protobuf_decoder`. Raises :class:`UnreadableSchema` for a reader schema that
+    cannot be used.
     """
 
     def __init__(
@@ -53,14 +53,17 @@ class PayloadDecoders:
     def decoder(
         self, writer: SchemaText, what: str, *, start: int, confluent: bool = False, in_header: bytes | None = None
     ) -> Decode:
-        """A function from bytes, of which the payload begins at ``start``, to the value. ``what`` names the schema.
+        """Return a function from a message whose payload begins at byte ``start`` to the value.
 
-        ``confluent`` says in whose frame the payload is, ``in_header`` what follows the id in a record's header. Raises
-        :class:`UnreadableSchema`.
+        ``what`` names the schema in errors. ``confluent`` is true for payloads in Confluent's frame. ``in_header`` is what
+        follows the id in a record header. Raise :class:`UnreadableSchema` if the schema cannot be used, or its format is not
+        among those to read.
         """
         wanted = self._formats if self._reader is None else (self._reader.data_format,)
         if writer.data_format not in wanted:
-            raise UnreadableSchema(f"{what} is {writer.data_format}, and this reads {' or '.join(sorted(wanted))}.")
+            raise UnreadableSchema(
+                f"{what} is {writer.data_format}, and this deserialiser reads {' or '.join(sorted(wanted))}."
+            )
         match writer.data_format:
             case "AVRO":
                 return decoder(self._avro_schema(writer), self._avro, start=start, limits=self._limits)
@@ -87,7 +90,7 @@ class PayloadDecoders:
         if not schema.references:
             return self._schemas.parse(schema.definition)
         try:
-            # With the types that it refers to in it.
+            # The text then contains the referenced types too.
             return self._schemas.parse(canonical_text(parse_avro(schema.definition, schema.references)))
         except InvalidSchema as error:
             raise UnreadableSchema(f"The schema cannot be used: {error}") from error

@@ -1,4 +1,4 @@
-"""Messages to values by a reader's settings: what Kafka's, asyncio's and Kinesis's deserialisers share."""
+"""Messages to values: the common part of the deserialisers for Kafka, asyncio and Kinesis."""
 
 import importlib
 from collections.abc import Callable, Collection, Mapping
@@ -22,7 +22,7 @@ __all__ = ["RegistryDeserializer"]
 
 Secondary = Callable[[bytes, Any], Any]
 
-# Java's own deserialisers by their Python counterparts; Confluent's are read wherever schema.registry.url is set.
+# Kafka's Java deserialisers and their Python counterparts. Confluent's frames are read if schema.registry.url is set.
 _KAFKAS = "org.apache.kafka.common.serialization."
 _COUNTERPARTS = {
     f"{_KAFKAS}StringDeserializer": "StringDeserializer",
@@ -34,16 +34,16 @@ _CONFLUENTS = "io.confluent.kafka."
 
 
 class RegistryDeserializer:
-    """Reads messages of any version that the registry knows; safe for threads.
+    """Reads messages of any version that the registry knows. Thread-safe.
 
-    With ``reader_schema`` every value is resolved to that definition, of the format that ``dataFormat`` says: fields it
-    lacks are dropped, fields the writer lacked get their defaults. Protobuf becomes dictionaries, or messages: of
-    ``message_class`` where one is given, of classes made for the schema with ``protobufMessageType`` DYNAMIC_MESSAGE.
+    With ``reader_schema`` every value is resolved to that definition, whose format is ``dataFormat``: fields that it lacks
+    are dropped, fields that the writer lacked get their defaults. Protobuf messages become dictionaries, or messages of
+    ``message_class`` if it is given, or messages of generated classes if ``protobufMessageType`` is DYNAMIC_MESSAGE.
 
-    Messages of Confluent's serialisers (id or GUID in front, or in a header) are read too where ``schema.registry.url`` says
-    where their ids are known, or ``confluent`` is a source of them. Whatever else has no frame goes to
-    ``secondaryDeserializer`` where that is set, a callable of bytes and context, and is an error where it is not.
-    ``formats`` bounds which formats are read. ``settings`` are fields of :class:`SerdeConfig`.
+    Messages of Confluent's serialisers (id or GUID in front, or in a header) are read too if ``schema.registry.url`` names
+    the registry of their ids, or ``confluent`` is a source of them. Any other message without a frame goes to
+    ``secondaryDeserializer``, a callable of bytes and context; if that is not set, it is an error. ``formats`` limits the
+    formats that are read. ``settings`` are fields of :class:`SerdeConfig`.
     """
 
     __slots__ = ("_reader", "_secondary")
@@ -76,20 +76,20 @@ class RegistryDeserializer:
         )
 
     def read(self, data: bytes | None, headers: Headers | None = None, *, is_key: bool = False, context: Any = None) -> Any:
-        """The value; ``None`` for a tombstone. ``context`` is what a secondary deserialiser is given.
+        """Return the value, or ``None`` for a tombstone. ``context`` is passed to a secondary deserialiser.
 
-        Raises a :class:`~penstock.serdes.errors.SerdeError`, and what the registry raises when it cannot be asked.
+        Raise a :class:`~penstock.serdes.errors.SerdeError`, or the client's error if the registry cannot be reached.
         """
         if self._secondary is not None and data is not None and not is_framed(data):
             return self._secondary(data, context)
         return self._reader.read(data, headers, key=is_key)
 
     def prepare(self, data: bytes, headers: Headers | None = None, *, is_key: bool = False) -> None:
-        """Ask the registry what :meth:`read` needs for this message; raises what that raises for its schema."""
+        """Fetch from the registry what :meth:`read` needs for this message. Raise the same errors for its schema."""
         self._reader.prepare(data, headers, key=is_key)
 
     def is_ready(self, data: bytes | None, headers: Headers | None = None, *, is_key: bool = False) -> bool:
-        """Whether the message is read without a call to the registry, so that nothing waits."""
+        """Return whether the message can be read without a call to the registry."""
         return data is None or self._reader.knows(data, headers, key=is_key)
 
 
@@ -97,7 +97,10 @@ def _reader_text(definition: Definition | None, config: SerdeConfig, formats: Co
     if definition is None:
         return None
     if config.data_format not in formats:
-        raise InvalidInput(f"dataFormat {config.data_format} is not among what is read: {', '.join(formats)}.")
+        raise InvalidInput(
+            f"The reader_schema is {config.data_format} (dataFormat), and this deserialiser reads {', '.join(formats)}.",
+            remedy="Set dataFormat to the reader_schema's format.",
+        )
     return SchemaText(definition=definition_text(definition), data_format=config.data_format)
 
 
@@ -110,15 +113,16 @@ def _secondary(config: SerdeConfig) -> Secondary | None:
         counterpart = _COUNTERPARTS[name]
         if not counterpart:
             return lambda data, _context: data
-        made: Secondary = getattr(importlib.import_module("confluent_kafka.serialization"), counterpart)()
-        return made
+        deserializer: Secondary = getattr(importlib.import_module("confluent_kafka.serialization"), counterpart)()
+        return deserializer
     if name.startswith(_CONFLUENTS):
         if config.confluent_url is None:
             raise InvalidInput(
-                f"secondaryDeserializer {name} needs the registry that knows its ids.", remedy="Set schema.registry.url."
+                f"secondaryDeserializer {name} needs the URL of the registry that knows its ids.",
+                remedy="Set schema.registry.url.",
             )
-        return None  # the reader tells Confluent's frames by itself
+        return None  # the reader recognises Confluent's frames itself
     raise InvalidInput(
-        f"secondaryDeserializer {name} does not run here.",
-        remedy="Give a function of the bytes and the context, or one of confluent_kafka.serialization's deserialisers.",
+        f"secondaryDeserializer {name} is a Java class that does not run here.",
+        remedy="Give a function of the bytes and the context, or a deserialiser of confluent_kafka.serialization.",
     )

@@ -1,6 +1,6 @@
-"""Encoders of payloads by the format of the schema that they are written with; the counterpart of ``decoders``.
+"""Payload encoders by the format of the schema; the counterpart of ``decoders``.
 
-The modules of JSON and Protobuf are loaded with the first schema of theirs: Avro's users start faster without them.
+The JSON and Protobuf modules are loaded with the first schema of their format, so that users of Avro start faster.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,10 @@ Encode = Callable[[Any], bytes]
 def payload_encoder(
     schema: SchemaText, *, message: str | None = None, ignore_unknown: bool = False
 ) -> Callable[[bytes], Encode]:
-    """A function from a prefix to the encoder that puts it in front of each payload.
+    """Return a function from a prefix to the encoder that puts it in front of each payload.
 
     ``message`` names the Protobuf type that mappings are written as. ``ignore_unknown`` drops the fields that an Avro or
-    Protobuf schema has not; a JSON Schema says itself what it allows. Raises :class:`UnreadableSchema`.
+    Protobuf schema lacks; a JSON Schema defines itself what it allows. Raise :class:`UnreadableSchema`.
     """
     match schema.data_format:
         case "AVRO":

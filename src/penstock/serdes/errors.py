@@ -1,18 +1,18 @@
-"""What can be wrong with a message, as errors::
+"""Errors of messages that cannot be read or written::
 
     SerdeError (DataProblem)
-    ├── NotFramed                first byte is not the frame's, or the compression byte is unknown
+    ├── NotFramed                the first byte is not the frame's, or the compression byte is unknown
     ├── TruncatedFrame           shorter than a frame
-    ├── UnknownWriterSchema      no schema version has the id in the frame
+    ├── UnknownWriterSchema      the registry has no schema version with the id in the frame
     ├── CorruptCompression       the zlib stream is damaged or cut
     ├── PayloadTooLarge          inflates beyond the limit, nests too deep, or claims too many items
     ├── TruncatedPayload         ends inside a value
     ├── DamagedAggregate         an aggregated record of Kinesis whose checksum or layout is wrong
     ├── TrailingBytes            bytes after the value
     ├── MalformedPayload         not a value of the schema
-    ├── UnreadableSchema         the definition is no usable schema, or the reader's does not fit the writer's
+    ├── UnreadableSchema         the definition cannot be used, or the reader's schema cannot read the writer's
     └── IncompatibleValue        a value to serialise does not fit its schema
-        ├── MissingField         a field without default is not there
+        ├── MissingField         a field without a default is missing
         └── UnknownField         a field that the schema does not have
 
 ``reason`` is a stable code for dead-letter tables and metrics.
@@ -42,10 +42,10 @@ __all__ = [
 
 
 class SerdeError(DataProblem):
-    """A message that cannot be read or written. :meth:`at` and :meth:`of` add where it was found, and with which schema.
+    """A message that cannot be read or written. :meth:`at` and :meth:`of` add its place and its schema.
 
-    ``schema`` is REGISTRY/NAME, ``version`` its number, ``version_id`` the id in the frame, as far as they are known;
-    ``path`` leads from the record's root to what is wrong, as in ``Order.lines[3].price``.
+    ``schema`` is REGISTRY/NAME, ``version`` its number and ``version_id`` the id in the frame; each is ``None`` if it is not
+    known. ``path`` leads from the record's root to the fault, as in ``Order.lines[3].price``.
     """
 
     reason: ClassVar[str] = "serde-error"
@@ -63,21 +63,24 @@ class SerdeError(DataProblem):
         self._places: tuple[str, ...] = ()
 
     def at(self, topic: str | None, partition: int | None = None, offset: int | None = None) -> "SerdeError":
-        """The same error with the message's place in Kafka added to its text."""
+        """Add the message's place in Kafka to the error's text, and return the error."""
         if self.topic is None and topic is not None:
             self.topic, self.partition, self.offset = topic, partition, offset
             self._render(topic=topic, partition=partition, offset=offset)
         return self
 
     def in_stream(self, stream: str | None, shard: str | None = None, sequence: str | None = None) -> "SerdeError":
-        """The same error with the record's place in Kinesis added to its text; kept as topic, partition and offset."""
+        """Add the record's place in Kinesis to the error's text, and return the error.
+
+        Stream, shard and sequence number are stored as ``topic``, ``partition`` and ``offset``.
+        """
         if self.topic is None and (stream or sequence):
             self.topic, self.partition, self.offset = stream, shard, sequence
             self._render(stream=stream, shard=shard, **{"sequence number": sequence})
         return self
 
     def of(self, schema: str, version: int | None = None, version_id: UUID | None = None) -> "SerdeError":
-        """The same error with its schema's name and version added to its text."""
+        """Add the schema's name and version to the error's text, and return the error."""
         if self.schema is None:
             self.schema, self.version, self.version_id = schema, version, version_id
             self._render(**{"schema": schema, "version": version or version_id})
@@ -96,7 +99,7 @@ class NotFramed(SerdeError):
 
 
 class TruncatedFrame(SerdeError):
-    """Fewer bytes than a frame has."""
+    """The message has fewer bytes than a frame."""
 
     reason = "truncated-frame"
 
@@ -114,13 +117,13 @@ class CorruptCompression(SerdeError):
 
 
 class PayloadTooLarge(SerdeError):
-    """Decoding would take more memory or stack than allowed."""
+    """Reading or writing the message would take more memory or stack than allowed."""
 
     reason = "payload-too-large"
 
 
 class DamagedAggregate(SerdeError):
-    """A record begins as an aggregated one and is none."""
+    """A record begins like an aggregated record, and its checksum or its content is wrong."""
 
     reason = "damaged-aggregate"
 
@@ -150,7 +153,7 @@ class UnreadableSchema(SerdeError):
 
 
 class IncompatibleValue(SerdeError):
-    """A value does not fit the schema it is to be written with; ``path`` says where, from the record's root."""
+    """A value does not fit the schema to write it with; ``path`` is the fault's path from the record's root."""
 
     reason = "incompatible-value"
 
@@ -162,6 +165,6 @@ class MissingField(IncompatibleValue):
 
 
 class UnknownField(IncompatibleValue):
-    """The record has a field that the schema has not, which would be lost."""
+    """The record has a field that the schema lacks, so its value would be lost."""
 
     reason = "unknown-field"

@@ -22,8 +22,8 @@ __all__ = [
     "header",
     "inflate",
     "is_framed",
+    "message_bytes",
     "split",
-    "whole_bytes",
 ]
 
 HEADER_SIZE = 18
@@ -51,35 +51,35 @@ class Frame:
 
 
 def header(version_id: UUID, compression: Compression = Compression.NONE) -> bytes:
-    """The 18 bytes in front of a payload."""
+    """Return the 18 bytes in front of a payload."""
     return bytes((HEADER_VERSION, compression.value)) + version_id.bytes
 
 
 def encode(version_id: UUID, payload: bytes, compression: Compression = Compression.NONE) -> bytes:
-    """A whole message; zlib at its default level, as AWS's serialiser does it."""
+    """Return a payload as a message with its frame; zlib runs at its default level, as in AWS's serialiser."""
     body = zlib.compress(payload) if compression is Compression.ZLIB else payload
     return header(version_id, compression) + body
 
 
 def is_framed(data: bytes) -> bool:
-    """Whether AWS's deserialiser takes ``data`` for its own; what it does not goes to its secondary deserialiser."""
+    """Return whether AWS's deserialiser reads ``data`` itself; anything else goes to its secondary deserialiser."""
     return len(data) >= HEADER_SIZE and data[0] == HEADER_VERSION and data[1] in _COMPRESSIONS
 
 
-def whole_bytes(data: Any) -> bytes:
-    """What a client gave as a message as bytes; :class:`NotFramed` for what is none, such as a text."""
+def message_bytes(data: Any) -> bytes:
+    """Return a message as ``bytes``. Raise :class:`NotFramed` for anything that is not bytes, such as a string."""
     if isinstance(data, bytes | bytearray | memoryview):
         return bytes(data)
     raise NotFramed(
-        f"A message is bytes, not a {type(data).__name__}.",
-        remedy="Give what the consumer received, before anything decoded it.",
+        f"A message must be bytes, not a {type(data).__name__}.",
+        remedy="Pass the bytes that the consumer received, before anything decodes them.",
     )
 
 
 def split(data: bytes) -> tuple[Compression, UUID]:
-    """Compression and version id of a message, its header checked.
+    """Return the compression and the version id of a message.
 
-    Raises :class:`TruncatedFrame` and :class:`NotFramed` in the words of AWS's deserialiser.
+    Raise :class:`TruncatedFrame` or :class:`NotFramed` with the messages of AWS's deserialiser.
     """
     if len(data) < HEADER_SIZE:
         raise TruncatedFrame(
@@ -89,7 +89,7 @@ def split(data: bytes) -> tuple[Compression, UUID]:
     if data[0] != HEADER_VERSION:
         raise NotFramed(
             f"Invalid schema registry header version byte in data: {data[0]}",
-            remedy="It was written by another serialiser: a Glue Schema Registry message starts with byte 3.",
+            remedy="Another serialiser wrote it: a message of the Glue Schema Registry starts with byte 3.",
         )
     if data[1] == Compression.NONE.value:
         return Compression.NONE, UUID(bytes=data[2:HEADER_SIZE])
@@ -97,12 +97,12 @@ def split(data: bytes) -> tuple[Compression, UUID]:
         return Compression.ZLIB, UUID(bytes=data[2:HEADER_SIZE])
     raise NotFramed(
         f"Invalid schema registry compression byte in data: {data[1]}",
-        remedy="The second byte has to be 0 (none) or 5 (zlib).",
+        remedy="The second byte must be 0 (none) or 5 (zlib).",
     )
 
 
 def decode(data: bytes, *, max_payload: int = DEFAULT_MAX_PAYLOAD) -> Frame:
-    """Take a message apart; raises what :func:`split` and :func:`inflate` raise."""
+    """Split a message into id, compression and inflated payload. Raise the errors of :func:`split` and :func:`inflate`."""
     compression, version_id = split(data)
     body = data[HEADER_SIZE:]
     payload = inflate(body, max_payload=max_payload) if compression is Compression.ZLIB else body
@@ -112,14 +112,14 @@ def decode(data: bytes, *, max_payload: int = DEFAULT_MAX_PAYLOAD) -> Frame:
 def inflate(body: bytes, *, max_payload: int = DEFAULT_MAX_PAYLOAD) -> bytes:
     """Inflate one zlib stream of at most ``max_payload`` bytes.
 
-    Raises :class:`CorruptCompression` for a damaged or cut stream or bytes after it, :class:`PayloadTooLarge` beyond the
-    limit; never allocates much more than the limit.
+    Raise :class:`CorruptCompression` for a damaged or cut stream or bytes after it, and :class:`PayloadTooLarge` beyond the
+    limit. Never allocate much more than the limit.
     """
     inflater = zlib.decompressobj()
     try:
         payload = inflater.decompress(body, max_payload + 1)
     except zlib.error as error:
-        raise CorruptCompression(f"Payload of {len(body)} bytes is no zlib stream: {error}.") from None
+        raise CorruptCompression(f"Payload of {len(body)} bytes is not a zlib stream: {error}.") from None
     if len(payload) > max_payload:
         raise PayloadTooLarge(
             f"Payload of {len(body)} bytes inflates to more than {max_payload} bytes.",

@@ -1,4 +1,4 @@
-"""What the serdes need of a registry. The clients in :mod:`penstock.client` have it; tests bring fakes."""
+"""The interfaces that the serdes need from a registry. The clients in :mod:`penstock.client` implement them."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -12,50 +12,50 @@ if TYPE_CHECKING:
 __all__ = ["ConfluentRegistrar", "ConfluentSource", "Definition", "Registrar", "SchemaDeriver", "SchemaSource"]
 
 Definition = str | Mapping[str, Any] | list[Any]
-"""A schema's text, or the JSON that it is the text of."""
+"""A schema as text, or as parsed JSON."""
 
 
 class SchemaSource(Protocol):
-    """Reads schema versions. Both raise :class:`penstock.errors.NotFound` for what is not there."""
+    """Reads schema versions. Both methods raise :class:`penstock.errors.NotFound` for an unknown version or schema."""
 
     def version(self, version_id: UUID) -> SchemaVersion:
-        """The version with this id; expected to be cached."""
+        """Return the version with this id. Implementations should cache it."""
         ...
 
     def latest(self, registry: str, schema: str) -> SchemaVersion:
-        """The highest AVAILABLE version of a schema."""
+        """Return the highest AVAILABLE version of a schema."""
         ...
 
 
 class ConfluentSource(Protocol):
-    """Reads definitions by Confluent's ids. :class:`penstock.client.confluent.ConfluentClient` has it."""
+    """Reads definitions by Confluent's ids. :class:`penstock.client.confluent.ConfluentClient` implements it."""
 
     def text(self, schema_id: int | UUID) -> SchemaText:
-        """The definition with this id or GUID, expected to be cached; :class:`penstock.errors.NotFound`."""
+        """Return the definition with this id or GUID. Raise :class:`penstock.errors.NotFound`. Should be cached."""
         ...
 
 
 class ConfluentRegistrar(ConfluentSource, Protocol):
-    """Also finds and registers. Both return the id and, where the registry has such, the GUID."""
+    """Also finds and registers definitions. Both methods return the id and, if the registry has GUIDs, the GUID."""
 
     def find(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
-        """The ids of a definition under a subject; :class:`penstock.errors.NotFound`."""
+        """Return the ids of a definition under a subject. Raise :class:`penstock.errors.NotFound`."""
         ...
 
     def register(self, subject: str, definition: str, data_format: str = "AVRO") -> tuple[int, UUID | None]:
-        """The ids of a definition under a subject, registered first where it is new."""
+        """Register a definition under a subject if it is new, and return its ids."""
         ...
 
 
 class Registrar(SchemaSource, Protocol):
-    """Also registers. The first three return a version's id and status, and raise the registry's errors in its words."""
+    """Also registers. The first three methods return a version's id and status; errors have the registry's own messages."""
 
     def find_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
-        """GetSchemaByDefinition."""
+        """Call GetSchemaByDefinition."""
         ...
 
     def register_version(self, registry: str, schema: str, definition: str) -> tuple[UUID, str]:
-        """RegisterSchemaVersion."""
+        """Call RegisterSchemaVersion."""
         ...
 
     def create_schema(
@@ -69,45 +69,45 @@ class Registrar(SchemaSource, Protocol):
         description: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> tuple[UUID, str]:
-        """CreateSchema."""
+        """Call CreateSchema."""
         ...
 
     def version_status(self, version_id: UUID) -> str:
-        """The status that GetSchemaVersion gives now."""
+        """Return the status that GetSchemaVersion gives now."""
         ...
 
     def put_metadata(self, version_id: UUID, key: str, value: str) -> None:
-        """PutSchemaVersionMetadata."""
+        """Call PutSchemaVersionMetadata."""
         ...
 
 
 @runtime_checkable
 class SchemaDeriver(Protocol):
-    """Gives the definition that a value is written with, so that producers need none of their own. Safe for threads.
+    """Derives the definition to write a value with, so that producers need no definition of their own. Thread-safe.
 
-    It is called for every value, with the names of the registry and of the schema. The definition is looked up, and
-    registered where the serialiser registers. Equal texts are looked up once: a new text for every value makes a version
-    for every value. A plain function of the same arguments serves as well: it has any format, covers no values, and knows
-    nothing without being called.
+    The serialiser calls it for every value, with the names of the registry and of the schema. It looks up the definition,
+    and registers it if it is set to register. Equal texts are looked up once; a new text for every value makes a version
+    for every value. A plain function of the same arguments is accepted too: then ``data_format`` is None, ``covers_values``
+    is false and ``known`` returns None.
     """
 
     @property
     def data_format(self) -> str | None:
-        """The format of its definitions; ``None`` for that of the serialiser."""
+        """The format of its definitions; ``None`` for the serialiser's format."""
         ...
 
     @property
     def covers_values(self) -> bool:
-        """Whether the part of a value without a field in its definition may be left out: it has no type yet, as null."""
+        """Whether values without a field in the definition may be dropped, because they have no type yet, such as null."""
         ...
 
     def known(self, value: Any, registry: str, schema: str) -> Definition | None:
-        """As a call, without asking a registry; ``None`` where it would have to.
+        """Return the same as a call without asking a registry, or ``None`` if it has to ask one.
 
-        Asyncio's serialiser needs no thread for what is known.
+        The asyncio serialiser uses it to write without a thread.
         """
         ...
 
     def __call__(self, value: Any, registry: str, schema: str) -> Definition | None:
-        """The definition, in the serialiser's format; ``None`` for the schema's latest version."""
+        """Return the definition, in the serialiser's format, or ``None`` for the schema's latest version."""
         ...

@@ -1,8 +1,8 @@
-"""How an unregistered schema gets its version id: the calls in AWS's own order, free of I/O.
+"""Registration of a definition: the calls in the order of AWS's serde, without I/O.
 
-A generator yields what to ask (:class:`Find`, :class:`Register`, :class:`Create`, :class:`Status`, :class:`PutMetadata`,
-:class:`Wait`), is sent the answer or has the registry's error thrown in, and returns the version's id. :func:`perform` is
-its synchronous driver. The order, the texts matched on and the waiting are those of AWS's Java serde 1.1.27, measured.
+A generator yields each call (:class:`Find`, :class:`Register`, :class:`Create`, :class:`Status`, :class:`PutMetadata`,
+:class:`Wait`), receives the answer or the registry's error, and returns the version's id. :func:`perform` is its synchronous
+driver. The order, the matched messages and the waiting times were measured on AWS's Java serde 1.1.27.
 """
 
 import time
@@ -34,7 +34,7 @@ __all__ = [
 
 TRANSPORT_KEY = "x-amz-meta-transport"
 
-# AWS's clients tell the cases apart by these words in the message.
+# AWS's clients distinguish the two cases by these messages.
 _NO_VERSION = "Schema version is not found."
 _NO_SCHEMA = "Schema is not found."
 
@@ -44,7 +44,7 @@ _STATUS_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What is to be registered, and with which settings if the schema has to be created."""
+    """A definition to register, and the settings of the schema if it must be created."""
 
     registry: str
     schema: str
@@ -58,7 +58,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """Ask for the version with the definition."""
+    """Look up the version with the definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Ask for a version's status; the answer is (id, status)."""
+    """Get a version's status; the answer is (id, status)."""
 
     version_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class PutMetadata:
-    """Add a metadata pair; the answer does not matter."""
+    """Add a metadata pair; the answer is ignored."""
 
     version_id: UUID
     key: str
@@ -89,7 +89,7 @@ class PutMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let ``seconds`` pass."""
+    """Wait for ``seconds``."""
 
     seconds: float
 
@@ -100,29 +100,29 @@ Flow = Generator[Step, Answer, UUID]
 
 
 def registration(wanted: Registration, *, auto_register: bool) -> Flow:
-    """The steps from a definition to the id of an AVAILABLE version.
+    """Yield the steps from a definition to the id of an AVAILABLE version.
 
-    Raises :class:`UnreadableSchema` where the registry holds the version as FAILURE or leaves it PENDING too long, and
-    :class:`NotFound` where the schema or version is not there and ``auto_register`` is off; other errors pass through.
+    Raise :class:`UnreadableSchema` if the version is FAILURE or stays PENDING too long, and :class:`NotFound` if the schema
+    or version does not exist and ``auto_register`` is off. Other errors pass through.
     """
     name = f"{wanted.registry}/{wanted.schema}"
     new = False
     try:
-        version_id, status = _told((yield Find()))
+        version_id, status = _version((yield Find()))
     except (NotFound, InvalidInput) as error:
         if not auto_register:
             raise NotFound(
                 f"Schema {name} has no version with this definition: {error.message}",
-                remedy="Register it, or switch schemaAutoRegistrationEnabled on.",
+                remedy="Register it, or set schemaAutoRegistrationEnabled to true.",
             ) from error
         new = True
         if _NO_VERSION in error.message:
-            version_id, status = _told((yield Register()))
+            version_id, status = _version((yield Register()))
         elif _NO_SCHEMA in error.message:
             try:
-                version_id, status = _told((yield Create()))
+                version_id, status = _version((yield Create()))
             except AlreadyExists:
-                version_id, status = _told((yield Register()))
+                version_id, status = _version((yield Register()))
         else:
             raise
     yield from _until_available(name, version_id, status)
@@ -137,17 +137,17 @@ def _until_available(name: str, version_id: UUID, status: str) -> Generator[Step
         if status != "PENDING":
             break
         yield Wait(_STATUS_SECONDS)
-        _, status = _told((yield Status(version_id)))
+        _, status = _version((yield Status(version_id)))
     if status == "FAILURE":
         raise UnreadableSchema(
             f"Version {version_id} of schema {name} is FAILURE: it breaks the schema's compatibility mode.",
-            remedy="Change the new definition, or the mode; 'penstock schema check' says which rule it breaks and where.",
+            remedy="Change the new definition, or the mode; 'penstock schema check' shows which rule it breaks and where.",
         )
     if status != "AVAILABLE":
         raise UnreadableSchema(f"Version {version_id} of schema {name} is {status}, not AVAILABLE.")
 
 
-def _told(answer: Answer) -> tuple[UUID, str]:
+def _version(answer: Answer) -> tuple[UUID, str]:
     if answer is None:
         raise AssertionError("a driver answers this step with an id and a status")
     return answer
@@ -160,7 +160,7 @@ def perform(
     auto_register: bool,
     sleep: Callable[[float], None] = time.sleep,
 ) -> UUID:
-    """Run :func:`registration` against ``registrar`` and return the version's id."""
+    """Run :func:`registration` with ``registrar`` and return the version's id."""
     flow = registration(wanted, auto_register=auto_register)
     try:
         step = next(flow)

@@ -1,4 +1,4 @@
-"""From settings to what talks to the registry; shared by all serialisers and deserialisers."""
+"""Settings to a configuration, and a configuration to registry clients; shared by all serialisers and deserialisers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["open_confluent", "open_registry", "resolve_config"]
 
 
 def resolve_config(properties: Mapping[str, Any] | SerdeConfig | None, settings: Mapping[str, Any]) -> SerdeConfig:
-    """The configuration of ``properties`` with ``settings``, its fields, on top; ``schema_name`` is one for ``schema``."""
+    """Return the configuration of ``properties``, its fields overridden by ``settings``; ``schema_name`` sets ``schema``."""
     base = properties if isinstance(properties, SerdeConfig) else SerdeConfig.from_properties(properties or {})
     given = dict(settings)
     if "schema_name" in given:
@@ -21,10 +21,10 @@ def resolve_config(properties: Mapping[str, Any] | SerdeConfig | None, settings:
 
 
 def open_registry(config: SerdeConfig) -> RegistryClient:
-    """The registry's client for a configuration; nothing is asked yet."""
+    """Return the registry client of a configuration. No request is sent yet."""
     session = None
     if config.assume_role_arn is not None:
-        from penstock.client.assumed_role import assumed_role_session  # noqa: PLC0415 - STS is asked for few
+        from penstock.client.assumed_role import assumed_role_session  # noqa: PLC0415 - few users assume a role
 
         session = assumed_role_session(config.assume_role_arn, config.assume_role_session, region=config.region)
     return RegistryClient(
@@ -37,7 +37,7 @@ def open_registry(config: SerdeConfig) -> RegistryClient:
 
 
 def open_confluent(config: SerdeConfig) -> ConfluentClient | None:
-    """The client that knows Confluent's ids, where the configuration says where it is."""
+    """Return the client that looks up Confluent's ids, or ``None`` if the configuration has no URL for it."""
     if config.confluent_url is None:
         return None
     return ConfluentClient(config.confluent_url, user_info=config.confluent_user_info, cache_size=config.cache_size)

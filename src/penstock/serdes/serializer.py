@@ -1,7 +1,7 @@
-"""Values to messages of a registered schema: which version a value is written with, and how that is found or registered.
+"""Values to messages of a registered schema: the common part of the serialisers for Kafka, asyncio and Kinesis.
 
-Kafka's, asyncio's and Kinesis's serialisers share it. What was found is kept; a registry that is down, slow or throttling
-is not asked for what is known already, and where "the latest version" has gone stale it goes on serving meanwhile.
+It finds or registers the schema version to write with, and caches it. A registry that is down, slow or throttling is not
+asked again for a cached version. If "the latest version" has expired and the registry fails, the stale one stays in use.
 """
 
 import json
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 __all__ = ["RegistrySerializer", "SchemaFunction", "definition_text", "version_uuid"]
 
 SchemaFunction = Callable[[Any, str, str], Definition | None]
-"""A function of a value and the names of registry and schema to the value's definition; see :class:`SchemaDeriver`."""
+"""A function from a value and the names of registry and schema to the value's definition; see :class:`SchemaDeriver`."""
 
 _LOG = logging.getLogger("penstock.serdes")
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two tries to renew a stale version
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between two attempts to refresh a stale version
 
 
 def definition_text(definition: Definition) -> str:
-    """The text of a definition: compact, in the given order of keys, as Avro's toString prints it."""
+    """Return a definition as text: compact, keys in the given order, as Avro's ``toString`` prints it."""
     return definition if isinstance(definition, str) else json.dumps(definition, separators=(",", ":"))
 
 
 @dataclass(slots=True, eq=False)
-class Ready:
-    """A writer with what it is for. ``expires`` is when the version has to be looked up again, on the writer's clock."""
+class PreparedWriter:
+    """A schema version's writer, for one topic's keys or values. ``expires`` is when to refresh it, on the given clock."""
 
     topic: str
     is_key: bool
@@ -57,22 +57,22 @@ class Ready:
     expires: float = 0.0
     tries: int = 0
 
-    def misfit(self, error: SerdeError) -> SerdeError:
-        """``error`` with this schema in its text."""
+    def with_schema(self, error: SerdeError) -> SerdeError:
+        """Add this schema to the error's text."""
         return error.of(self.schema, self.version, self.version_id)
 
 
 class RegistrySerializer:
-    """Writes values with the version that its settings lead to; safe for threads.
+    """Writes values with a registered schema version. Thread-safe.
 
-    ``schema`` is what to write with: a definition (text or JSON), the class of a Protobuf message, or a
-    :class:`~penstock.serdes.ports.SchemaDeriver`, which says the definition for each value. Its version is looked up, and
-    registered first where ``schemaAutoRegistrationEnabled`` says so. ``version_id`` pins a registered version instead. With
-    neither, a Protobuf message is written with its own class's definition, and everything else with the schema's latest
-    AVAILABLE version, asked for again after ``timeToLiveMillis``. ``message`` names the Protobuf type of mappings, by
-    default the definition's first. ``source`` replaces the client that is otherwise made from region and endpoint.
-    ``settings`` are fields of :class:`SerdeConfig`; ``patience`` is how many seconds a value waits for a
-    newer version than the one that is known; ``sleep``, ``clock`` and ``jitter`` (from 0 to 1) are for tests.
+    ``schema`` is the schema to write with: a definition (text or JSON), the class of a Protobuf message, or a
+    :class:`~penstock.serdes.ports.SchemaDeriver`, which gives the definition for each value. Its version is looked up, and
+    registered first if ``schemaAutoRegistrationEnabled`` is true. ``version_id`` pins a registered version instead. With
+    neither, a Protobuf message is written with the definition of its own class, and any other value with the schema's
+    latest AVAILABLE version, which is refreshed after ``timeToLiveMillis``. ``message`` names the Protobuf type of mappings,
+    by default the definition's first. ``source`` replaces the client that is otherwise made from region and endpoint.
+    ``settings`` are fields of :class:`SerdeConfig`. ``patience`` is how many seconds a write waits for the refresh of a
+    stale version. ``sleep``, ``clock`` and ``jitter`` (from 0 to 1) are for tests.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class RegistrySerializer:
         "_patience",
         "_pinned",
         "_ready",
-        "_renewals",
+        "_refreshes",
         "_seconds",
         "_sleep",
         "_source",
@@ -119,18 +119,18 @@ class RegistrySerializer:
         # A definition's id never changes; only "latest" goes stale.
         latest = schema is None and self._pinned is None
         self._seconds = self._config.ttl_seconds if latest else None
-        self._entries: OnceCache[tuple[Any, ...], Ready] = OnceCache(
+        self._entries: OnceCache[tuple[Any, ...], PreparedWriter] = OnceCache(
             self._config.cache_size, seconds=self._seconds, clock=clock
         )
-        self._stale: SharedCache[tuple[Any, ...], Ready] = SharedCache(self._config.cache_size)
-        self._renewals: dict[tuple[Any, ...], Future[Ready]] = {}
+        self._stale: SharedCache[tuple[Any, ...], PreparedWriter] = SharedCache(self._config.cache_size)
+        self._refreshes: dict[tuple[Any, ...], Future[PreparedWriter]] = {}
         self._patience = patience
-        # What the last call used, so that one topic's values skip the cache and its lock.
-        self._ready: Ready | None = None
+        # The writer of the last call, so that one topic's values skip the cache and its lock.
+        self._ready: PreparedWriter | None = None
         self._sleep, self._clock, self._jitter = sleep, clock, jitter
 
     def write(self, value: Any, topic: str, *, is_key: bool = False) -> bytes | None:
-        """The message; ``None`` for ``None``. Raises :class:`SerdeError` with schema and topic in its text."""
+        """Return the message, or ``None`` for ``None``. Raise :class:`SerdeError` with schema and topic in its text."""
         if value is None:
             return None
         try:
@@ -146,12 +146,12 @@ class RegistrySerializer:
             try:
                 return ready.write(value)
             except SerdeError as error:
-                raise ready.misfit(error) from error.__cause__
+                raise ready.with_schema(error) from error.__cause__
         except SerdeError as error:
             raise self._place(error, topic) from error.__cause__
 
     def is_ready(self, value: Any, topic: str, *, is_key: bool = False) -> bool:
-        """Whether ``value`` is written without a call to the registry, so that nothing waits."""
+        """Return whether ``value`` can be written without a call to the registry."""
         definition = self._definition
         if self._derive is not None:
             name = self._config.schema_name(topic, key=is_key)
@@ -164,7 +164,7 @@ class RegistrySerializer:
         return found is not None and self._clock() < found.expires
 
     def prepare(self, value: Any, topic: str, *, is_key: bool = False) -> None:
-        """Ask the registry what :meth:`write` needs for ``value``; raises what that raises for its schema."""
+        """Fetch from the registry what :meth:`write` needs for ``value``. Raise the same errors for its schema."""
         try:
             self._prepare(value, topic, is_key)
         except SerdeError as error:
@@ -172,7 +172,7 @@ class RegistrySerializer:
 
     @property
     def is_derived(self) -> bool:
-        """Whether each value says its schema, so that what one needs is not what another does."""
+        """Whether the schema is derived from each value, so that two values of a topic may need two versions."""
         return self._derive is not None
 
     def _place(self, error: SerdeError, topic: str) -> SerdeError:
@@ -193,70 +193,73 @@ class RegistrySerializer:
             derived = self._derive.data_format or self._config.data_format
             if derived != self._config.data_format:
                 raise InvalidInput(
-                    f"{derived} schemas are derived, and dataFormat is {self._config.data_format}.",
+                    f"The schema deriver makes {derived} schemas, and dataFormat is {self._config.data_format}.",
                     remedy=f"Set dataFormat to {derived}, or give a schema.",
                 )
         else:
-            raise InvalidInput(f"A {type(schema).__name__} is no schema.", remedy="Give its text, or what derives it.")
+            raise InvalidInput(
+                f"A {type(schema).__name__} is not a schema.",
+                remedy="Give the definition as text or JSON, the class of a Protobuf message, or a SchemaDeriver.",
+            )
 
-    def _prepare(self, value: Any, topic: str, is_key: bool) -> Ready:
+    def _prepare(self, value: Any, topic: str, is_key: bool) -> PreparedWriter:
         name = self._config.schema_name(topic, key=is_key) if self._pinned is None else ""
         definition = self._definition
         if self._derive is not None:
-            given = self._derive(value, self._config.registry, name)
-            definition = definition_text(given) if given is not None else None
+            derived = self._derive(value, self._config.registry, name)
+            definition = definition_text(derived) if derived is not None else None
         key = (topic, is_key, definition)
         stale = self._stale.peek(key)
 
-        def make() -> Ready:
+        def make() -> PreparedWriter:
             return self._entries.get(key, lambda: self._make(topic, is_key, name, definition))
 
         if stale is None:
             ready = make()
             self._keep(key, ready)
         else:
-            ready = stale if self._clock() < stale.expires else self._renewed(key, stale, make)
+            ready = stale if self._clock() < stale.expires else self._refreshed(key, stale, make)
         self._ready = ready
         return ready
 
-    def _renewed(self, key: tuple[Any, ...], stale: Ready, make: Callable[[], Ready]) -> Ready:
-        """What ``key`` is written with now; the stale version where the registry fails, or takes longer than is waited."""
-        renewal = self._renewals.get(key)
-        if renewal is None:
-            renewal = self._renewals[key] = _in_background(make)
+    def _refreshed(self, key: tuple[Any, ...], stale: PreparedWriter, make: Callable[[], PreparedWriter]) -> PreparedWriter:
+        """Return the writer of the latest version, or the stale one if the registry fails or takes too long."""
+        refresh = self._refreshes.get(key)
+        if refresh is None:
+            refresh = self._refreshes[key] = _in_background(make)
         try:
-            ready = renewal.result(self._patience)
+            ready = refresh.result(self._patience)
         except TimeoutError:
             return self._postponed(stale, f"the registry gave no answer within {self._patience:g} s")
         except (EnvironmentProblem, LimitExceeded) as error:
-            self._renewals.pop(key, None)
+            self._refreshes.pop(key, None)
             return self._postponed(stale, error)
         except BaseException:
-            self._renewals.pop(key, None)
+            self._refreshes.pop(key, None)
             raise
-        self._renewals.pop(key, None)
+        self._refreshes.pop(key, None)
         self._keep(key, ready)
         return ready
 
-    def _keep(self, key: tuple[Any, ...], ready: Ready) -> None:
+    def _keep(self, key: tuple[Any, ...], ready: PreparedWriter) -> None:
         if self._seconds is None:
             ready.expires = float("inf")
             return
-        # A quarter of the cache's time, so that the two together hardly stretch it.
+        # A quarter of the cache's time to live: the two together exceed that only a little.
         ready.expires, ready.tries = self._clock() + self._seconds / 4, 0
         self._stale.put(key, ready)
 
-    def _postponed(self, stale: Ready, error: object) -> Ready:
-        """The version that was the latest before the registry failed, for some time that grows with each failure."""
+    def _postponed(self, stale: PreparedWriter, error: object) -> PreparedWriter:
+        """Keep the stale version in use, for a time that grows with each failure of the registry."""
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(stale.tries, 10)) * (0.5 + self._jitter() / 2)
         stale.tries, stale.expires = stale.tries + 1, self._clock() + pause
         _LOG.warning(
-            "Writing on with schema version %s of %s, asking again in %.1f s: %s",
+            "Still writing with schema version %s of %s; the next refresh is in %.1f s: %s",
             stale.version or stale.version_id, stale.schema, pause, error,
         )  # fmt: skip
         return stale
 
-    def _make(self, topic: str, is_key: bool, name: str, definition: str | None) -> Ready:
+    def _make(self, topic: str, is_key: bool, name: str, definition: str | None) -> PreparedWriter:
         config = self._config
         if definition is None:
             found = self._source.version(self._pinned) if self._pinned else self._source.latest(config.registry, name)
@@ -264,8 +267,8 @@ class RegistrySerializer:
             place = f"{found.registry_name}/{found.schema_name}"
         else:
             text, number, place = SchemaText(definition=definition, data_format=config.data_format), None, ""
-        # Made first: what is no schema is not registered.
-        # What a definition that was derived from the value has no field for has no type, and is nothing to be lost.
+        # The encoder is made before the registration, so that an unusable definition is not registered.
+        # A value without a field in a definition that was derived from it has no type yet, so nothing is lost.
         ignore_unknown = config.ignore_unknown_fields or (self._derive is not None and self._derive.covers_values)
         try:
             encoder_of = payload_encoder(text, message=self._message, ignore_unknown=ignore_unknown)
@@ -274,7 +277,7 @@ class RegistrySerializer:
                 version_id = self._registered(topic, name, definition)
         except SerdeError as error:
             raise error.of(place or f"{config.registry}/{name}", number) from error.__cause__
-        return Ready(
+        return PreparedWriter(
             topic=topic,
             is_key=is_key,
             write=framed(version_id, encoder_of, config.compression),
@@ -308,32 +311,32 @@ class RegistrySerializer:
 
 
 def version_uuid(version_id: UUID | str) -> UUID:
-    """A schema version's id; :class:`InvalidInput` for a text that is none."""
+    """Return a schema version's id as UUID. Raise :class:`InvalidInput` for a text that is not a UUID."""
     try:
         return version_id if isinstance(version_id, UUID) else UUID(str(version_id))
     except ValueError:
         raise InvalidInput(
-            f"'{str(version_id)[:80]}' is no schema version id, which is a UUID.",
-            remedy="CreateSchema, RegisterSchemaVersion and ListSchemaVersions answer with it as SchemaVersionId.",
+            f"'{str(version_id)[:80]}' is not a schema version id: it is not a UUID.",
+            remedy="CreateSchema, RegisterSchemaVersion and ListSchemaVersions return the id as SchemaVersionId.",
         ) from None
 
 
-def _in_background(make: Callable[[], Ready]) -> "Future[Ready]":
-    """``make`` in a thread of its own that does not hold up the end of the process."""
-    future: Future[Ready] = Future()
+def _in_background(make: Callable[[], PreparedWriter]) -> "Future[PreparedWriter]":
+    """Run ``make`` in a daemon thread, which does not delay the end of the process."""
+    future: Future[PreparedWriter] = Future()
 
     def run() -> None:
         try:
             future.set_result(make())
-        except BaseException as error:  # noqa: BLE001 -- handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 -- raised in the threads that wait
             future.set_exception(error)
 
-    threading.Thread(target=run, name="penstock-serdes-renewal", daemon=True).start()
+    threading.Thread(target=run, name="penstock-serdes-refresh", daemon=True).start()
     return future
 
 
 class _OfFunction:
-    """A deriver of a plain function."""
+    """A plain function as a :class:`SchemaDeriver`."""
 
     data_format = None
     covers_values = False
@@ -342,15 +345,15 @@ class _OfFunction:
         self._derive = derive
 
     def known(self, value: Any, registry: str, schema: str) -> None:
-        """Nothing: the function may ask a registry."""
+        """Return ``None``: the function may ask a registry."""
 
     def __call__(self, value: Any, registry: str, schema: str) -> Definition | None:
-        """The function's definition."""
+        """Return the function's definition."""
         return self._derive(value, registry, schema)
 
 
 class _OfMessages:
-    """Derives from a Protobuf message the definition of its class, once a class; mappings have none of their own."""
+    """Gives the definition of a Protobuf message's class, rendered once per class; mappings have no class."""
 
     data_format = "PROTOBUF"
     covers_values = False
@@ -359,11 +362,11 @@ class _OfMessages:
         self._known: OnceCache[Any, str] = OnceCache(1000)
 
     def known(self, value: Any, registry: str, schema: str) -> str | None:
-        """As a call: no registry is asked."""
+        """Return the same as a call, which asks no registry."""
         return self(value, registry, schema)
 
     def __call__(self, value: Any, registry: str, schema: str) -> str | None:  # noqa: ARG002 - the port's
-        """The definition; ``None`` for what is no message."""
+        """Return the definition, or ``None`` for a value that is not a message."""
         from penstock.serdes.protobuf.encoder import definition_of, is_message  # noqa: PLC0415
 
         return self._known.get(value.DESCRIPTOR, lambda: definition_of(value)) if is_message(value) else None

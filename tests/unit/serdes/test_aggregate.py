@@ -159,7 +159,7 @@ def test_records_that_cannot_be(record: UserRecord, says: str) -> None:
 
 
 def test_a_limit_that_kinesis_has_not() -> None:
-    with pytest.raises(InvalidInput, match="at most 1048576"):
+    with pytest.raises(InvalidInput, match="1 to 1048576"):
         Aggregator(limit=2_000_000)
 
 

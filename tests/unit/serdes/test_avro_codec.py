@@ -122,7 +122,7 @@ def test_tops_that_are_no_records(definition: Any, value: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "kind", "path", "says"),
     [
-        ({"id": ...}, MissingField, "Flight.id", "the schema wants long there"),
+        ({"id": ...}, MissingField, "Flight.id", "the schema requires long there"),
         ({"legs": [LEG, {"origin": "EWR"}]}, MissingField, "Flight.legs[1].gate", "has no default"),
         ({"id": "x"}, IncompatibleValue, "Flight.id", "is 'x' (str), expected long"),
         ({"id": None}, IncompatibleValue, "Flight.id", "is null, expected long"),

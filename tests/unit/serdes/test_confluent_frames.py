@@ -147,7 +147,7 @@ def test_without_a_source_of_ids_confluents_frames_are_no_frames() -> None:
 @pytest.mark.parametrize(
     ("message", "headers", "error", "says"),
     [
-        (b"\x00\x00\x00", None, TruncatedFrame, "Data of 3 bytes is too short"),
+        (b"\x00\x00\x00", None, TruncatedFrame, "message of 3 bytes is too short"),
         (b"\x01" + b"\x00" * 15, None, TruncatedFrame, "has 17 bytes before"),
         (b"", None, TruncatedFrame, "registry size: 0"),
         (b"\x02" * 30, None, NotFramed, "version byte in data: 2"),
@@ -155,7 +155,7 @@ def test_without_a_source_of_ids_confluents_frames_are_no_frames() -> None:
         (confluent.prefix(GUID) + b"\x02", None, UnknownWriterSchema, f"Schema {GUID} is unknown"),
         (b"\x02", [("__value_schema_id", b"\x07abcd")], NotFramed, "id begins with the byte 7"),
         (b"\x02", [("__value_schema_id", b"")], NotFramed, "id begins with nothing"),
-        (b"\x02", [("__value_schema_id", b"\x00\x00")], TruncatedFrame, "Data of 2 bytes"),
+        (b"\x02", [("__value_schema_id", b"\x00\x00")], TruncatedFrame, "message of 2 bytes"),
     ],
 )
 def test_damaged_frames(message: bytes, headers: list[tuple[str, bytes]] | None, error: type[SerdeError], says: str) -> None:
@@ -233,9 +233,9 @@ def test_the_class_of_a_message_is_a_schema() -> None:
 
 def test_what_the_serialiser_refuses() -> None:
     registry = Registry()
-    with pytest.raises(InvalidInput, match="No subject"):
+    with pytest.raises(InvalidInput, match="has no subject"):
         ConfluentAvroSerializer(registry, SCHEMA)({"a": 1})
-    with pytest.raises(InvalidInput, match="the context has none"):
+    with pytest.raises(InvalidInput, match="the context has no headers"):
         ConfluentAvroSerializer(registry, SCHEMA, id_in="header", auto_register=True)(
             {"a": 1}, SerializationContext("t", MessageField.VALUE)
         )

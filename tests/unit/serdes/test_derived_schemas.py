@@ -151,7 +151,7 @@ def test_a_contradiction_names_the_path_and_both_types(registry: FullRegistry) -
     with pytest.raises(UnderivableSchema) as refused:
         derive({"at": {"level": "high"}}, "r", "s")
     assert str(refused.value) == (
-        "No schema r/s can be derived. At /at/level: the data has string, and the registered schema has union of null, "
+        "Schema r/s cannot be derived. At /at/level: the data has string, and the registered schema has union of null, "
         "long. A type that is registered stays, or its readers fail. Correct the data, or use a new field."
     )
     assert (refused.value.path, refused.value.reason) == ("/at/level", "underivable-schema")
@@ -201,7 +201,7 @@ def test_versions_are_bounded(registry: FullRegistry) -> None:
     derive = deriving(registry, max_versions=3)
     for number in range(3):
         derive({f"device{number}": 1}, "r", "s")
-    with pytest.raises(UnderivableSchema, match=r"the data need another version, and the schema has 3\. Keys that are data"):
+    with pytest.raises(UnderivableSchema, match="the data need a new version, and the schema has 3 versions already"):
         derive({"device3": 1}, "r", "s")
     assert len(registry.fields()) == 3
     assert derive({"device0": 2}, "r", "s")
@@ -276,7 +276,7 @@ def test_no_loser_fails_where_others_never_rest(registry: FullRegistry, caplog: 
 
     registry.meanwhile = [restless]
     assert '"a"' in one({"id": "1", "a": 1}, "r", "s")
-    assert "Others registered versions of r/s all the while; writing with version" in caplog.text
+    assert "Other producers kept registering versions of r/s; writing with version" in caplog.text
 
 
 def test_the_same_at_once_is_one_version(registry: FullRegistry) -> None:

@@ -98,7 +98,7 @@ def test_where_a_payload_ends(registry: FakeRegistry, message: bytes, length: in
     ("at", "byte", "says"),
     [
         (2, 9, "at Order.state: it names symbol -5 of 2"),
-        (9, 0xFF, r"at Order.lines\[1\].sku: it is no UTF-8"),
+        (9, 0xFF, r"at Order.lines\[1\].sku: it is not UTF-8"),
         (6, 0x08, r"at Order.lines\[0\].price: it names branch 4 of 2"),
         (4, 0x01, r"at Order.lines\[0\].sku: it has the negative length -1"),
     ],
@@ -229,7 +229,7 @@ def test_a_logical_value_that_cannot_be_read_names_its_path(registry: FakeRegist
 
 @pytest.mark.parametrize("wrong", ["text", 5, ["a"]])
 def test_what_is_no_bytes(registry: FakeRegistry, wrong: Any) -> None:
-    with pytest.raises(NotFramed, match="A message is bytes, not a"):
+    with pytest.raises(NotFramed, match="A message must be bytes, not a"):
         GlueDeserializer(source=registry)(wrong)
 
 

@@ -214,13 +214,13 @@ def test_awss_property_names() -> None:
     ("properties", "says"),
     [
         ({"registryName": "r"}, "Unknown serde property 'registryName'"),
-        ({"compression": "LZ4"}, "it has to be NONE or ZLIB"),
+        ({"compression": "LZ4"}, "it must be NONE or ZLIB"),
         ({"cacheSize": "0"}, "'cacheSize' cannot be '0'"),
-        ({"cacheSize": "many"}, "'cacheSize' cannot be 'many': it has to be a whole number, 1 or more"),
-        ({"timeToLiveMillis": 2.5}, "'timeToLiveMillis' cannot be 2.5: it has to be a whole number, 1 or more"),
-        ({"compatibility": "SIDEWARD"}, "it has to be one of BACKWARD"),
+        ({"cacheSize": "many"}, "'cacheSize' cannot be 'many': it must be a whole number, 1 or more"),
+        ({"timeToLiveMillis": 2.5}, "'timeToLiveMillis' cannot be 2.5: it must be a whole number, 1 or more"),
+        ({"compatibility": "SIDEWARD"}, "it must be one of BACKWARD"),
         ({"schemaAutoRegistrationEnabled": "perhaps"}, "true or false"),
-        ({"tags": "a=b"}, "'tags' cannot be 'a=b': it has to be a mapping of names to texts"),
+        ({"tags": "a=b"}, "'tags' cannot be 'a=b': it must be a mapping of names to strings"),
         ({"dataFormat": "THRIFT"}, "one of AVRO, JSON, PROTOBUF"),
     ],
 )
@@ -234,9 +234,9 @@ def test_wrong_settings(registry: FakeRegistry) -> None:
         GlueAvroSerializer(schema=SCHEMA, source=registry, colour="red")
     with pytest.raises(InvalidInput, match="not both"):
         GlueAvroSerializer(schema=SCHEMA, version_id=uuid4(), source=registry)
-    with pytest.raises(InvalidInput, match="'v1' is no schema version id"):
+    with pytest.raises(InvalidInput, match="'v1' is not a schema version id"):
         GlueAvroSerializer(version_id="v1", source=registry)
-    with pytest.raises(InvalidInput, match="AVRO schemas are derived, and dataFormat is JSON"):
+    with pytest.raises(InvalidInput, match="The schema deriver makes AVRO schemas, and dataFormat is JSON"):
         GlueSerializer({"dataFormat": "JSON"}, schema=DerivedSchemas(RegistryClient(region="eu-west-1")), source=registry)
     with pytest.raises(InvalidInput, match="No schema name"):
         GlueAvroSerializer(schema=SCHEMA, source=registry)({"a": 1})

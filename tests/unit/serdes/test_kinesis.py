@@ -87,16 +87,16 @@ def test_errors_name_stream_shard_and_sequence_number(registry: FakeRegistry, wr
 
 
 def test_what_kinesis_does_not_take(write: KinesisSerializer) -> None:
-    with pytest.raises(InvalidInput, match="without a value"):
+    with pytest.raises(InvalidInput, match="has no value"):
         write.record("orders", None, "k")
     large = KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry())
-    with pytest.raises(InvalidInput, match="Kinesis takes 1048576"):
+    with pytest.raises(InvalidInput, match="at most 1048576 are allowed"):
         large.record("orders", bytes(1_048_576), "k")
     raised = KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry(), max_record=2_000_000)
     assert len(raised.record("orders", bytes(1_048_576), "k")["Data"]) > 1_048_576
-    with pytest.raises(InvalidInput, match="Kinesis takes 2000000, its key included"):
+    with pytest.raises(InvalidInput, match="at most 2000000 are allowed, including its key"):
         raised.record("orders", bytes(2_000_000), "k")
-    with pytest.raises(InvalidInput, match="at most 10485760 bytes, not 10485761"):
+    with pytest.raises(InvalidInput, match="max_record=10485761 is out of range"):
         KinesisSerializer(PROPERTIES, schema='"bytes"', source=FakeRegistry(), max_record=10_485_761)
 
 
@@ -105,7 +105,7 @@ def test_what_kinesis_does_not_take(write: KinesisSerializer) -> None:
     [("", None), ("k" * 257, None), ("k", "ff"), ("k", str(2**128)), ("k", "9" * 5_000), ("k", 5)],
 )
 def test_keys_that_kinesis_does_not_take(registry: FakeRegistry, write: KinesisSerializer, key: str, hash_key: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"partition key has 1 to 256|not a number below 2"):
+    with pytest.raises(InvalidInput, match=r"partition key must have 1 to 256|not a number below 2"):
         write.record("orders", {"a": 1}, key, explicit_hash_key=hash_key)
 
 
@@ -156,7 +156,7 @@ def test_giving_up_says_what_is_left() -> None:
     throttled = "ProvisionedThroughputExceededException"
     stream: Any = Stream(*[{0: throttled}] * 9)
     with pytest.raises(
-        EnvironmentProblem, match=r"Stream s did not take 1 of 2 records in 3 tries: Provisioned.*Rate exceeded"
+        EnvironmentProblem, match=r"Stream s did not accept 1 of 2 records in 3 tries: Provisioned.*Rate exceeded"
     ):
         put_all(stream, "s", entries(2), attempts=3, sleep=lambda _: None)
     assert len(stream.requests) == 3

@@ -73,7 +73,7 @@ def test_json_of_confluents_serialiser(serializer: Any) -> None:
     message = write({"id": 1, "carrier": "UA"}, ctx)
     reader = MessageReader(FakeRegistry(), confluent=registry, formats=FORMATS)
     assert reader.read(message, ctx.headers) == {"id": 1, "carrier": "UA"}
-    with pytest.raises(UnreadableSchema, match="is JSON, and this reads AVRO"):
+    with pytest.raises(UnreadableSchema, match="is JSON, and this deserialiser reads AVRO"):
         MessageReader(FakeRegistry(), confluent=registry).read(message, ctx.headers)
 
 
@@ -137,7 +137,7 @@ def test_json_is_held_against_the_readers_schema() -> None:
     assert read(registry, message, **reader_of(FLIGHT, "JSON")) == {"id": 1}
     with pytest.raises(MalformedPayload, match='at /: "carrier" is a required property'):
         read(registry, message, **reader_of(needy, "JSON"))
-    with pytest.raises(UnreadableSchema, match="is JSON, and this reads PROTOBUF"):
+    with pytest.raises(UnreadableSchema, match="is JSON, and this deserialiser reads PROTOBUF"):
         read(registry, message, **reader_of(PROTO, "PROTOBUF"))
 
 

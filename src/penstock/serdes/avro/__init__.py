@@ -1,1 +1,1 @@
-"""Avro payloads: encoding, limits, diagnosis of records that do not fit."""
+"""Avro payloads: encoding, decoding, limits, and diagnosis of records that do not fit."""

@@ -1,6 +1,6 @@
-"""Avro payloads: schemas parsed once, encoded and decoded by fastavro's compiled functions, errors with the field's path.
+"""Avro payloads: schemas are parsed once, fastavro's compiled functions encode and decode, and errors name the field's path.
 
-Per record there is one call into fastavro and no look at the schema. Bytes from outside cannot end the process: see
+A record costs one call into fastavro and no walk over the schema. Hostile bytes cannot end the process: see
 :mod:`penstock.serdes.avro.limits`. Binary encoding: https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
 """
 
@@ -54,17 +54,19 @@ _UNWRITABLE = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError,
 
 
 class AvroSchema:
-    """A definition parsed for use: its types, fastavro's form of them, and what is compiled from them when it is needed."""
+    """A parsed definition: its types, fastavro's form of them, and the functions compiled from them on first use."""
 
     def __init__(self, definition: str) -> None:
-        """Parse; raises :class:`UnreadableSchema` for anything that is no Avro schema, or nests too deep."""
+        """Parse. Raise :class:`UnreadableSchema` for a text that is not an Avro schema, or nests too deep."""
         self.definition = definition
         self.tree = _parse(definition)
         named: dict[str, Any] = {}
         try:
             self.parsed: Any = library_schema(self.tree, named)
         except REFUSALS as error:
-            raise UnreadableSchema(f"The schema is no Avro schema: {type(error).__name__}: {_words(error)}") from error
+            raise UnreadableSchema(
+                f"The schema is not an Avro schema: {type(error).__name__}: {_one_line(error)}"
+            ) from error
         convert_defaults(self.tree, named)
         self.layout: Node = analyse(self.tree)
         self.walk_first = needs_check(self.layout)
@@ -77,21 +79,21 @@ class AvroSchema:
 
     @cached_property
     def guard(self) -> Guard | None:
-        """The guard against values that fastavro would change; None where it changes none."""
+        """The guard against values that fastavro would change, or ``None`` if it changes none."""
         return compile_guard(self.tree)
 
     @cached_property
     def from_json(self) -> FromJson:
-        """The function that makes of a value of JSON one that the schema's encoder takes."""
+        """The function from a JSON value to a value that the schema's encoder accepts."""
         return compile_from_json(self.tree)
 
     @cached_property
     def locate(self) -> Locate:
-        """The function that finds where a payload cannot be read."""
+        """The function that finds the unreadable part of a payload."""
         return compile_locate(self.tree)
 
     def misfit(self, value: Any, *, ignore_unknown: bool) -> IncompatibleValue | None:
-        """The error for the first part of ``value`` that does not fit, with its path; ``None`` where all fits."""
+        """Return the error for the first part of ``value`` that does not fit, with its path, or ``None`` if all fit."""
         find = self._lenient_misfit if ignore_unknown else self._strict_misfit
         return find(value, self.root_name)
 
@@ -105,21 +107,21 @@ class AvroSchema:
 
 
 class AvroSchemas:
-    """Parsed schemas by their text, so that none is parsed twice; safe for threads."""
+    """A cache of parsed schemas by their text. Thread-safe."""
 
     def __init__(self, size: int = 200) -> None:
         self._parsed: OnceCache[str, AvroSchema] = OnceCache(size)
 
     def parse(self, definition: str) -> AvroSchema:
-        """The parsed schema; raises :class:`UnreadableSchema`."""
+        """Return the parsed schema. Raise :class:`UnreadableSchema`."""
         return self._parsed.get(definition, lambda: AvroSchema(definition))
 
 
 def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = False) -> Callable[[Any], bytes]:
-    """A function from a value to ``prefix`` and the value's binary encoding.
+    """Return a function from a value to ``prefix`` and the value's binary encoding.
 
-    It raises :class:`~penstock.serdes.errors.IncompatibleValue` or a subclass with the path of what does not fit. A field
-    that the schema has not is an error, because it would be lost, unless ``ignore_unknown``.
+    It raises :class:`~penstock.serdes.errors.IncompatibleValue` or a subclass with the path of the part that does not fit. A
+    field that the schema lacks is an error, because its value would be lost, unless ``ignore_unknown`` is set.
     """
     parsed = schema.parsed
     write = fastavro.schemaless_writer
@@ -138,7 +140,7 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
                 if misfit is not None:
                     raise misfit from None
             except RecursionError:
-                raise PayloadTooLarge("The value nests too deep to be checked.") from None
+                raise PayloadTooLarge("The value nests too deep, so it cannot be checked.") from None
         out = BytesIO()
         out.write(prefix)
         try:
@@ -154,10 +156,10 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
 def decoder(
     writer: AvroSchema, reader: AvroSchema | None = None, *, start: int = 0, limits: Limits = _LIMITS
 ) -> Callable[[bytes], Any]:
-    """A function from bytes, of which the payload begins at ``start``, to the value; resolved to ``reader`` where given.
+    """Return a function from a message whose payload begins at byte ``start`` to the value, resolved to ``reader`` if given.
 
     It raises :class:`TruncatedPayload`, :class:`TrailingBytes`, :class:`MalformedPayload` or :class:`PayloadTooLarge`, and
-    :class:`UnreadableSchema` where the reader's schema cannot read the writer's.
+    :class:`UnreadableSchema` if the reader's schema cannot read the writer's.
     """
     read = fastavro.schemaless_reader
     writer_parsed = writer.parsed
@@ -179,8 +181,8 @@ def decoder(
         if source.tell() != len(data):
             left = len(data) - source.tell()
             raise TrailingBytes(
-                f"Payload of {len(data) - start} bytes goes on for {left} bytes after its value.",
-                remedy="It is damaged, or was written with another schema than its frame says.",
+                f"Payload of {len(data) - start} bytes has {left} bytes after its value.",
+                remedy="It is damaged, or was written with another schema than the one in its frame.",
             )
         return value
 
@@ -193,33 +195,33 @@ def _unreadable(error: BaseException, writer: AvroSchema, reader: AvroSchema | N
     # fastavro reports an integer that is cut after its first byte as an IndexError.
     if isinstance(error, EOFError) or (isinstance(error, IndexError) and "string index" in str(error)):
         return _refused(TruncatedPayload, writer, data, start, "")
-    return _refused(MalformedPayload, writer, data, start, f"{type(error).__name__}: {_words(error)}")
+    return _refused(MalformedPayload, writer, data, start, f"{type(error).__name__}: {_one_line(error)}")
 
 
 def _refused(kind: type[SerdeError], writer: AvroSchema, data: bytes, start: int, reason: str) -> SerdeError:
-    """The error with the path of the part that cannot be read; ``reason`` is for where the path's walk finds none."""
+    """Return the error with the path of the unreadable part. ``reason`` is used if the walk finds no reason itself."""
     path, why = writer.locate(data, start, writer.root_name) or ("", "")
     size, where = len(data) - start, f", at {path}" if path else ""
     if kind is TruncatedPayload:
         return kind(f"Payload of {size} bytes ends inside a value{where}.", path=path)
     reason = (why or reason).rstrip(".")
-    return kind(f"Payload of {size} bytes is no value of its schema{where}: {reason}.", path=path)
+    return kind(f"Payload of {size} bytes is not a value of its schema{where}: {reason}.", path=path)
 
 
 def _unresolved(error: BaseException, writer: AvroSchema, reader: AvroSchema | None) -> UnreadableSchema:
-    """The rule that the two schemas break, and where; fastavro's own words for a value that no rule is against."""
+    """Return an error with the rule that the two schemas break, and where. If they break none, use fastavro's message."""
     try:
         parsed = [parse_avro(side.definition) for side in (reader or writer, writer)]
         broken = incompatibilities(parsed[0], parsed[1], AvroRules())
     except InvalidSchema:
         broken = []
     if not broken:
-        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_words(error)}")
+        return UnreadableSchema(f"The reader's schema cannot read the writer's: {_one_line(error)}")
     path = writer.root_name + broken[0].path.rstrip("/").replace("/", ".")
     return UnreadableSchema(f"The reader's schema cannot read the writer's: {broken[0]}", path=path)
 
 
-def _words(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
 
 
@@ -227,10 +229,10 @@ def _parse(definition: str) -> Tree:
     try:
         tree = json.loads(definition)
     except (ValueError, RecursionError) as error:
-        raise UnreadableSchema(f"The schema is not JSON: {_words(error)}") from None
+        raise UnreadableSchema(f"The schema is not JSON: {_one_line(error)}") from None
     if tree_depth(tree) > MAX_SCHEMA_DEPTH:
         raise UnreadableSchema(f"The schema nests deeper than {MAX_SCHEMA_DEPTH} levels.")
     try:
         return parse_registered(tree, max_depth=MAX_SCHEMA_DEPTH)
     except (InvalidSchema, RecursionError) as error:
-        raise UnreadableSchema(f"The schema is no Avro schema: {_words(error)}") from error
+        raise UnreadableSchema(f"The schema is not an Avro schema: {_one_line(error)}") from error

@@ -1,11 +1,11 @@
-"""Schemas derived from the data that are written: a producer that brings no schema registers what its records need.
+"""Schemas derived from data: a producer without a schema registers the schema that its records need.
 
-:class:`DerivedSchemas` is given to a serialiser as its ``schema``. It says the definition for each value: the latest
-registered one where the value fits it, which costs no call to the registry, or that one with the value's new fields added,
-which it registers first. What is derived and what is refused is in :mod:`penstock.schema.infer.avro`.
+Give :class:`DerivedSchemas` to a serialiser as its ``schema``. For each value it returns a definition: the latest registered
+one if the value fits it, which costs no call to the registry; otherwise that one with the value's new fields added, which it
+registers first. :mod:`penstock.schema.infer.avro` defines what is derived and what is refused.
 
-The registry has no registration under a condition, so two producers may extend the same version at once, each without the
-other's field. Whoever finds versions between the one it extended and its own registers one that has the fields of all.
+The registry has no conditional registration, so two producers may extend the same version at once, each without the other's
+field. A producer that finds versions between the one it extended and its own registers a version with the fields of all.
 """
 
 import logging
@@ -37,28 +37,28 @@ __all__ = ["DerivedSchemas", "DerivingRegistrar", "UnderivableSchema"]
 
 _LOG = logging.getLogger("penstock.serdes")
 _EXACT = 2**53  # a double holds every whole number up to here
-_ROUNDS = 10  # of uniting with others' versions; each ends at once unless yet another producer came between
-# Logical types of which fastavro writes values of other kinds without a word, some so that nobody can read them.
+_ROUNDS = 10  # attempts to unite versions with other producers'; each is the last unless another producer registers again
+# Logical types that fastavro also writes from values of other types without an error, some of them unreadable.
 _LENIENT = ("date", "time-millis", "time-micros", "uuid")
 _LENIENT_PREFIXES = ("timestamp-", "local-timestamp-")
 
 
 class UnderivableSchema(IncompatibleValue):
-    """A value for which no schema can be derived: contradictory types, kinds without one, too many fields or versions."""
+    """No schema can be derived from a value: contradictory or unsupported types, too many fields or too many versions."""
 
     reason = "underivable-schema"
 
 
 class DerivingRegistrar(Registrar, Protocol):
-    """Also lists. :class:`penstock.client.registry.RegistryClient` has it."""
+    """Also lists versions. :class:`penstock.client.registry.RegistryClient` implements it."""
 
     def versions(self, registry: str, schema: str) -> list[SchemaVersion]:
-        """The AVAILABLE versions, lowest number first."""
+        """Return the AVAILABLE versions, lowest number first."""
         ...
 
 
 class _Latest:
-    """A schema's latest version with what is asked of it for each value: whether that fits, and whether its shape does."""
+    """A schema's latest version with its per-value checks: whether a value fits, and whether a shape does."""
 
     __slots__ = ("_doubles", "_encode", "_lenient", "has_room", "version")
 
@@ -75,7 +75,7 @@ class _Latest:
         self._lenient, self._doubles = any(map(_is_lenient, kinds)), any(map(_is_double, kinds))
 
     def fits(self, value: Any) -> bool:
-        """Whether ``value`` can be written as it is, all of it: fastavro's verdict, where that is one."""
+        """Return whether ``value`` can be written without loss; the shape is compared where fastavro is too lenient."""
         try:
             self._encode(value)
             doubtful = self._lenient or (self._doubles and _has_wide_number(value))
@@ -86,7 +86,7 @@ class _Latest:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Data to make room for. ``attempt`` raises where they cannot be written with a definition that is to be registered."""
+    """Data that the schema must fit. ``attempt`` raises if the data cannot be written with a new definition."""
 
     registry: str
     schema: str
@@ -97,7 +97,7 @@ class _Wanted:
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known of one schema. ``read_at`` is when the registry was asked for its latest version, on the clock."""
+    """The cached state of one schema. ``read_at`` is when its latest version was read from the registry, on the clock."""
 
     lock: Lock = field(default_factory=Lock)
     latest: _Latest | None = None
@@ -105,19 +105,18 @@ class _Known:
 
 
 class DerivedSchemas:
-    """The definitions for values of any number of schemas; safe for threads. It registers whatever a serialiser is set to.
+    """Derives the definitions for values of any number of schemas. Thread-safe. It registers even if a serialiser does not.
 
-    ``compatibility`` is the mode of schemas that have to be created; FULL is what derived schemas are made for. At
-    ``max_versions`` derivation ends with an error, since data that keep changing their fields have keys that are data. The
-    latest version is asked for at most once in ``refresh_seconds`` where values do not fit, and always before one is
-    registered. ``cache_size`` counts the schemas that are remembered. ``description``, ``tags`` and ``metadata`` go to what
-    is registered.
+    ``compatibility`` is the mode of schemas that it creates; derived schemas are made for FULL. At ``max_versions``,
+    derivation ends with an error: data whose fields keep changing use data as keys. If values do not fit, the latest version
+    is read at most once in ``refresh_seconds``, and always before a registration. ``cache_size`` is the number of schemas in
+    the cache. ``description``, ``tags`` and ``metadata`` are set on new schemas and versions.
     """
 
     data_format = "AVRO"
 
     covers_values = True
-    """For serialisers: what a value has beyond its definition has no type yet, and may be left out."""
+    """For serialisers: values without a field in the definition have no type yet, and may be dropped."""
 
     def __init__(
         self,
@@ -144,21 +143,21 @@ class DerivedSchemas:
         self._known: OnceCache[tuple[str, str], _Known] = OnceCache(cache_size)
 
     def __call__(self, value: Any, registry: str, schema: str) -> str:
-        """The definition to write ``value`` with, registered where it is new; see :meth:`cover` for what it raises."""
+        """Return the definition to write ``value`` with, and register it if it is new. Raise as :meth:`cover` does."""
         return self.known(value, registry, schema) or self.cover([value], registry, schema).definition
 
     def known(self, value: Any, registry: str, schema: str) -> str | None:
-        """The definition that ``value`` fits as far as is known, without a call to the registry."""
+        """Return the cached definition that ``value`` fits, or ``None``, without a call to the registry."""
         known = self._known.peek((registry, schema))
         latest = known.latest if known is not None else None
         return latest.version.definition if latest is not None and latest.fits(value) else None
 
     def cover(self, values: Sequence[Any], registry: str, schema: str) -> SchemaVersion:
-        """The latest version, which all ``values`` fit; at most one is registered for all of them together.
+        """Return the latest version, which all ``values`` fit. At most one version is registered for all of them.
 
-        Raises :class:`UnderivableSchema` with the path where none can be derived, another
-        :class:`~penstock.serdes.errors.SerdeError` where a value does not fit what is registered (nothing is registered
-        then), and what the registrar raises.
+        Raise :class:`UnderivableSchema` with the path if no schema can be derived, another
+        :class:`~penstock.serdes.errors.SerdeError` if a value does not fit the registered schema (then nothing is
+        registered), and the registrar's errors.
         """
 
         def attempt(definition: str) -> None:
@@ -172,9 +171,9 @@ class DerivedSchemas:
             raise _underivable(error, registry, schema) from error
 
     def cover_shape(self, shape: Shape, registry: str, schema: str, *, converted: bool = False) -> SchemaVersion:
-        """As :meth:`cover`, of values that are not at hand, such as a file's: whether one can be written is found then.
+        """Do the same as :meth:`cover` for a shape, without the values, such as a file's; no value is tried.
 
-        ``converted``: they are converted to the types that are registered, which are therefore not held against them.
+        ``converted`` is true if the values are converted to the registered types, so that those types need not match.
         """
         try:
             return self._cover(_Wanted(registry, schema, shape, converted=converted))
@@ -184,11 +183,11 @@ class DerivedSchemas:
     def _cover(self, wanted: _Wanted) -> SchemaVersion:
         known = self._known.get((wanted.registry, wanted.schema), _Known)
         with known.lock:
-            fresh = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
-            latest = self._read(known, wanted) if fresh else known.latest
+            expired = known.latest is None or self._clock() >= known.read_at + self._refresh_seconds
+            latest = self._read(known, wanted) if expired else known.latest
             if latest is not None and not wanted.converted and latest.has_room(wanted.shape):
                 return latest.version
-            if not fresh:
+            if not expired:
                 latest = self._read(known, wanted)
             version = latest.version if latest is not None else None
             definition = self._definition(version, wanted)
@@ -214,15 +213,15 @@ class DerivedSchemas:
         return latest
 
     def _definition(self, latest: SchemaVersion | None, wanted: _Wanted) -> str | None:
-        """What has to be registered; None where ``latest`` has room for all."""
+        """Return the definition to register, or ``None`` if ``latest`` fits all data."""
         if latest is None:
             return derive_avro(wanted.shape, record_name(wanted.schema), self._rules)
         definition = extend_avro(latest.definition, wanted.shape, self._rules, converted=wanted.converted)
         if definition is not None and latest.number >= self._max_versions:
             raise CannotDerive(
-                f"the data need another version, and the schema has {latest.number}.",
+                f"the data need a new version, and the schema has {latest.number} versions already.",
                 path="",
-                remedy="Keys that are data belong into a map: register a schema that has one. Or raise max_versions.",
+                remedy="If keys are data themselves, register a schema with a map for them. Or raise max_versions.",
             )
         return definition
 
@@ -237,11 +236,11 @@ class DerivedSchemas:
                 latest = self._registrar.latest(*place)
                 if latest.number <= seen:
                     raise
-                # Somebody else's version came first, and ours breaks it: what has to be added to is that one.
-                again = self._definition(latest, wanted)
-                if again is None:
+                # Another producer's version came first, and ours is incompatible with it: extend that one.
+                extended_again = self._definition(latest, wanted)
+                if extended_again is None:
                     return latest
-                base, definition = latest.definition, again
+                base, definition = latest.definition, extended_again
                 first = seen = latest.number
                 continue
             if made.number == seen + 1 or (made.number <= seen and turn == 0):
@@ -252,16 +251,16 @@ class DerivedSchemas:
             missing = unite_avro(latest.definition, [united]) if united is not None else None
             if united is None or missing is None:
                 return latest
-            # What is registered already cannot become the latest again.
+            # A definition that is registered already cannot become the latest again.
             definition = united if made.number > seen else turned_avro(missing, turn)
             seen = latest.number
         if made is None:
             raise UnderivableSchema(
-                f"Schema {'/'.join(place)} got another version before each of {_ROUNDS} tries to add to it.",
+                f"Schema {'/'.join(place)} got another producer's version before each of {_ROUNDS} tries to extend it.",
                 path="/",
-                remedy="Write again.",
+                remedy="Write the value again.",
             )
-        _LOG.warning("Others registered versions of %s/%s all the while; writing with version %d.", *place, made.number)
+        _LOG.warning("Other producers kept registering versions of %s/%s; writing with version %d.", *place, made.number)
         return made
 
     def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
@@ -279,12 +278,12 @@ class DerivedSchemas:
 
 def _underivable(error: CannotDerive, registry: str, schema: str) -> UnderivableSchema:
     return UnderivableSchema(
-        f"No schema {registry}/{schema} can be derived. {error.message}", path=error.path, remedy=error.remedy
+        f"Schema {registry}/{schema} cannot be derived. {error.message}", path=error.path, remedy=error.remedy
     )
 
 
 def _has_wide_number(value: Any) -> bool:
-    """Whether there is a whole number in it that a double may not hold; its depth was bounded when it was encoded."""
+    """Return whether a value has a whole number that a double may not hold exactly. Encoding has bounded its depth."""
     if isinstance(value, Mapping):
         return any(map(_has_wide_number, value.values()))
     if isinstance(value, list):

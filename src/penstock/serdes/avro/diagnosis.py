@@ -1,4 +1,4 @@
-"""Why a value does not fit its schema, and where: a walk that runs only after fastavro has refused the value."""
+"""Diagnosis of values that do not fit their schema: the reason and the path. Runs only if fastavro has refused a value."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
@@ -32,14 +32,14 @@ from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
 __all__ = ["FindMisfit", "MisfitFold", "branch_name", "root_name", "too_deep", "unexplained"]
 
 FindMisfit = Callable[[Any, str], IncompatibleValue | None]
-"""Of a value and its path: the error for the first part of it that does not fit; ``None`` where all fits."""
+"""A function from a value and its path to the error for its first part that does not fit, or ``None`` if all fit."""
 
 _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 _MAX_SHOWN = 80
 
 
 def too_deep(value: Any, limit: int) -> bool:
-    """Whether mappings and sequences nest deeper than ``limit``, which a value that contains itself does."""
+    """Return whether mappings and sequences nest deeper than ``limit``. A value that contains itself always does."""
     open_parts: list[Iterator[Any]] = [iter((value,))]
     while open_parts:
         part = next(open_parts[-1], open_parts)
@@ -53,18 +53,18 @@ def too_deep(value: Any, limit: int) -> bool:
 
 
 def unexplained(root: str, error: BaseException) -> IncompatibleValue:
-    """The error for a value of ``root`` that fastavro refused with ``error``, in no part of which a misfit is found."""
+    """Return the error for a value of ``root`` that fastavro refused with ``error``, if no part of it is found to misfit."""
     return IncompatibleValue(f"{root} does not fit its schema: {' '.join(str(error).split())[:300]}", path=root)
 
 
 def root_name(schema: AvroSchema) -> str:
-    """What paths begin with: the name of the outermost type without its namespace."""
+    """Return the first part of paths: the name of the outermost type without its namespace."""
     root = schema.root
     return unqualified(root.name) if isinstance(root, RecordType | EnumType | FixedType) else "value"
 
 
 def branch_name(kind: AvroType) -> str:
-    """What Avro's JSON encoding calls a branch of a union: a type's full name, or what it is."""
+    """Return the name of a union's branch in Avro's JSON encoding: the full name of a named type, or the kind of type."""
     match kind:
         case PrimitiveType() | RecordType() | EnumType() | FixedType() | Reference():
             return kind.name
@@ -77,7 +77,7 @@ def branch_name(kind: AvroType) -> str:
 
 
 class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
-    """Makes the :data:`FindMisfit` of each type. ``ignore_unknown``: what a record has no field for is no misfit."""
+    """Makes the :data:`FindMisfit` of each type. With ``ignore_unknown``, a value without a field is not a misfit."""
 
     def __init__(self, schema: AvroSchema, *, ignore_unknown: bool) -> None:
         super().__init__(schema)
@@ -96,8 +96,8 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
         return _leaf(kind)
 
     def union(self, kind: UnionType, branches: Sequence[FindMisfit]) -> FindMisfit:
-        """The misfit of the one branch beside null, else that none fits."""
-        solid = [
+        """Return the misfit of the only branch beside null; with several branches, report that none fits."""
+        not_null = [
             find
             for branch, find in zip(kind.branches, branches, strict=True)
             if not (isinstance(branch, PrimitiveType) and branch.name == "null")
@@ -109,14 +109,14 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
                 return None
             if any(fits(value, path) is None for fits in branches):
                 return None
-            if value is not None and len(solid) == 1:
-                return solid[0](value, path)
+            if value is not None and len(not_null) == 1:
+                return not_null[0](value, path)
             return IncompatibleValue(f"{path} is {_shown(value)}, which fits no branch of the union of {names}.", path=path)
 
         return find
 
     def record(self, kind: RecordType, fields: Sequence[FindMisfit]) -> FindMisfit:
-        """A field that is missing, then one that is unknown, then a field's misfit."""
+        """Look for a missing field, then an unknown one, then a field's misfit."""
         parts = {item.name: find for item, find in zip(kind.fields, fields, strict=True)}
         required = [item for item in kind.fields if not item.has_default and not self._is_lenient(item)]
 
@@ -127,7 +127,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
                 if item.name not in value:
                     where = f"{path}.{item.name}"
                     return MissingField(
-                        f"{where} is missing: the schema wants {_name(item.type)} there and has no default.", path=where
+                        f"{where} is missing: the schema requires {_name(item.type)} there and has no default.", path=where
                     )
             unknown = [key for key in value if key not in parts]
             if unknown and not self._ignore_unknown:
@@ -135,7 +135,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
                 return UnknownField(
                     f"{where} is not a field of the schema, so its value would be lost.",
                     path=where,
-                    remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
+                    remedy="Register a version that has the field, drop it from the value, or set ignore_unknown_fields.",
                 )
             return _first(part(value[name], f"{path}.{name}") for name, part in parts.items() if name in value)
 
@@ -145,7 +145,7 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
         return self._ignore_unknown and isinstance(item.type, UnionType) and "null" in map(branch_name, item.type.branches)
 
     def array(self, kind: ArrayType, items: FindMisfit) -> FindMisfit:  # noqa: ARG002
-        """The misfit of an item."""
+        """Look for an item's misfit."""
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
             if not isinstance(value, Sequence) or isinstance(value, str | bytes):
@@ -155,14 +155,14 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
         return find
 
     def map(self, kind: MapType, values: FindMisfit) -> FindMisfit:  # noqa: ARG002
-        """A key that is not text, then the misfit of a value."""
+        """Look for a key that is not a string, then a value's misfit."""
 
         def find(value: Any, path: str) -> IncompatibleValue | None:
             if not isinstance(value, Mapping):
                 return _wrong(value, "a map", path)
             wrong_key = next((key for key in value if not isinstance(key, str)), None)
             if wrong_key is not None:
-                return IncompatibleValue(f"{path} has the key {_shown(wrong_key)}; keys of a map are texts.", path=path)
+                return IncompatibleValue(f"{path} has the key {_shown(wrong_key)}; a map's keys must be strings.", path=path)
             return _first(values(item, f"{path}[{key!r}]") for key, item in value.items())
 
         return find
@@ -193,7 +193,7 @@ def _leaf(kind: PrimitiveType | EnumType | FixedType) -> FindMisfit:
 
 
 def _expected(value: Any, kind: PrimitiveType | EnumType | FixedType) -> str | None:
-    """What a plain type wants where the value is not that; fastavro itself would cut numbers and take any truth value."""
+    """Return what a plain type expects if the value is not that. fastavro would cut numbers and accept any truth value."""
     if isinstance(kind, EnumType):
         return None if value in kind.symbols else f"one of the symbols {', '.join(kind.symbols)[:200]}"
     if isinstance(kind, FixedType):

@@ -1,7 +1,7 @@
-"""Values of JSON to values of an Avro schema: plain JSON as programs write it, and Avro's own JSON encoding of unions.
+"""JSON values to values of an Avro schema, from plain JSON or with Avro's JSON encoding of unions.
 
-Texts become bytes where the schema wants bytes, byte by byte as in Avro's JSON encoding
-(https://avro.apache.org/docs/1.12.0/specification/#json-encoding); everything else stays, for the encoder to judge.
+Strings become bytes if the schema has bytes there, one byte per character as in Avro's JSON encoding
+(https://avro.apache.org/docs/1.12.0/specification/#json-encoding). All other values stay unchanged; the encoder checks them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,16 @@ from penstock.serdes.avro.diagnosis import MisfitFold, branch_name
 __all__ = ["FromJson", "compile_from_json", "convert_defaults"]
 
 FromJson = Callable[[Any], Any]
-"""Of a value as :func:`json.loads` gives it: the value in the form that :func:`penstock.serdes.avro.codec.encoder` takes."""
+"""A function from a value of :func:`json.loads` to a value for :func:`penstock.serdes.avro.codec.encoder`."""
 
 
 def compile_from_json(schema: AvroSchema) -> FromJson:
-    """The function that converts values of ``schema``."""
+    """Return the function that converts values of ``schema``."""
     return _FromJsonFold(schema).root()
 
 
 def convert_defaults(schema: AvroSchema, named: Mapping[str, Any]) -> None:
-    """Make the defaults of the records among ``named`` what fastavro writes: it takes them for values of Python's.
+    """Convert the defaults of the records in ``named`` in place, because fastavro takes defaults for Python values.
 
     ``named`` are the named types of ``schema`` in fastavro's form.
     """
@@ -102,4 +102,4 @@ def _bytes(value: Any) -> Any:
     try:
         return value.encode("latin-1") if isinstance(value, str) else value
     except UnicodeEncodeError:
-        return value  # for the encoder to refuse
+        return value  # the encoder refuses it

@@ -1,9 +1,9 @@
-"""What an Avro schema lets hostile bytes do, found once a schema; and the walk that stops them before fastavro starts.
+"""Limits for hostile Avro payloads: an analysis of each schema, and a walk that stops such payloads before fastavro starts.
 
 fastavro decodes recursively in C and trusts counts: a few kilobytes of a recursive schema overflow its stack and end the
-process, five bytes of ``array<null>`` become millions of items. Every other value consumes input, so that a payload's own
-size bounds it. Only schemas that are recursive or have arrays of items without bytes therefore need :func:`check`, a walk
-over the payload with an explicit stack that makes no values.
+process, and five bytes of ``array<null>`` become millions of items. Every other value consumes input, so the payload's size
+bounds it. Therefore only schemas that are recursive or have arrays of items without bytes need :func:`check`, a walk over
+the payload with an explicit stack that makes no values.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,11 @@ MAX_SCHEMA_DEPTH = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one message may cost. ``depth`` counts nested records, unions, arrays and maps of a recursive value."""
+    """Limits of one message.
+
+    ``payload`` is in bytes after inflation, ``depth`` in levels of nested records, unions, arrays and maps of a recursive
+    value, ``empty_items`` in array items that have no bytes.
+    """
 
     payload: int = 64 * 1024 * 1024
     depth: int = 500
@@ -39,7 +43,7 @@ class Limits:
 
 
 class Kind(Enum):
-    """How a value lies in the bytes."""
+    """The binary layout of a value."""
 
     VARINT = 1
     FIXED = 2
@@ -52,7 +56,7 @@ class Kind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A type as the walk sees it: ``size`` bytes where fixed, ``inside`` its parts or branches."""
+    """The binary layout of a type: ``size`` in bytes if it is fixed, ``inside`` its parts or branches."""
 
     kind: Kind
     size: int = 0
@@ -62,7 +66,7 @@ class Node:
 
 
 def tree_depth(tree: object) -> int:
-    """The deepest nesting of lists and objects in a JSON value, counted without recursion."""
+    """Return the deepest nesting of lists and objects in a JSON value, counted without recursion."""
     deepest = 0
     level: list[object] = [tree]
     while level:
@@ -78,9 +82,9 @@ def tree_depth(tree: object) -> int:
 
 
 def analyse(schema: AvroSchema) -> Node:
-    """The tree (with cycles, where the schema has them) of what a schema's values are made of.
+    """Return the layout of a schema's values as a tree, with cycles if the schema is recursive.
 
-    Raises :class:`UnreadableSchema` for a record that contains itself with nothing in between, which has no values.
+    Raise :class:`UnreadableSchema` for a record that directly contains itself, which has no values.
     """
     fold = _NodeFold(schema)
     root = fold.root()
@@ -89,7 +93,7 @@ def analyse(schema: AvroSchema) -> Node:
 
 
 def needs_check(root: Node) -> bool:
-    """Whether payloads have to be walked before they are decoded."""
+    """Return whether payloads must be walked before they are decoded."""
     return any(node.recursive or (node.kind is Kind.ARRAY and node.inside[0].empty) for node in _reachable(root))
 
 
@@ -97,7 +101,7 @@ class _NodeFold(Fold[Node]):
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__(schema)
         self._records: list[Node] = []
-        self._met: dict[str, Node] = {}  # records that are used inside themselves, before they are complete
+        self._recursive: dict[str, Node] = {}  # records that are used inside themselves, before they are complete
 
     def primitive(self, kind: PrimitiveType) -> Node:
         return _PRIMITIVES[kind.name]
@@ -118,19 +122,22 @@ class _NodeFold(Fold[Node]):
         return Node(Kind.UNION, inside=list(branches))
 
     def record(self, kind: RecordType, fields: Sequence[Node]) -> Node:
-        made = self._met.get(kind.name) or Node(Kind.RECORD)
-        made.inside = list(fields)
-        self._records.append(made)
-        return made
+        node = self._recursive.get(kind.name) or Node(Kind.RECORD)
+        node.inside = list(fields)
+        self._records.append(node)
+        return node
 
     def recursive(self, kind: RecordType) -> Node:
-        return self._met.setdefault(kind.name, Node(Kind.RECORD, recursive=True))
+        return self._recursive.setdefault(kind.name, Node(Kind.RECORD, recursive=True))
 
     def settle(self) -> None:
-        """Mark the records without bytes: those whose parts all have none."""
+        """Mark the records whose values have no bytes, because none of their parts has any."""
         for record in self._records:
             if record.recursive and _reaches_itself(record):
-                raise UnreadableSchema("A record contains itself without a union, array or map between: no value fits it.")
+                raise UnreadableSchema(
+                    "A record contains itself without a union, array or map between, so no value fits it.",
+                    remedy="Make the field that contains the record a union with null, an array or a map.",
+                )
         changed = True
         while changed:
             changed = False
@@ -176,19 +183,19 @@ def _reachable(root: Node) -> list[Node]:
 
 
 class _Leave:
-    """Marks on the stack that a value which counts for depth has ended."""
+    """On the stack: a value that counts as a level of depth ends here."""
 
 
 @dataclass(slots=True)
 class _Blocks:
-    """On the stack: the next block of an array or map has to be read."""
+    """On the stack: the next block of an array or map must be read."""
 
     node: Node
 
 
 @dataclass(slots=True)
 class _Items:
-    """On the stack: so many items of the current block are left."""
+    """On the stack: ``left`` items of the current block remain."""
 
     node: Node
     left: int
@@ -198,10 +205,10 @@ _LEAVE = _Leave()
 
 
 def check(root: Node, payload: bytes, start: int, limits: Limits) -> None:
-    """Walk one value from ``start``, making nothing.
+    """Walk one value from byte ``start`` without building it.
 
-    Raises :class:`PayloadTooLarge` where it nests deeper or has more empty items than allowed, :class:`TruncatedPayload`
-    and :class:`MalformedPayload` where it is no value of the schema.
+    Raise :class:`PayloadTooLarge` if it nests deeper or has more empty items than allowed, and :class:`TruncatedPayload` or
+    :class:`MalformedPayload` if it is not a value of the schema.
     """
     _Walk(payload, start, limits).run(root)
 
@@ -274,7 +281,8 @@ class _Walk:
             if self._empty_items > self._limits.empty_items:
                 raise PayloadTooLarge(
                     f"Payload claims {count} items without bytes before byte {self._at}; "
-                    f"{self._limits.empty_items} are allowed in a message."
+                    f"at most {self._limits.empty_items} are allowed in a message.",
+                    remedy="Give the deserialiser limits=Limits(empty_items=...) if such values are expected.",
                 )
         else:
             self._work.append(_Items(node, count))

@@ -1,4 +1,4 @@
-"""Where in a record an Avro payload stops making sense: a walk that runs only after fastavro has refused the payload."""
+"""The path of the first unreadable part of an Avro payload. The walk runs only after fastavro has refused the payload."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -23,19 +23,19 @@ from penstock.schema.avro.model import (
 __all__ = ["Locate", "compile_locate"]
 
 Locate = Callable[[bytes, int, str], tuple[str, str] | None]
-"""Of bytes, the payload's start and what paths begin with: the path of the first part that cannot be read, and why not.
+"""A function from a message, the payload's start and the root of paths to the path of the first unreadable part and why.
 
-The reason is empty where the payload ends there; ``None`` where nothing is found, or the payload has too many bytes or
-values to walk.
+The reason is empty if the payload ends there. The result is ``None`` if nothing is found, or the payload has too many bytes
+or values to walk.
 """
 
-_MAX_BYTES = 1 << 20  # of a payload that is walked in Python for the sake of a message
-_MAX_VALUES = 50_000  # of all kinds: values without bytes are as many as a count of five bytes claims
+_MAX_BYTES = 1 << 20  # the largest payload that is walked in Python to explain an error
+_MAX_VALUES = 50_000  # a count of five bytes can claim millions of values without bytes
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
 class _Stop(Exception):
-    """The value at ``path`` cannot be read; ``why`` is empty where the bytes end inside it."""
+    """The value at ``path`` cannot be read; ``why`` is empty if the bytes end inside it."""
 
     def __init__(self, path: str, why: str = "") -> None:
         super().__init__(path)
@@ -44,11 +44,11 @@ class _Stop(Exception):
 
 
 class _TooMany(Exception):
-    """More values than a message is worth."""
+    """The payload has more values than :data:`_MAX_VALUES`."""
 
 
 def compile_locate(schema: AvroSchema) -> Locate:
-    """The function that finds the fault in payloads of ``schema``."""
+    """Return the function that finds the fault in payloads of ``schema``."""
     walk = _Walks(schema).root()
 
     def locate(data: bytes, start: int, root: str) -> tuple[str, str] | None:
@@ -66,7 +66,7 @@ def compile_locate(schema: AvroSchema) -> Locate:
 
 
 class _Cursor:
-    """A payload and how far it has been read."""
+    """A payload and the position in it."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self.at = at
@@ -113,21 +113,21 @@ class _Cursor:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise _Stop(path, f"it is no UTF-8: {error.reason}") from None
+            raise _Stop(path, f"it is not UTF-8: {error.reason}") from None
 
     def check_logical(self, began: int, schema: Any, name: object, path: str) -> None:
-        """Check that fastavro makes a value of the logical type of what was read since ``began``."""
+        """Check that fastavro can read the bytes since ``began`` as a value of the logical type."""
         try:
             fastavro.schemaless_reader(BytesIO(self._data[began : self.at]), schema, None)
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise _Stop(path, f"it is no {name}: {error}") from None
+            raise _Stop(path, f"it is not a valid {name}: {error}") from None
 
 
 _Walk = Callable[[_Cursor, str], None]
 
 
 class _Walks(FunctionFold[[_Cursor, str], None]):
-    """Functions that read a value of a type, making nothing, and raise :class:`_Stop` at the first fault."""
+    """Functions that read a value of a type without building it, and raise :class:`_Stop` at the first fault."""
 
     def primitive(self, kind: PrimitiveType) -> _Walk:
         return self._leaf(kind, _primitive(kind.name))

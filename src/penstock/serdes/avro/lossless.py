@@ -1,9 +1,10 @@
-"""A guard against values that fastavro would change without a word.
+"""A guard against values that fastavro would change without an error.
 
-It writes 1.5 as the int 1, lets 2**40 pass for an int, makes infinity of a float that 32 bits do not hold and true of any
-text, and takes texts for UUIDs that nobody can read back. One guard is compiled a schema. The plain numbers of a record are
-checked together by one call into :mod:`struct`, arrays and maps of integers by one into :mod:`array`. Inside unions fastavro
-itself checks integers and booleans, to choose the branch; the rest is checked there where null is the only other branch.
+fastavro writes 1.5 as the int 1 and 2**40 as an int, turns a float that 32 bits cannot hold into infinity and any string
+into true, and accepts strings as UUIDs that nobody can read back. One guard is compiled per schema. One call into
+:mod:`struct` checks all plain numbers of a record, and one into :mod:`array` those of an array or map of integers. Inside
+unions fastavro itself checks integers and booleans to choose the branch; the guard checks other types there only if null is
+the only other branch.
 """
 
 import struct
@@ -43,14 +44,14 @@ _PACK: dict[str, Guard] = {name: struct.Struct("=" + code).pack for name, code i
 
 
 def compile_guard(schema: AvroSchema) -> Guard | None:
-    """The guard of a schema; ``None`` where nothing can be changed."""
+    """Return the guard of a schema, or ``None`` if fastavro cannot change any of its values."""
     return _GuardFold(schema).root().alone
 
 
 def leaf_guard(kind: AvroType, *, in_union: bool = False) -> Guard | None:
-    """The guard of a type without parts; ``None`` where it needs none, or has parts.
+    """Return the guard of a type without parts, or ``None`` if it needs none or has parts.
 
-    ``in_union`` leaves out what fastavro checks to choose a union's branch.
+    ``in_union`` omits the checks that fastavro does itself to choose a union's branch.
     """
     logical = logical_type(kind)
     if logical == "decimal":
@@ -69,7 +70,7 @@ def leaf_guard(kind: AvroType, *, in_union: bool = False) -> Guard | None:
 
 @dataclass(frozen=True, slots=True)
 class _Guards:
-    """A type's guard by itself and as a union's branch, None where it needs none; ``code`` is struct's of a plain number."""
+    """A type's guards by itself and as a union's branch, None if it needs none; ``code`` is a plain number's struct code."""
 
     alone: Guard | None = None
     in_union: Guard | None = None
@@ -93,8 +94,8 @@ class _GuardFold(Fold[_Guards]):
         return _Guards() if logical_type(kind) is not None else _of_items(values, is_map=True)
 
     def union(self, kind: UnionType, branches: Sequence[_Guards]) -> _Guards:
-        solid = [made for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
-        guard = solid[0].in_union if len(solid) == 1 else None
+        not_null = [guards for branch, guards in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
+        guard = not_null[0].in_union if len(not_null) == 1 else None
         if guard is None:
             return _Guards()
         check = _or_none(guard)
@@ -103,20 +104,20 @@ class _GuardFold(Fold[_Guards]):
     def record(self, kind: RecordType, fields: Sequence[_Guards]) -> _Guards:
         if logical_type(kind) is not None:
             return _Guards()
-        named = [(item.name, made) for item, made in zip(kind.fields, fields, strict=True)]
+        named = [(item.name, guards) for item, guards in zip(kind.fields, fields, strict=True)]
         return _Guards(
             _record_guard(
-                [(name, made.code) for name, made in named if made.code is not None],
-                [(name, made.alone) for name, made in named if made.code is None and made.alone is not None],
+                [(name, guards.code) for name, guards in named if guards.code is not None],
+                [(name, guards.alone) for name, guards in named if guards.code is None and guards.alone is not None],
             ),
             _record_guard(
-                [(name, made.code) for name, made in named if made.code == "f"],
-                [(name, made.in_union) for name, made in named if made.code != "f" and made.in_union is not None],
+                [(name, guards.code) for name, guards in named if guards.code == "f"],
+                [(name, guards.in_union) for name, guards in named if guards.code != "f" and guards.in_union is not None],
             ),
         )
 
     def recursive(self, kind: RecordType) -> _Guards:
-        """Guards that call the record's own, where there is anything in it to be guarded: most need no walk."""
+        """Return guards that call the record's own, if any of its parts needs a guard; most records need none."""
         leaves = list(types_within(self.schema, kind))
 
         def alone(value: Any) -> None:
@@ -172,12 +173,12 @@ def _decimal(kind: AvroType) -> Guard | None:
     digits = decimal_digits(kind)
     if digits is None:
         return None
-    whole = digits[0] - digits[1]
+    integer_digits = digits[0] - digits[1]
 
     def check(value: Any) -> None:
-        # fastavro counts the digits that are written down, not the zeros that an exponent stands for.
-        if isinstance(value, Decimal) and (not value.is_finite() or (value and value.adjusted() >= whole)):
-            raise ValueError(f"more than {whole} digits before the point")
+        # fastavro counts the written digits, not the zeros that an exponent stands for.
+        if isinstance(value, Decimal) and (not value.is_finite() or (value and value.adjusted() >= integer_digits)):
+            raise ValueError(f"more than {integer_digits} digits before the point")
 
     return check
 

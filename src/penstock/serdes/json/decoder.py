@@ -1,4 +1,4 @@
-"""JSON payloads: text read with bounds by orjson, held against its schema by jsonschema-rs."""
+"""JSON payloads to values: orjson reads the text within limits, and jsonschema-rs validates the value."""
 
 import json
 from collections.abc import Callable
@@ -15,10 +15,11 @@ __all__ = ["json_decoder", "json_library", "problem_path"]
 
 
 def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[[bytes], Any]:
-    """A function from bytes, of which the payload begins at ``start``, to the value, which obeys ``schema``.
+    """Return a function from a message whose payload begins at byte ``start`` to the value, validated against ``schema``.
 
-    It raises :class:`MalformedPayload` for what is no JSON or no value of the schema, and :class:`PayloadTooLarge` for what
-    nests too deep. As Java's readers do, it lets the last of two equal keys win. Making it raises :class:`UnreadableSchema`.
+    The function raises :class:`MalformedPayload` for a payload that is not JSON or not a value of the schema, and
+    :class:`PayloadTooLarge` for one that nests too deep. The last of two equal keys wins, as in Java's readers. Raise
+    :class:`UnreadableSchema` for a schema that cannot be used.
     """
     loads = json_library().loads
     try:
@@ -34,10 +35,10 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
                 return value
             problem = next(validator.iter_errors(value))
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise MalformedPayload(f"Payload of {size} bytes cannot be held against its schema: {error}") from None
+            raise MalformedPayload(f"Payload of {size} bytes cannot be validated against its schema: {error}") from None
         pointer = "".join(f"/{step}" for step in problem.instance_path) or "/"
         raise MalformedPayload(
-            f"Payload of {size} bytes is no value of its schema: at {pointer[:300]}: {problem.message[:300]}",
+            f"Payload of {size} bytes is not a value of its schema, at {pointer[:300]}: {problem.message[:300]}",
             path=problem_path(problem),
         )
 
@@ -45,7 +46,7 @@ def json_decoder(schema: SchemaText, *, start: int, limits: Limits) -> Callable[
 
 
 def json_library() -> Any:
-    """The fast reader and writer of JSON; :class:`EnvironmentProblem` where it is not installed."""
+    """Return orjson, the fast reader and writer of JSON. Raise :class:`EnvironmentProblem` if it is not installed."""
     try:
         import orjson  # noqa: PLC0415 - an extra's library
     except ImportError:
@@ -54,9 +55,9 @@ def json_library() -> Any:
 
 
 def problem_path(problem: Any) -> str:
-    """Where a validator's problem is, as errors of all formats write it: ``value.legs[3].carrier``.
+    """Return the path of a validator's problem in the form of all formats' errors: ``value.legs[3].carrier``.
 
-    For a property that is missing or not allowed that is the property.
+    For a missing or disallowed property it is the path of that property.
     """
     steps: list[str | int] = list(problem.instance_path)
     if problem.kind.name == "required":
@@ -68,13 +69,16 @@ def problem_path(problem: Any) -> str:
 
 def _value(payload: bytes, limits: Limits, loads: Callable[[bytes], Any]) -> Any:
     if len(payload) > limits.payload:
-        raise PayloadTooLarge(f"Payload has {len(payload)} bytes; {limits.payload} are allowed.")
+        raise PayloadTooLarge(
+            f"Payload has {len(payload)} bytes; at most {limits.payload} are allowed.",
+            remedy="Give the deserialiser limits=Limits(payload=...) if messages of this size are expected.",
+        )
     try:
-        # The fast reader makes floats of integers beyond 64 bits, and refuses some of what JSON allows: half of a pair.
+        # orjson makes floats of integers beyond 64 bits, and refuses half a surrogate pair, which JSON allows.
         value = _STDLIB.decode(payload.decode()) if _LONG in payload.translate(_DIGITS) else loads(payload)
     except (ValueError, RecursionError):
         value = _second_try(payload, limits)
-    # A bracket opens each level, so that most payloads need not be walked, and short ones not be counted.
+    # Each level opens with a bracket: most payloads need no walk, and short ones need no count.
     deepest = len(payload) > limits.depth and payload.count(b"[") + payload.count(b"{")
     if deepest > limits.depth and tree_depth(value) > limits.depth:
         raise PayloadTooLarge(f"Payload nests deeper than {limits.depth} levels.")
@@ -89,11 +93,11 @@ def _second_try(payload: bytes, limits: Limits) -> Any:
     except ValueError as error:
         if _is_cut(error):
             raise TruncatedPayload(f"Payload of {len(payload)} bytes ends inside its JSON: {str(error)[:200]}") from None
-        raise MalformedPayload(f"Payload of {len(payload)} bytes is no JSON: {str(error)[:200]}") from None
+        raise MalformedPayload(f"Payload of {len(payload)} bytes is not JSON: {str(error)[:200]}") from None
 
 
 def _is_cut(error: ValueError) -> bool:
-    """Whether what was wrong with a text is that it ends too early, as far as that can be told."""
+    """Return whether the error shows that the text ends too early."""
     if isinstance(error, UnicodeDecodeError):
         return error.reason == "unexpected end of data"
     if not isinstance(error, json.JSONDecodeError):
@@ -104,11 +108,11 @@ def _is_cut(error: ValueError) -> bool:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
-_WORDS = ("true", "false", "null", "-")  # also where nothing is left
-_ESCAPE = 6  # characters of a whole one
+_WORDS = ("true", "false", "null", "-")  # each also starts with an empty rest
+_ESCAPE = 6  # characters of a complete escape
 _STDLIB = json.JSONDecoder(parse_constant=_no_constant)
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
-_LONG = b"0" * 19  # digits, as many as the largest integer of 64 bits has
+_LONG = b"0" * 19  # the number of digits of the largest integer of 64 bits

@@ -1,7 +1,7 @@
-"""JSON payloads to write: held against the schema by jsonschema-rs, then written as Jackson, AWS's Java writer, does it.
+"""Values to JSON payloads: jsonschema-rs validates the value, and the text has the form of Jackson, AWS's Java writer.
 
-That is compact, in the value's own order of keys, in UTF-8, with floats in the form of Java's ``Double.toString`` (measured
-on AWS's serde 1.1.27: ``1e10`` is written ``1.0E10``, ``0.00001`` is ``1.0E-5``).
+The text is compact, in UTF-8, with keys in the value's order and floats as in Java's ``Double.toString`` (measured on AWS's
+serde 1.1.27: ``1e10`` is written ``1.0E10``, ``0.00001`` is ``1.0E-5``).
 """
 
 import json
@@ -28,10 +28,10 @@ _CONTROL = re.compile(rb"\\u00([01][0-9a-f])|\\[^u]")
 
 
 def json_encoder(schema: SchemaText) -> Callable[[bytes], Callable[[Any], bytes]]:
-    """A function from a prefix to one from a value (what :func:`json.loads` gives) to that prefix and the value's JSON.
+    """Return a function that makes an encoder for a prefix: from a value of :func:`json.loads` to prefix and JSON text.
 
-    The latter raises :class:`IncompatibleValue` or a subclass with the path of what does not obey the schema, and
-    :class:`PayloadTooLarge`. Making it raises :class:`UnreadableSchema`.
+    The encoder raises :class:`IncompatibleValue` or a subclass with the path of the part that breaks the schema, and
+    :class:`PayloadTooLarge`. Raise :class:`UnreadableSchema` for a schema that cannot be used.
     """
     dumps = json_library().dumps
     try:
@@ -58,7 +58,7 @@ def _encoder(validator: Any, dumps: Callable[[Any], bytes], prefix: bytes) -> Ca
 
 
 def as_jackson(text: bytes) -> bytes:
-    """Compact JSON with its floats and control characters as Jackson writes them; everything else stays."""
+    """Return compact JSON with its floats and control characters as Jackson writes them."""
     return _TOKEN.sub(_respell, text)
 
 
@@ -67,10 +67,10 @@ def _strict(value: Any) -> bytes:
 
 
 def _has_odd_number(value: Any) -> bool:
-    """Whether a value has a float that Java writes in another way: from 10**7 up, or below 10**-3.
+    """Return whether a value has a float that Java writes differently: 10**7 or more, or below 10**-3.
 
-    Raises ``ValueError`` for a NaN or an infinity, which both libraries take for null. The value was written already, so
-    that its depth is bounded.
+    Raise ``ValueError`` for NaN or infinity, which both libraries take for null. The value has been written once, so its
+    depth is bounded.
     """
     odd = False
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,):
@@ -78,7 +78,7 @@ def _has_odd_number(value: Any) -> bool:
         if kind is float:
             if not (0.001 <= item < 1e7 or -1e7 < item <= -0.001 or item == 0.0):
                 if item - item != 0.0:
-                    raise ValueError("NaN and Infinity are no numbers of JSON")
+                    raise ValueError("NaN and Infinity are not JSON numbers")
                 odd = True
         elif kind is not str and kind is not int and isinstance(item, dict | list | tuple):
             odd = _has_odd_number(item) or odd
@@ -86,7 +86,7 @@ def _has_odd_number(value: Any) -> bool:
 
 
 def _second_try(value: Any, error: Exception) -> bytes:
-    """The JSON of what the fast writer refuses and is JSON, integers beyond 64 bits, or the error that says why not."""
+    """Return the JSON of integers beyond 64 bits, which orjson refuses, or raise the error for any other value."""
     if too_deep(value, _LIMITS.depth):
         raise PayloadTooLarge(f"The value nests deeper than {_LIMITS.depth} levels, or contains itself.") from None
     _check_parts(value)
@@ -102,7 +102,7 @@ def _check_parts(value: Any, path: str = "value") -> None:
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise IncompatibleValue(f"{path} has the key {key!r}; keys of JSON's objects are texts.", path=path)
+                raise IncompatibleValue(f"{path} has the key {key!r}; the keys of a JSON object must be strings.", path=path)
             _check_parts(item, f"{path}.{key}")
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
@@ -115,7 +115,7 @@ def _check_parts(value: Any, path: str = "value") -> None:
 
 def _misfit(validator: Any, value: Any) -> IncompatibleValue:
     problem = next(validator.iter_errors(value))
-    # What is no JSON at all is said first: the validator takes NaN for null.
+    # A value that is not JSON is reported first, because the validator takes NaN for null.
     _check_parts(value)
     where = problem_path(problem)
     message = " ".join(str(problem.message).split())[:300]
@@ -123,11 +123,11 @@ def _misfit(validator: Any, value: Any) -> IncompatibleValue:
         return MissingField(f"{where} is missing: the schema requires it.", path=where)
     if problem.kind.name == "additionalProperties":
         return UnknownField(
-            f"{where} is not a property of the schema, which allows no others.",
+            f"{where} is not a property of the schema, and the schema allows no other properties.",
             path=where,
-            remedy="Register a version that has it, or drop it.",
+            remedy="Register a version that has the property, or drop it from the value.",
         )
-    return IncompatibleValue(f"{where} does not obey its schema: {message}", path=where)
+    return IncompatibleValue(f"{where} does not fit its schema: {message}", path=where)
 
 
 def _respell(match: "re.Match[bytes]") -> bytes:
@@ -138,7 +138,7 @@ def _respell(match: "re.Match[bytes]") -> bytes:
 
 
 def _java_double(number: float) -> str:
-    """Java's Double.toString: plain from 10**-3 to below 10**7, else one digit, a point, digits, and the exponent."""
+    """Return a float as Java's Double.toString: plain from 10**-3 to below 10**7, otherwise with an exponent."""
     text = repr(number)
     size = abs(number)
     if size == 0 or 1e-3 <= size < 1e7:
@@ -149,7 +149,7 @@ def _java_double(number: float) -> str:
     digits = (whole + fraction).lstrip("0")
     power = int(exponent or 0) + (len(whole) - 1 if whole != "0" else len(digits) - len(fraction) - 1)
     digits = digits.rstrip("0")
-    # Two digits are the least that Java prints, rounded from the number itself: 4.9E-324.
+    # Java prints at least two digits, rounded from the number itself: 4.9E-324.
     if len(digits) == 1:
         short, _, exponent = f"{size:.1e}".partition("e")
         return f"{sign}{short}E{int(exponent)}"

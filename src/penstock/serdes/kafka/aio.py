@@ -1,7 +1,7 @@
-"""The serialisers and deserialisers for asyncio, beside confluent-kafka's ``AIOProducer`` and ``AIOConsumer``.
+"""Serialisers and deserialisers for asyncio, for use with confluent-kafka's ``AIOProducer`` and ``AIOConsumer``.
 
-What is known already is written and read at once, without leaving the loop. A call to the registry is made in a thread, and
-the tasks that need the same version wait for that one call; those that are cancelled leave it to the others.
+Values of cached schemas are written and read at once, without leaving the loop. A call to the registry runs in a thread, and
+all tasks that need the same version wait for that one call. A cancelled task does not cancel it for the others.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ __all__ = ["AsyncGlueDeserializer", "AsyncGlueSerializer"]
 
 
 class _Fetches:
-    """Calls in threads, one at a time for a key, however many tasks wait for it."""
+    """Calls in threads, at most one at a time per key, which any number of tasks can wait for."""
 
     __slots__ = ("_open",)
 
@@ -27,7 +27,7 @@ class _Fetches:
         self._open: dict[tuple[asyncio.AbstractEventLoop, Hashable], asyncio.Task[None]] = {}
 
     async def once(self, key: Hashable, call: Callable[[], None]) -> None:
-        """Wait for ``call``, or the one that is on its way; raises what it raises, to each its own copy."""
+        """Wait for ``call``, or for the key's call that already runs. Each task gets its own copy of an error."""
         loop = asyncio.get_running_loop()
         place = (loop, key)
         task = self._open.get(place)
@@ -37,13 +37,13 @@ class _Fetches:
         try:
             await asyncio.shield(task)
         except SerdeError as error:
-            # Each task says its own message's place in it.
+            # Each task adds the place of its own message.
             raise copy.copy(error) from error.__cause__
 
     def _close(self, place: tuple[asyncio.AbstractEventLoop, Hashable], task: "asyncio.Task[None]") -> None:
         del self._open[place]
         if not task.cancelled():
-            task.exception()  # seen, where all who waited were cancelled
+            task.exception()  # marked as retrieved, in case all waiting tasks were cancelled
 
 
 class AsyncGlueSerializer(RegistrySerializer):
@@ -56,7 +56,7 @@ class AsyncGlueSerializer(RegistrySerializer):
         self._fetches = _Fetches()
 
     async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
-        """The message; ``None`` for ``None``. Raises :class:`SerdeError` with the topic in its text."""
+        """Return the message, or ``None`` for ``None``. Raise :class:`SerdeError` with the topic in its text."""
         topic = ctx.topic if ctx is not None else ""
         is_key = ctx is not None and ctx.field == MessageField.KEY
         if obj is not None and not self.is_ready(obj, topic, is_key=is_key):
@@ -76,7 +76,7 @@ class AsyncGlueDeserializer:
         self._fetches = _Fetches()
 
     async def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
-        """The value; ``None`` for a tombstone. Raises :class:`SerdeError` with the topic in its text."""
+        """Return the value, or ``None`` for a tombstone. Raise :class:`SerdeError` with the topic in its text."""
         try:
             await self._prepare(
                 value, ctx.headers if ctx is not None else None, ctx is not None and ctx.field == MessageField.KEY
@@ -86,7 +86,7 @@ class AsyncGlueDeserializer:
         return self._inner(value, ctx)
 
     async def message(self, message: Message, field: MessageField = MessageField.VALUE) -> Any:
-        """The value (or key) of a consumed message; errors name its topic, partition and offset."""
+        """Return the value (or key) of a consumed message. Errors name its topic, partition and offset."""
         is_key = field == MessageField.KEY
         data = message.key() if is_key else message.value()
         try:

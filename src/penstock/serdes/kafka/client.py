@@ -1,4 +1,4 @@
-"""What the serialisers need of confluent-kafka, which is an extra's: its absence is said once, with what to install."""
+"""The names that the serialisers import from confluent-kafka. It is an extra, so a missing package is reported here."""
 
 try:
     from confluent_kafka import Message

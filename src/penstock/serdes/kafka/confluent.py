@@ -1,6 +1,6 @@
 """Serialisers for confluent-kafka that write Confluent's frames, for topics whose readers are Confluent's clients.
 
-Their twins for AWS's frame are in :mod:`penstock.serdes.kafka.serdes`, and so are the deserialisers, which read both.
+The serialisers for AWS's frame are in :mod:`penstock.serdes.kafka.serdes`, as are the deserialisers, which read both frames.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["ConfluentAvroSerializer", "ConfluentJsonSerializer", "ConfluentProtobufSerializer", "IdPlace"]
 
 IdPlace = Literal["prefix", "guid", "header"]
-"""Where the schema's id goes: 4 bytes in front of the payload, a GUID there, or a GUID in a record header."""
+"""The place of the schema's id: 4 bytes in front of the payload, a GUID in front of it, or a GUID in a record header."""
 
 
 class _ConfluentSerializer(Serializer):
-    """Values to messages in Confluent's frame; safe for threads.
+    """Values to messages in Confluent's frame. Thread-safe.
 
-    ``registry`` knows the ids, usually a :class:`penstock.client.confluent.ConfluentClient`. ``schema`` is the definition to
-    write with, text or JSON, looked up under ``subject`` (by default ``TOPIC-value`` or ``TOPIC-key``) and registered there
-    first with ``auto_register``. Definitions that build on other subjects are read, not written.
+    ``registry`` gives the ids, usually a :class:`penstock.client.confluent.ConfluentClient`. ``schema`` is the definition to
+    write with, text or JSON. It is looked up under ``subject`` (by default ``TOPIC-value`` or ``TOPIC-key``), and registered
+    there first with ``auto_register``. Definitions with references to other subjects can be read but not written.
     """
 
     data_format: ClassVar[str]
@@ -58,10 +58,10 @@ class _ConfluentSerializer(Serializer):
         self._known: OnceCache[str, tuple[SchemaId, MessageWriter]] = OnceCache(200)
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
-        """The message; ``None`` for ``None``. An id that goes in a header is added to the context's headers.
+        """Return the message, or ``None`` for ``None``. An id that goes in a header is added to the context's headers.
 
-        Raises :class:`SerdeError` with the topic in its text, :class:`InvalidInput` where no subject or no headers are
-        given, and what the registry raises.
+        Raise :class:`SerdeError` with the topic in its text, :class:`InvalidInput` without a subject or headers, and the
+        registry's errors.
         """
         if obj is None:
             return None
@@ -78,40 +78,41 @@ class _ConfluentSerializer(Serializer):
     def _encoder(self, schema: SchemaText, ignore_unknown: bool) -> Callable[[bytes], MessageWriter]:
         return payload_encoder(schema, ignore_unknown=ignore_unknown)
 
-    def _index(self, obj: Any) -> bytes:  # noqa: ARG002 -- Protobuf's says which message it is
-        """What follows the id in a header."""
+    def _index(self, obj: Any) -> bytes:  # noqa: ARG002 -- Protobuf's index depends on the message
+        """Return the bytes after the id in a header."""
         return b""
 
     def _prepare(self, subject: str) -> tuple[SchemaId, MessageWriter]:
-        ask = self._registry.register if self._auto else self._registry.find
-        number, guid = ask(subject, self._definition, self.data_format)
+        find = self._registry.register if self._auto else self._registry.find
+        number, guid = find(subject, self._definition, self.data_format)
         schema_id: SchemaId = number
         if self._place != "prefix":
             if guid is None:
                 raise UnreadableSchema(
-                    f"The registry gives no GUID for schema {number}.", remedy="Write the id in front: id_in='prefix'."
+                    f"The registry has no GUID for schema {number}, and id_in='{self._place}' needs one.",
+                    remedy="Write the 4-byte id in front of the payload: id_in='prefix'.",
                 )
             schema_id = guid
         return schema_id, confluent_writer(schema_id, self._encoder_of, in_header=self._place == "header")
 
 
 class ConfluentAvroSerializer(_ConfluentSerializer):
-    """Values to Avro in Confluent's frame; safe for threads."""
+    """Values to Avro in Confluent's frame. Thread-safe."""
 
     data_format = "AVRO"
 
 
 class ConfluentJsonSerializer(_ConfluentSerializer):
-    """Values that a JSON Schema accepts to JSON in Confluent's frame; safe for threads."""
+    """Values that fit a JSON Schema to JSON in Confluent's frame. Thread-safe."""
 
     data_format = "JSON"
 
 
 class ConfluentProtobufSerializer(_ConfluentSerializer):
-    """Messages of Google's library, or mappings of their fields, to Protobuf in Confluent's frame; safe for threads.
+    """Messages of Google's library, or mappings of their fields, to Protobuf in Confluent's frame. Thread-safe.
 
-    ``schema`` is the text of the .proto file, or the class of a message whose file is to be registered. ``message`` is the
-    full name of the type that mappings are written as; the definition's first where it is not given.
+    ``schema`` is the text of the .proto file, or the class of a message whose file is registered. ``message`` is the full
+    name of the type that mappings are written as, by default the definition's first.
     """
 
     data_format = "PROTOBUF"
@@ -134,7 +135,7 @@ class ConfluentProtobufSerializer(_ConfluentSerializer):
         self._compiled = compiled = ProtobufSchema(schema)
 
         def encoder_of(head: bytes) -> MessageWriter:
-            # Bare, its index goes in the header with the id.
+            # The index of a bare payload goes into the header, after the id.
             index = compiled.confluent_index if head else lambda _: b""
             return protobuf_encoder(compiled, message=self._message, prefix=head, ignore_unknown=ignore_unknown, index=index)
 
@@ -147,14 +148,19 @@ class ConfluentProtobufSerializer(_ConfluentSerializer):
 
 def _subject(ctx: SerializationContext | None) -> str:
     if ctx is None or not ctx.topic:
-        raise InvalidInput("No subject: name one, or call the serialiser with a context that has a topic.")
+        raise InvalidInput(
+            "The serialiser has no subject.", remedy="Give subject=..., or call it with a context that has a topic."
+        )
     return f"{ctx.topic}-{'key' if ctx.field == MessageField.KEY else 'value'}"
 
 
 def _add_header(value: bytes, ctx: SerializationContext | None) -> None:
     headers = ctx.headers if ctx is not None else None
     if ctx is None or headers is None:
-        raise InvalidInput("The schema's id goes in a header, and the context has none.", remedy="Produce with headers=[].")
+        raise InvalidInput(
+            "id_in='header' writes the schema's id into a header, and the context has no headers.",
+            remedy="Produce with headers=[].",
+        )
     name = KEY_HEADER if ctx.field == MessageField.KEY else VALUE_HEADER
     if isinstance(headers, dict):
         headers[name] = value

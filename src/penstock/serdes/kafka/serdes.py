@@ -1,6 +1,6 @@
-"""Serialisers and deserialisers for confluent-kafka, in AWS's frame, of AVRO, JSON and PROTOBUF.
+"""Serialisers and deserialisers for confluent-kafka, in AWS's frame, for AVRO, JSON and PROTOBUF.
 
-They plug into ``SerializingProducer`` and ``DeserializingConsumer`` or are called directly; their asyncio twins are in
+They plug into ``SerializingProducer`` and ``DeserializingConsumer``, or are called directly. The asyncio versions are in
 :mod:`penstock.serdes.kafka.aio`. Properties have the names of AWS's Java serde; see
 :class:`penstock.serdes.config.SerdeConfig`.
 """
@@ -21,25 +21,25 @@ _KEY = MessageField.KEY
 
 
 class GlueSerializer(RegistrySerializer, Serializer):
-    """Values to messages of a registered schema; safe for threads. Arguments as in :class:`RegistrySerializer`."""
+    """Values to messages of a registered schema. Thread-safe. Arguments as in :class:`RegistrySerializer`."""
 
     __slots__ = ()
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
-        """The message; ``None`` for ``None``. Raises :class:`SerdeError` with the topic in its text."""
+        """Return the message, or ``None`` for ``None``. Raise :class:`SerdeError` with the topic in its text."""
         if ctx is None:
             return self.write(obj, "")
         return self.write(obj, ctx.topic, is_key=ctx.field is _KEY or ctx.field == "key")
 
 
 class GlueAvroSerializer(GlueSerializer):
-    """A :class:`GlueSerializer` that says by its name that it writes AVRO."""
+    """A :class:`GlueSerializer` whose name shows that it writes AVRO."""
 
     __slots__ = ()
 
 
 class GlueDeserializer(RegistryDeserializer, Deserializer):
-    """Messages of any registered version and format to values; safe for threads.
+    """Messages of any registered version and format to values. Thread-safe.
 
     Arguments as in :class:`RegistryDeserializer`.
     """
@@ -47,7 +47,7 @@ class GlueDeserializer(RegistryDeserializer, Deserializer):
     __slots__ = ()
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
-        """The value; ``None`` for a tombstone. Raises :class:`SerdeError` with the topic in its text."""
+        """Return the value, or ``None`` for a tombstone. Raise :class:`SerdeError` with the topic in its text."""
         try:
             if ctx is None:
                 return self.read(value)
@@ -56,7 +56,7 @@ class GlueDeserializer(RegistryDeserializer, Deserializer):
             raise error.at(ctx.topic if ctx is not None else None) from error.__cause__
 
     def message(self, message: Message, field: MessageField = MessageField.VALUE) -> Any:
-        """The value (or key) of a consumed message; errors name its topic, partition and offset."""
+        """Return the value (or key) of a consumed message. Errors name its topic, partition and offset."""
         is_key = field == _KEY
         data = message.key() if is_key else message.value()
         try:
@@ -66,7 +66,7 @@ class GlueDeserializer(RegistryDeserializer, Deserializer):
 
 
 class GlueAvroDeserializer(GlueDeserializer):
-    """A :class:`GlueDeserializer` that refuses every other format than AVRO."""
+    """A :class:`GlueDeserializer` that refuses every format except AVRO."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """Kinesis's aggregated records: many user records in one, ``F3 89 9A C2 | AggregatedRecord (Protobuf) | MD5 of it``.
 
-Source: https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md. Kinesis sends the whole to the
-shard that the outer record's key names; the keys of the records inside decide nothing any more.
+Source: https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md. The key of the outer record
+decides the shard; the keys of the user records inside have no effect on it.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ __all__ = [
     "UserRecord",
     "check_keys",
     "is_aggregate",
+    "plain_record",
     "read_aggregate",
     "user_records",
-    "whole_record",
     "write_aggregate",
 ]
 
@@ -37,7 +37,7 @@ _DIGITS = 60  # more than a number below 2**128 has, even with zeros in front
 
 @dataclass(frozen=True, slots=True)
 class UserRecord:
-    """One record as its producer meant it. ``explicit_hash_key`` is a number below 2**128, as decimal digits."""
+    """One record of a producer, before aggregation. ``explicit_hash_key`` is a number below 2**128, as decimal digits."""
 
     partition_key: str
     data: bytes
@@ -45,27 +45,27 @@ class UserRecord:
 
 
 def is_aggregate(data: bytes) -> bool:
-    """Whether ``data`` begins as an aggregated record does."""
+    """Return whether ``data`` begins like an aggregated record."""
     return data[:4] == MAGIC
 
 
 def read_aggregate(data: bytes) -> list[UserRecord]:
-    """The records inside ``data``, of which :func:`is_aggregate` holds.
+    """Return the records inside ``data``, for which :func:`is_aggregate` must be true.
 
-    Raises :class:`DamagedAggregate` where the checksum is wrong, or the rest is not an AggregatedRecord. AWS's client takes
-    such bytes for a plain record; no plain record of a schema registry's begins like this.
+    Raise :class:`DamagedAggregate` if the checksum is wrong, or the rest is not an AggregatedRecord. AWS's client takes such
+    bytes for a plain record; but a plain record with a registry's frame never begins like this.
     """
     body, digest = data[4:-_DIGEST], data[-_DIGEST:]
     if len(data) < 4 + _DIGEST or hashlib.md5(body, usedforsecurity=False).digest() != digest:
         raise DamagedAggregate(
-            f"Record of {len(data)} bytes begins as an aggregated one, and its checksum is wrong.",
-            remedy="It was cut or changed on its way, or is not an aggregated record.",
+            f"Record of {len(data)} bytes begins like an aggregated record, and its checksum is wrong.",
+            remedy="It was cut or changed in transit, or its producer does not write aggregated records.",
         )
     kind, decode_error = _message()
     try:
         found = kind.FromString(body)
         if not found.IsInitialized():
-            # Before any record is made: two bytes are enough for an empty one.
+            # Checked before any record is made: two bytes of input are enough for an empty one.
             raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
         keys, hashes = found.partition_key_table, found.explicit_hash_key_table
         records = [
@@ -82,17 +82,17 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
 
 
 def user_records(record: Mapping[str, Any]) -> list[UserRecord]:
-    """The records in one that ``get_records`` answered: those of an aggregated one, else itself. Raises as above."""
-    return read_aggregate(record["Data"]) if is_aggregate(record["Data"]) else [whole_record(record)]
+    """Return the user records of a record of ``get_records``: one if it is not aggregated. Raise as above."""
+    return read_aggregate(record["Data"]) if is_aggregate(record["Data"]) else [plain_record(record)]
 
 
-def whole_record(record: Mapping[str, Any]) -> UserRecord:
-    """A record that ``get_records`` answered, as it is."""
+def plain_record(record: Mapping[str, Any]) -> UserRecord:
+    """Return a record of ``get_records`` as one user record, without deaggregation."""
     return UserRecord(record["PartitionKey"], record["Data"])
 
 
 def write_aggregate(records: Sequence[UserRecord]) -> bytes:
-    """The aggregated record of ``records``; keys that several have are written once."""
+    """Return the aggregated record of ``records``. A key that several records share is written once."""
     kind, _ = _message()
     keys: dict[str, int] = {}
     hashes: dict[str, int] = {}
@@ -110,26 +110,26 @@ def write_aggregate(records: Sequence[UserRecord]) -> bytes:
 
 
 class Aggregator:
-    """Collects records into aggregated ones of at most ``limit`` bytes, each for one shard where ``shards`` are given.
+    """Collects records into aggregated ones of at most ``limit`` bytes, each for one shard if ``shards`` are given.
 
-    ``shards`` are the ranges of hash keys of the stream's open shards, first and last, as
-    :func:`penstock.serdes.kinesis.serdes.open_shards` lists them: records then go where their own keys would have
-    led them, and the order of a key's records is kept. Without them
-    all records share one shard for as long as they share an aggregated
-    record. Not for several threads at once.
+    ``shards`` are the hash key ranges of the stream's open shards, first and last key, as
+    :func:`penstock.serdes.kinesis.serdes.open_shards` lists them. Then each record goes to the shard of its own key, and the
+    order of a key's records is kept. Without them, all records of one aggregated record go to one shard. Not thread-safe.
     """
 
     def __init__(self, *, limit: int = MAX_RECORD, shards: Sequence[tuple[int, int]] = ()) -> None:
         if not 0 < limit <= MAX_RECORD:
-            raise InvalidInput(f"An aggregated record has at most {MAX_RECORD} bytes, not {limit}.")
+            raise InvalidInput(
+                f"limit={limit} is out of range.", remedy=f"An aggregated record has 1 to {MAX_RECORD} bytes."
+            )
         self._limit = limit
         self._ranges = sorted(shards)
         self._open: dict[int, _Batch] = {}
 
     def add(self, record: UserRecord) -> dict[str, Any] | None:
-        """Take a record; the full one that had no room for it, as arguments of ``put_record``, where there is one.
+        """Add a record. Return the full aggregated record that had no room for it, as arguments of ``put_record``, if any.
 
-        Raises :class:`InvalidInput` for a record that is too large by itself, and for keys that Kinesis does not take.
+        Raise :class:`InvalidInput` for a record that is too large by itself, and for keys that Kinesis does not accept.
         """
         check_keys(record)
         shard = self._shard(record)
@@ -137,14 +137,14 @@ class Aggregator:
         if batch is not None and batch.size_with(record) <= self._limit:
             batch.add(record)
             return None
-        fresh = _Batch()
-        if fresh.size_with(record) > self._limit:
+        new_batch = _Batch()
+        if new_batch.size_with(record) > self._limit:
             raise InvalidInput(
                 f"A record of {len(record.data)} bytes does not fit into an aggregated record of {self._limit} bytes.",
-                remedy="Send it by itself, or put its content elsewhere and its address into the stream.",
+                remedy="Send it by itself, or store its content elsewhere and send its address.",
             )
-        fresh.add(record)
-        self._open[shard] = fresh
+        new_batch.add(record)
+        self._open[shard] = new_batch
         return None if batch is None else batch.entry()
 
     def flush(self) -> Iterator[dict[str, Any]]:
@@ -157,15 +157,18 @@ class Aggregator:
     def _shard(self, record: UserRecord) -> int:
         if not self._ranges:
             return 0
-        place = _hash_key(record)
+        hash_key = _hash_key(record)
         for number, (first, last) in enumerate(self._ranges):
-            if first <= place <= last:
+            if first <= hash_key <= last:
                 return number
-        raise InvalidInput(f"No shard has the hash key {place}.", remedy="List the stream's open shards again.")
+        raise InvalidInput(
+            f"No shard has the hash key {hash_key}.",
+            remedy="The stream was resharded: list its open shards again and give them to a new Aggregator.",
+        )
 
 
 class _Batch:
-    """Records of one aggregated record, and its size, kept while adding so that nothing is serialised for it."""
+    """The records of one aggregated record, and its size, updated with each record so that nothing is serialised for it."""
 
     def __init__(self) -> None:
         self._records: list[UserRecord] = []
@@ -174,7 +177,7 @@ class _Batch:
         self._size = len(MAGIC) + _DIGEST
 
     def size_with(self, record: UserRecord) -> int:
-        """The size with ``record``, partition key of the outer record included."""
+        """Return the size in bytes with ``record``, including the partition key of the outer record."""
         first = self._records[0] if self._records else record
         return self._size + self._cost(record) + len(first.partition_key.encode())
 
@@ -203,7 +206,7 @@ class _Batch:
 
 
 def _part(size: int) -> int:
-    """Bytes of a part with its tag and length."""
+    """Return the bytes of a part with its tag and length."""
     return 1 + _varint(size) + size
 
 
@@ -212,9 +215,9 @@ def _varint(number: int) -> int:
 
 
 def check_keys(record: UserRecord) -> None:
-    """Raises :class:`InvalidInput` for a partition key or an explicit hash key that Kinesis does not take."""
+    """Raise :class:`InvalidInput` for a partition key or an explicit hash key that Kinesis does not accept."""
     if not 1 <= len(record.partition_key) <= _MAX_KEY:
-        raise InvalidInput(f"A partition key has 1 to {_MAX_KEY} characters, not {len(record.partition_key)}.")
+        raise InvalidInput(f"A partition key must have 1 to {_MAX_KEY} characters, not {len(record.partition_key)}.")
     key = record.explicit_hash_key
     if key is not None and not (isinstance(key, str) and key.isdecimal() and len(key) < _DIGITS and int(key) < _HASHES):
         raise InvalidInput(f"Explicit hash key {str(key)[:60]!r} is not a number below 2**128, as decimal digits.")
@@ -228,7 +231,7 @@ def _hash_key(record: UserRecord) -> int:
 
 @cache
 def _message() -> tuple[Any, Any]:
-    """The class of AggregatedRecord, and the error of the library that reads it."""
+    """Return the class of AggregatedRecord and Protobuf's decoding error."""
     try:
         from google.protobuf.descriptor_pb2 import FileDescriptorSet  # noqa: PLC0415 - an extra's library
         from google.protobuf.message import DecodeError  # noqa: PLC0415

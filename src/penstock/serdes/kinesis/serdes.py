@@ -1,7 +1,7 @@
-"""Records of Kinesis in AWS's frame: arguments for boto3's ``put_record(s)``, values of what ``get_records`` answers.
+"""Kinesis records in AWS's frame: values to arguments of boto3's ``put_record(s)``, and ``get_records`` answers to values.
 
-The frame is the one of Kafka, so that AWS's producer and consumer libraries with their schema support read and write the
-same records. Aggregated records are read wherever they appear, and written where that is asked for.
+The frame is the same as in Kafka, so AWS's producer and consumer libraries with schema support read and write the same
+records. Aggregated records are always read, and written on request.
 """
 
 import random
@@ -19,7 +19,7 @@ from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.retries import KINESIS_WRITE, call_with_retries
 from penstock.serdes.deserializer import RegistryDeserializer
 from penstock.serdes.errors import SerdeError
-from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, user_records, whole_record
+from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys, plain_record, user_records
 from penstock.serdes.serializer import RegistrySerializer
 
 if TYPE_CHECKING:
@@ -27,39 +27,43 @@ if TYPE_CHECKING:
 
 __all__ = ["KinesisDeserializer", "KinesisSerializer", "KinesisValue", "aggregated", "open_shards", "put_all"]
 
-_MAX_ENTRIES = 500  # PutRecords: records a request
-_LARGEST_RECORD = 10 * MAX_RECORD  # bytes, of a stream whose maximum was raised as far as it goes
-_MAX_REQUEST = 5 * 1_048_576  # PutRecords: bytes a request, data and partition keys
+_MAX_ENTRIES = 500  # PutRecords: records per request
+_LARGEST_RECORD = 10 * MAX_RECORD  # bytes, the highest maximum that a stream can be given
+_MAX_REQUEST = 5 * 1_048_576  # PutRecords: bytes per request, data and partition keys
 _RETRIED = frozenset({"ProvisionedThroughputExceededException", "InternalFailure", "KMSThrottlingException"})
 
 
 class KinesisSerializer(RegistrySerializer):
-    """Values to records; safe for threads. Arguments as in :class:`RegistrySerializer`; the stream stands for the topic.
+    """Values to records. Thread-safe. Arguments as in :class:`RegistrySerializer`, with the stream in place of the topic.
 
-    ``max_record`` is how many bytes the streams take in a record, its key included: 1 MiB where their maximum was not
-    raised, which goes to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
+    ``max_record`` is the streams' maximum size of a record in bytes, including its key: 1 MiB by default; a stream's maximum
+    can be raised to 10 MiB (https://docs.aws.amazon.com/streams/latest/dev/large-records.html).
     """
 
     __slots__ = ("_max_record",)
 
     def __init__(self, *arguments: Any, max_record: int = MAX_RECORD, **settings: Any) -> None:
         if not 0 < max_record <= _LARGEST_RECORD:
-            raise InvalidInput(f"Kinesis takes records of at most {_LARGEST_RECORD} bytes, not {max_record}.")
+            raise InvalidInput(
+                f"max_record={max_record} is out of range.",
+                remedy=f"Kinesis accepts records of 1 to {_LARGEST_RECORD} bytes.",
+            )
         super().__init__(*arguments, **settings)
         self._max_record = max_record
 
     def record(self, stream: str, value: Any, partition_key: str, *, explicit_hash_key: str | None = None) -> dict[str, Any]:
-        """An entry of ``put_records``, and with ``StreamName`` the arguments of ``put_record``.
+        """Return an entry of ``put_records``; together with ``StreamName``, the arguments of ``put_record``.
 
-        Raises :class:`SerdeError` for what does not fit, and :class:`InvalidInput` for no value (Kinesis has no tombstones),
-        keys that Kinesis does not take and a record that is too large.
+        Raise :class:`SerdeError` for a value that does not fit its schema, and :class:`InvalidInput` for ``None`` (Kinesis
+        has no tombstones), keys that Kinesis does not accept and a record that is too large.
         """
         user = self.user_record(stream, value, partition_key, explicit_hash_key=explicit_hash_key)
         check_keys(user)
         if len(user.data) + len(partition_key.encode()) > self._max_record:
             raise InvalidInput(
-                f"The record has {len(user.data)} bytes; Kinesis takes {self._max_record}, its key included.",
-                remedy="Put the content elsewhere and its address here, or raise the stream's maximum and max_record.",
+                f"The record for stream {stream} has {len(user.data)} bytes; at most {self._max_record} are allowed, "
+                "including its key.",
+                remedy="Store the content elsewhere and send its address, or raise the stream's maximum and max_record.",
             )
         entry: dict[str, Any] = {"Data": user.data, "PartitionKey": partition_key}
         return entry if explicit_hash_key is None else {**entry, "ExplicitHashKey": explicit_hash_key}
@@ -67,10 +71,12 @@ class KinesisSerializer(RegistrySerializer):
     def user_record(
         self, stream: str, value: Any, partition_key: str, *, explicit_hash_key: str | None = None
     ) -> UserRecord:
-        """The same for an :class:`~penstock.serdes.kinesis.aggregate.Aggregator`."""
+        """Return the record for an :class:`~penstock.serdes.kinesis.aggregate.Aggregator`. Raise as :meth:`record` does."""
         data = self.write(value, stream)
         if data is None:
-            raise InvalidInput("There is no record without a value in Kinesis.")
+            raise InvalidInput(
+                f"The record for stream {stream} has no value.", remedy="Send a value: Kinesis has no tombstones."
+            )
         return UserRecord(partition_key, data, explicit_hash_key)
 
     def _place(self, error: SerdeError, topic: str) -> SerdeError:
@@ -79,7 +85,7 @@ class KinesisSerializer(RegistrySerializer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KinesisValue:
-    """A value with what its record says. ``subsequence`` counts from 0 within an aggregated record, and is 0 elsewhere."""
+    """A value and its record's attributes. ``subsequence`` counts from 0 in an aggregated record; otherwise it is 0."""
 
     value: Any
     partition_key: str
@@ -90,7 +96,7 @@ class KinesisValue:
 
 
 class KinesisDeserializer(RegistryDeserializer):
-    """Records of any registered version to values; safe for threads. Arguments as in :class:`RegistryDeserializer`."""
+    """Records of any registered version to values. Thread-safe. Arguments as in :class:`RegistryDeserializer`."""
 
     __slots__ = ()
 
@@ -102,24 +108,24 @@ class KinesisDeserializer(RegistryDeserializer):
         shard: str | None = None,
         on_error: Callable[[SerdeError, UserRecord], None] | None = None,
     ) -> Iterator[KinesisValue]:
-        """The values of what ``get_records`` answered under ``Records``, aggregated ones taken apart.
+        """Yield the values of the ``Records`` of a ``get_records`` answer, with aggregated records taken apart.
 
-        Raises :class:`SerdeError` with stream, shard and sequence number in its text, unless ``on_error`` takes it and the
-        record: then the next one follows. What the registry raises is raised always.
+        Raise :class:`SerdeError` with stream, shard and sequence number in its text. With ``on_error``, call that with the
+        error and the record instead, and go on with the next record. The registry's errors are always raised.
         """
         for record in records:
             sequence = record["SequenceNumber"]
             try:
                 parts = user_records(record)
             except SerdeError as error:
-                _hand_over(error.in_stream(stream, shard, sequence), whole_record(record), on_error)
+                _report_or_raise(error.in_stream(stream, shard, sequence), plain_record(record), on_error)
                 continue
             for number, part in enumerate(parts):
                 try:
                     value = self.read(part.data)
                 except SerdeError as error:
                     where = f"{sequence}/{number}" if len(parts) > 1 else sequence
-                    _hand_over(error.in_stream(stream, shard, where), part, on_error)
+                    _report_or_raise(error.in_stream(stream, shard, where), part, on_error)
                     continue
                 yield KinesisValue(
                     value=value,
@@ -132,7 +138,7 @@ class KinesisDeserializer(RegistryDeserializer):
 
 
 def aggregated(records: Iterable[UserRecord], aggregator: Aggregator) -> Iterator[dict[str, Any]]:
-    """Entries of ``put_records``, each an aggregated record; those of one shard in the order of their records."""
+    """Yield entries of ``put_records``, each an aggregated record. Entries of a shard keep the order of their records."""
     for record in records:
         full = aggregator.add(record)
         if full is not None:
@@ -141,8 +147,8 @@ def aggregated(records: Iterable[UserRecord], aggregator: Aggregator) -> Iterato
 
 
 def open_shards(client: "KinesisClient", stream: str) -> list[tuple[int, int]]:
-    """The ranges of hash keys of a stream's open shards, for an :class:`~penstock.serdes.kinesis.aggregate.Aggregator`."""
-    # Those that take no more records have an end.
+    """Return the hash key ranges of a stream's open shards, for :class:`~penstock.serdes.kinesis.aggregate.Aggregator`."""
+    # Closed shards have an ending sequence number.
     return [
         (int(shard["HashKeyRange"]["StartingHashKey"]), int(shard["HashKeyRange"]["EndingHashKey"]))
         for shard in list_shards(client, StreamName(stream), ShardFilter={"Type": "AT_LATEST"})
@@ -159,12 +165,12 @@ def put_all(
     sleep: Callable[[float], None] = time.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> int:
-    """Put records by as few requests as the limits allow, those that Kinesis refuses for now again; how many there were.
+    """Put records in as few requests as the limits allow, retry throttled records, and return the number of records.
 
-    A request has at most 500 records and 5 MiB. What was throttled is sent again up to ``attempts`` times, after pauses that
-    double and vary by ``jitter`` (from 0 to 1); a record that has to be repeated may then come after later ones of its key.
-    Raises :class:`EnvironmentProblem` with the stream, how many records and the last reason where that was not enough, and
-    the :class:`PenstockError` of other refusals: :class:`NotFound` where there is no such stream.
+    A request has at most 500 records and 5 MiB. Throttled records are sent up to ``attempts`` times, after pauses that
+    double and vary by ``jitter`` (from 0 to 1). A retried record may then come after later ones of its key. Raise
+    :class:`EnvironmentProblem` with the stream, the number of records and the last reason if the retries do not suffice,
+    :class:`NotFound` if the stream does not exist, and another :class:`PenstockError` for any other error.
     """
     policy = replace(KINESIS_WRITE, attempts=attempts)
     total = 0
@@ -187,13 +193,13 @@ class _Request:
         self._tries = 0
 
     def send(self) -> None:
-        """Send what is pending; raises :class:`EnvironmentProblem` where some still is."""
+        """Send the pending records. Raise :class:`EnvironmentProblem` if some remain pending."""
         self._tries += 1
         self._reason = ""
         self._pending, self._reason = _put(self._client, self._stream, self._pending)
         if self._pending:
             raise EnvironmentProblem(
-                f"Stream {self._stream} did not take {len(self._pending)} of {self._size} records in {self._tries} tries: "
+                f"Stream {self._stream} did not accept {len(self._pending)} of {self._size} records in {self._tries} tries: "
                 f"{self._reason}",
                 remedy="Add shards, spread the partition keys, or send less.",
             )
@@ -214,7 +220,7 @@ def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]
     if not answer["FailedRecordCount"]:
         return [], ""
     failed = [(entry, found) for entry, found in zip(batch, answer["Records"], strict=True) if found.get("ErrorCode")]
-    # One that waiting does not help decides.
+    # An error that a retry cannot cure decides.
     worst = next((found for _, found in failed if found["ErrorCode"] not in _RETRIED), failed[-1][1])
     return [entry for entry, _ in failed], f"{worst['ErrorCode']}: {worst.get('ErrorMessage', '')}"
 
@@ -233,7 +239,9 @@ def _batches(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str,
         yield batch
 
 
-def _hand_over(error: SerdeError, record: UserRecord, on_error: Callable[[SerdeError, UserRecord], None] | None) -> None:
+def _report_or_raise(
+    error: SerdeError, record: UserRecord, on_error: Callable[[SerdeError, UserRecord], None] | None
+) -> None:
     if on_error is None:
         raise error from error.__cause__
     on_error(error, record)

@@ -1,7 +1,7 @@
-"""Protobuf payloads: the message index in front, in AWS's or Confluent's way, and the message by Google's own library.
+"""Protobuf payloads to values: the message index in AWS's or Confluent's form, then the message, read by Google's library.
 
-AWS: a plain varint, the rank of the message's full name among all of the file's in Java's string order. Confluent: zig-zag
-varints, a count and as many positions, from the file to the message; a single 0 stands for the first message.
+AWS: a plain varint, the rank of the message's full name among all names of the file in Java's string order. Confluent:
+zig-zag varints, a count and that many positions, from the file to the message; a single 0 stands for the first message.
 """
 
 import re
@@ -31,7 +31,7 @@ class ProtobufSchema:
     """A definition's messages as classes of Google's library."""
 
     def __init__(self, schema: SchemaText) -> None:
-        """Compile; raises :class:`UnreadableSchema`."""
+        """Compile. Raise :class:`UnreadableSchema`."""
         try:
             tree: ProtoTree = ProtobufFormat().parse(schema.definition, schema.references).tree
         except InvalidSchema as error:
@@ -43,27 +43,27 @@ class ProtobufSchema:
         self._names = frozenset(self.by_rank)
 
     def message(self, name: str) -> "type[Message]":
-        """The class of a message; :class:`UnreadableSchema` where the definition has no message of this name."""
+        """Return the class of a message. Raise :class:`UnreadableSchema` if the definition has no message of this name."""
         from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415 - an extra's library
 
         self._check(name)
-        made: type[Message] = GetMessageClass(self.pool.FindMessageTypeByName(name))
-        return made
+        message_class: type[Message] = GetMessageClass(self.pool.FindMessageTypeByName(name))
+        return message_class
 
     def first_name(self) -> str:
-        """The full name of the definition's first message; :class:`UnreadableSchema` where it has none."""
+        """Return the full name of the definition's first message. Raise :class:`UnreadableSchema` if it has none."""
         first = self._tree.first_message
         if first is None:
-            raise UnreadableSchema("The schema has no message.")
+            raise UnreadableSchema("The schema defines no message.", remedy="Add a message to the definition.")
         return first.full_name
 
     def index(self, name: str) -> bytes:
-        """AWS's message index of a message: its rank as a varint."""
+        """Return AWS's index of a message: its rank as a varint."""
         self._check(name)
         return _as_varint(self._tree.message_index_glue(name))
 
     def confluent_index(self, name: str) -> bytes:
-        """Confluent's message indexes of a message: the path to it, the first message as a single 0."""
+        """Return Confluent's indexes of a message: the path to it; a single 0 for the first message."""
         self._check(name)
         path = self._tree.message_indexes_confluent(name)
         if path == (0,):
@@ -72,10 +72,12 @@ class ProtobufSchema:
 
     def _check(self, name: str) -> None:
         if name not in self._names:
-            raise UnreadableSchema(f"The schema has no message {name}.", remedy="Keep the message's name and package.")
+            raise UnreadableSchema(
+                f"The schema has no message {name}.", remedy="Use a schema that keeps the message's name and package."
+            )
 
     def descriptor(self, name: str) -> Any:
-        """The descriptor of a message, those of imports too; :class:`UnreadableSchema` where there is none."""
+        """Return the descriptor of a message of the definition or its imports. Raise :class:`UnreadableSchema`."""
         try:
             return self.pool.FindMessageTypeByName(name)
         except KeyError:
@@ -92,13 +94,14 @@ def protobuf_decoder(
     in_header: bytes | None = None,
     messages: "type[Message] | bool" = False,
 ) -> Callable[[bytes], Any]:
-    """A function from bytes, of which the payload begins at ``start``, to a dictionary of the message's set fields.
+    """Return a function from a message whose payload begins at byte ``start`` to a dictionary of its set fields.
 
-    Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` says whose index it is; ``in_header``
-    holds it where the payload is bare. ``messages`` makes messages instead: true for classes made for the schema, or a
-    class, which every payload has to be of. With ``reader`` the bytes are read as that definition's message of the same
-    name, and a field that both know but write differently is an error, since Protobuf would drop it without a word. It
-    raises :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and :class:`UnreadableSchema`.
+    Keys are the definition's field names, values as in Protobuf's JSON. ``confluent`` is true for Confluent's index;
+    ``in_header`` is the index if the payload is bare. ``messages`` returns messages instead: true for classes generated from
+    the schema, or a class, which every payload must be of. With ``reader`` the bytes are read as that definition's message
+    of the same name. A field that both definitions have with different types is then an error, since Protobuf would drop it
+    silently. The function raises :class:`TruncatedPayload`, :class:`MalformedPayload`, :class:`PayloadTooLarge` and
+    :class:`UnreadableSchema`.
     """
     from google.protobuf.json_format import Error as JsonError  # noqa: PLC0415 - an extra's library
     from google.protobuf.json_format import MessageToDict  # noqa: PLC0415
@@ -106,7 +109,7 @@ def protobuf_decoder(
 
     target = reader or writer
     as_dict: dict[str, Any] = {"preserving_proto_field_name": True, "descriptor_pool": target.pool}
-    # By what is in front of the message: the byte of its index.
+    # By the byte in front of the message, its index.
     known: dict[bytes, _Kind] = {}
     after, resolved = start + 1, reader is not None
 
@@ -115,14 +118,17 @@ def protobuf_decoder(
             name, at = _confluent_name(writer, in_header, 0)[0], start
         else:
             name, at = (_confluent_name if confluent else _glue_name)(writer, data, start)
-        made = _Kind(name, _kind(target, name, messages))
+        kind = _Kind(name, _kind(target, name, messages))
         if at == after:
-            known[data[start:at]] = made
-        return made, at
+            known[data[start:at]] = kind
+        return kind, at
 
     def decode(data: bytes) -> Any:
         if len(data) - start > limits.payload:
-            raise PayloadTooLarge(f"Payload has {len(data) - start} bytes; {limits.payload} are allowed.")
+            raise PayloadTooLarge(
+                f"Payload has {len(data) - start} bytes; at most {limits.payload} are allowed.",
+                remedy="Give the deserialiser limits=Limits(payload=...) if messages of this size are expected.",
+            )
         kind, at = known.get(data[start:after]), after
         if kind is None:
             kind, at = learn(data)
@@ -136,7 +142,7 @@ def protobuf_decoder(
         except (JsonError, ValueError, TypeError, KeyError, RecursionError) as error:
             path, text = steps_of(kind.name, error)
             raise MalformedPayload(
-                f"Payload of {len(data) - start} bytes has no form in Protobuf's JSON, at {path}: {text}",
+                f"Payload of {len(data) - start} bytes cannot be represented in Protobuf's JSON, at {path}: {text}",
                 path=path,
                 remedy="Read messages: set protobufMessageType to DYNAMIC_MESSAGE, or POJO with a message_class.",
             ) from None
@@ -145,7 +151,7 @@ def protobuf_decoder(
 
 
 def steps_of(name: str, error: BaseException) -> tuple[str, str]:
-    """Path and reason of what json_format says in its own words: ``Failed to parse legs field: ...``."""
+    """Return the path and the reason of an error of json_format: ``Failed to parse legs field: ...``."""
     rest = " ".join(str(error).split()).rstrip(".")[:300]
     steps = [name]
     while (found := _STEP.match(rest)) is not None:
@@ -160,11 +166,11 @@ def _undecodable(descriptor: Any, message: bytes, size: int, error: Exception) -
     where = f", at {path}" if path else ""
     if path and not why:
         return TruncatedPayload(f"Payload of {size} bytes ends inside a value of message {name}{where}.", path=path)
-    return MalformedPayload(f"Payload of {size} bytes is no message {name}{where}: {why}.", path=path)
+    return MalformedPayload(f"Payload of {size} bytes is not a message {name}{where}: {why}.", path=path)
 
 
 class _Kind:
-    """A message's class as it is read: ``may_lack`` where it, or one in it, has required fields."""
+    """A message's class for reading; ``may_lack`` is true if it, or a message in it, has required fields."""
 
     __slots__ = ("descriptor", "may_lack", "name", "parse")
 
@@ -181,7 +187,10 @@ def _kind(target: ProtobufSchema, name: str, messages: "type[Message] | bool") -
     if isinstance(messages, bool):
         return target.message(name)
     if messages.DESCRIPTOR.full_name != name:
-        raise UnreadableSchema(f"The payload is a message {name}, and this reads {messages.DESCRIPTOR.full_name}.")
+        raise UnreadableSchema(
+            f"The payload is a message {name}, and this deserialiser reads {messages.DESCRIPTOR.full_name}.",
+            remedy="Give the class of that message as message_class, or set protobufMessageType to DYNAMIC_MESSAGE.",
+        )
     return messages
 
 
@@ -230,7 +239,7 @@ def _confluent_name(schema: ProtobufSchema, data: bytes, at: int) -> tuple[str, 
         path.append(index)
     name = schema.by_path.get(tuple(path or (0,)))
     if name is None:
-        raise MalformedPayload(f"Payload names message {path}, which its definition has not.")
+        raise MalformedPayload(f"Payload names message {path}, which its definition does not have.")
     return name, at
 
 
@@ -274,7 +283,7 @@ def _check_dropped(message: Any, name: str) -> None:
             if item.field_number in known:
                 raise UnreadableSchema(
                     f"The reader's schema cannot read field {path}.{known[item.field_number].name} ({item.field_number}): "
-                    "it was written as another type, or with a value of an enum that the reader does not know."
+                    "it was written as another type, or with an enum value that the reader's schema lacks."
                 )
         for field, value in part.ListFields():
             if element(field).message_type is not None:

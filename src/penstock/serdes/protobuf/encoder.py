@@ -1,7 +1,7 @@
-"""Protobuf payloads to write: the message index, then the message by Google's own library.
+"""Values to Protobuf payloads: the message index, then the message, written by Google's library.
 
-A value is a message of a generated (or any other) class, or a mapping in the form of Protobuf's JSON, whose keys are the
-definition's field names.
+A value is a message of a generated (or any other) class, or a mapping as in Protobuf's JSON, with the definition's field
+names as keys.
 """
 
 import re
@@ -23,14 +23,14 @@ _REFUSALS = (ValueError, TypeError, KeyError, AttributeError)
 
 
 def is_message(value: Any) -> bool:
-    """Whether ``value`` is a message of Google's library."""
+    """Return whether ``value`` is a message of Google's library."""
     return hasattr(value, "DESCRIPTOR") and hasattr(value, "SerializeToString")
 
 
 def definition_of(message: Any) -> str:
-    """The .proto text of the file that a message (or its class) comes from, for the registry.
+    """Return the .proto text of the file that defines a message (or its class), for the registry.
 
-    Files that it imports are named as they are there, and the registry has to know them.
+    Imported files keep their names, and the registry must know them.
     """
     from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415 - an extra's library
 
@@ -55,12 +55,11 @@ def protobuf_encoder(
     ignore_unknown: bool = False,
     index: Callable[[str], bytes] | None = None,
 ) -> Callable[[Any], bytes]:
-    """A function from a message, or a mapping, to ``prefix``, the message's index and its bytes.
+    """Return a function from a message, or a mapping, to ``prefix``, the message's index and its bytes.
 
-    ``message`` is the full name of the type that mappings are written as; the definition's first where it is not given.
-    ``index`` makes the index of a message's full name; without it, it is AWS's.
-    Raises :class:`UnreadableSchema` for a name that the definition has not; the function raises
-    :class:`IncompatibleValue` or a subclass with the field's path.
+    ``message`` is the full name of the type that mappings are written as, by default the definition's first. ``index`` makes
+    the index of a message's full name, by default AWS's. Raise :class:`UnreadableSchema` for a name that the definition
+    lacks. The function raises :class:`IncompatibleValue` or a subclass with the field's path.
     """
     from google.protobuf.message import EncodeError  # noqa: PLC0415 - an extra's library
 
@@ -68,23 +67,23 @@ def protobuf_encoder(
     kind = schema.message(name)
     index_of = index or schema.index
     head = prefix + index_of(name)
-    # What is in front, and whether equal values become equal bytes by themselves.
+    # The bytes in front, and whether Google's library always writes equal values as equal bytes.
     heads: dict[Any, tuple[bytes, bool]] = {kind.DESCRIPTOR: (head, _has_order(kind.DESCRIPTOR))}
     build = _builder(kind, name, ignore_unknown=ignore_unknown)
 
     def encode(value: Any) -> bytes:
-        made, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
+        message, known = value, heads.get(getattr(value, "DESCRIPTOR", None))
         if known is None:
-            known, made = (heads[kind.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
+            known, message = (heads[kind.DESCRIPTOR], build(value)) if isinstance(value, Mapping) else (learn(value), value)
         try:
             if known[1]:
-                return known[0] + made.SerializeToString()  # type: ignore[no-any-return]
+                return known[0] + message.SerializeToString()  # type: ignore[no-any-return]
             # Maps in the order of their keys.
-            return known[0] + made.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+            return known[0] + message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
         except EncodeError as error:
-            raise _unfinished(made, name, error) from None
+            raise _unfinished(message, name, error) from None
         except RecursionError:
-            raise PayloadTooLarge(f"{name} nests too deep to be written.") from None
+            raise PayloadTooLarge(f"{name} nests too deep, so it cannot be written.") from None
 
     def learn(value: Any) -> tuple[bytes, bool]:
         if not is_message(value):
@@ -100,7 +99,7 @@ def protobuf_encoder(
 
 
 def _has_order(descriptor: Any) -> bool:
-    """Whether Google's library writes a message's fields in one order: it does but for maps and extensions."""
+    """Return whether Google's library writes a message's fields in a fixed order: not with maps and extensions."""
     return not any(message.is_extendable or any(map(is_map, message.fields)) for message in messages_in(descriptor))
 
 
@@ -114,10 +113,10 @@ def _builder(kind: Any, name: str, *, ignore_unknown: bool) -> Callable[[Mapping
         if lost is not None:
             raise lost
         try:
-            # In C; it refuses what only Protobuf's JSON knows, such as times as texts.
-            made = kind(**value)
-            if not (may_overflow and has_overflown(made)):
-                return made
+            # In C. It refuses forms that only Protobuf's JSON has, such as times as strings.
+            message = kind(**value)
+            if not (may_overflow and has_overflown(message)):
+                return message
         except _REFUSALS:
             pass
         try:
@@ -145,13 +144,13 @@ def _misfit(name: str, error: BaseException) -> IncompatibleValue:
         return UnknownField(
             f"{path} is not a field of the schema, so its value would be lost.",
             path=path,
-            remedy="Register a version that has it, drop it, or set ignore_unknown_fields.",
+            remedy="Register a version that has the field, drop it from the value, or set ignore_unknown_fields.",
         )
     return IncompatibleValue(f"{path} does not fit its schema: {rest}", path=path)
 
 
 def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
-    """Refuse a class with fields that the registered definition has not, or has otherwise: readers would not see them."""
+    """Refuse a class with fields that the registered definition lacks or types differently: readers would lose them."""
     seen: set[str] = set()
     pending = [descriptor]
     while pending:
@@ -165,11 +164,15 @@ def _check_known(schema: ProtobufSchema, descriptor: Any) -> None:
             path = f"{mine.full_name}.{field.name}"
             if other is None:
                 raise UnknownField(
-                    f"{path} ({field.number}) is not a field of the schema that this is written with.",
+                    f"{path} ({field.number}) is not a field of the schema to write with, so its value would be lost.",
                     path=path,
                     remedy="Register the definition of the message's class, or write with the class of this version.",
                 )
             if (other.type, other.is_repeated) != (field.type, field.is_repeated):
-                raise IncompatibleValue(f"{path} ({field.number}) has another type in the registered schema.", path=path)
+                raise IncompatibleValue(
+                    f"{path} ({field.number}) has another type in the registered schema.",
+                    path=path,
+                    remedy="Register the definition of the message's class, or write with the class of this version.",
+                )
             if field.message_type is not None:
                 pending.append(field.message_type)

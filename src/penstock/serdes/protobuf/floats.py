@@ -1,4 +1,4 @@
-"""Floats of 32 bits in Protobuf messages: Google's library fills them with infinity for numbers that they cannot hold."""
+"""32-bit floats in Protobuf messages: Google's library stores infinity for a number that they cannot hold."""
 
 import math
 from typing import Any
@@ -9,12 +9,12 @@ __all__ = ["has_floats", "has_overflown"]
 
 
 def has_floats(descriptor: Any) -> bool:
-    """Whether a message of this type can hold a float of 32 bits."""
+    """Return whether a message of this type can hold a 32-bit float."""
     return any(field.type == field.TYPE_FLOAT for message in messages_in(descriptor) for field in message.fields)
 
 
 def has_overflown(message: Any) -> bool:
-    """Whether one of its floats of 32 bits is infinite."""
+    """Return whether one of the message's 32-bit floats is infinite."""
     for field, value in message.ListFields():
         kind = element(field)
         if kind.type == kind.TYPE_FLOAT:

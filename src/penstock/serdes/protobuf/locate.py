@@ -1,4 +1,4 @@
-"""Where a Protobuf payload stops making sense: a walk over its wire format that runs only after upb has refused it.
+"""The path of the first unreadable part of a Protobuf payload. The walk runs only after upb has refused the payload.
 
 Wire format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -7,15 +7,15 @@ from typing import Any
 
 __all__ = ["locate_in_message"]
 
-_MAX_BYTES = 1 << 20  # of a payload that is walked in Python for the sake of a message
-_MAX_DEPTH = 100  # of nested messages, where upb gives up too
+_MAX_BYTES = 1 << 20  # the largest payload that is walked in Python to explain an error
+_MAX_DEPTH = 100  # of nested messages; upb has the same limit
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _SIZES = {_FIXED64: 8, _FIXED32: 4}
 _TEN = 70  # bits of the longest varint
 
 
 class _Stop(Exception):
-    """What is at ``path`` cannot be read; ``why`` is empty where the bytes end inside it."""
+    """The value at ``path`` cannot be read; ``why`` is empty if the bytes end inside it."""
 
     def __init__(self, path: str, why: str = "") -> None:
         super().__init__(path)
@@ -24,9 +24,9 @@ class _Stop(Exception):
 
 
 def locate_in_message(descriptor: Any, data: bytes, name: str) -> tuple[str, str] | None:
-    """The path, from the message's name, of the first part of ``data`` that cannot be read, and why not.
+    """Return the path, from the message's name, of the first unreadable part of ``data``, and the reason.
 
-    The reason is empty where the bytes end there; ``None`` where nothing is found, or there is too much to walk.
+    The reason is empty if the bytes end there. The result is ``None`` if nothing is found, or ``data`` is too large to walk.
     """
     if len(data) > _MAX_BYTES:
         return None
@@ -52,7 +52,7 @@ class _Walk:
             field = descriptor.fields_by_number.get(number) if descriptor is not None else None
             where = f"{path}.{field.name if field is not None else number}"
             if number == 0:
-                raise _Stop(path, "it has a field of the number 0")
+                raise _Stop(path, "it has a field with number 0")
             at = self._field((field, kind), at, end, where)
         self._depth -= 1
 
@@ -65,9 +65,9 @@ class _Walk:
                 raise _Stop(path)
             return at + _SIZES[kind]
         if kind != _LENGTH:
-            raise _Stop(path, f"it is of the wire type {kind}, which messages of these definitions have not")
+            raise _Stop(path, f"it has wire type {kind}, which these definitions do not use")
         size, at = self._varint(at, end, path)
-        # Inside what is cut the walk goes on, to say where in it.
+        # The walk continues inside a cut message, to find the path of the cut.
         stop = min(at + size, end)
         if field is not None and field.type == field.TYPE_MESSAGE:
             self.message(field.message_type, at, stop, path)
@@ -77,7 +77,7 @@ class _Walk:
             try:
                 self._data[at:stop].decode()
             except UnicodeDecodeError as error:
-                raise _Stop(path, f"it is no UTF-8: {error.reason}") from None
+                raise _Stop(path, f"it is not UTF-8: {error.reason}") from None
         return at + size
 
     def _varint(self, at: int, end: int, path: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What Google's library would drop or change of a mapping without a word: a oneof's other fields, false base64, bytes."""
+"""Checks for values that Google's library would silently drop or change: a oneof's other fields, false base64, bytes."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def can_lose(descriptor: Any) -> bool:
-    """Whether a message of this type has a oneof with a choice, or bytes, which mappings may write as texts."""
+    """Return whether a message of this type has a oneof of several fields, or bytes, which mappings may hold as strings."""
     return any(
         any(len(one.fields) > 1 for one in message.oneofs) or any(field.type == field.TYPE_BYTES for field in message.fields)
         for message in messages_in(descriptor)
@@ -22,14 +22,15 @@ def can_lose(descriptor: Any) -> bool:
 
 
 def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
-    """The error for the first part of ``value``, a mapping, that would be dropped; ``None`` where nothing is."""
+    """Return the error for the first part of the mapping ``value`` that would be lost, or ``None`` if none would."""
     chosen: dict[str, str] = {}
     for _, field, item in _given(value, descriptor):
         where = f"{path}.{field.name}"
         one = field.containing_oneof
         if one is not None and chosen.setdefault(one.name, field.name) != field.name:
             return IncompatibleValue(
-                f"{where} is given beside {chosen[one.name]}, and the oneof {one.name} holds one of them.", path=where
+                f"{where} is given together with {chosen[one.name]}, and the oneof {one.name} holds only one of them.",
+                path=where,
             )
         if not _is_container(field, item):
             continue
@@ -41,7 +42,7 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
 
 
 def with_texts(value: Any, descriptor: Any) -> Any:
-    """``value`` with its bytes as texts, as Protobuf's JSON has them: its reader takes bytes for base64 too."""
+    """Return ``value`` with bytes as base64 text, as in Protobuf's JSON, whose reader would take bytes for base64 too."""
     given = _given(value, descriptor)
     made = dict(value) if given else value
     for name, field, item in given:
@@ -58,7 +59,7 @@ def with_texts(value: Any, descriptor: Any) -> Any:
 
 
 def _given(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
-    """The keys of a mapping that are fields, with field and value; none of well-known types, which have their own forms."""
+    """Return the keys of a mapping that are fields, with field and value; nothing for well-known types."""
     if descriptor.full_name.startswith("google.protobuf.") or not isinstance(value, Mapping):
         return []
     found = []
@@ -70,7 +71,7 @@ def _given(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
 
 
 def _is_container(field: Any, item: Any) -> bool:
-    """Whether ``item`` holds the field's elements as mappings do; the library says what is wrong with others."""
+    """Return whether ``item`` can hold the field's elements; the library reports what is wrong with other values."""
     if is_map(field):
         return isinstance(item, Mapping)
     return isinstance(item, list | tuple) if field.is_repeated else True
@@ -88,7 +89,7 @@ def _part(value: Any, field: Any, path: str) -> IncompatibleValue | None:
     if field.message_type is not None:
         return loss(value, field.message_type, path)
     if field.type == field.TYPE_BYTES and isinstance(value, str) and not _is_base64(value):
-        return IncompatibleValue(f"{path} is a text that is no base64, expected bytes.", path=path)
+        return IncompatibleValue(f"{path} is a string that is not base64, expected bytes.", path=path)
     return None
 
 

@@ -19,7 +19,7 @@ from penstock.client.connection import translated_errors
 from penstock.client.kinesis import first_position, list_shards, readable_shards
 from penstock.errors import NotFound
 from penstock.serdes.errors import DamagedAggregate
-from penstock.serdes.kinesis.aggregate import UserRecord, user_records, whole_record
+from penstock.serdes.kinesis.aggregate import UserRecord, plain_record, user_records
 from penstock.spark.glue.kinesis.options import KinesisOptions, from_text
 from penstock.spark.glue.kinesis.shards import Position, ShardScan, Stream, position_json, records_between
 
@@ -166,4 +166,4 @@ def _parts(record: Mapping[str, Any]) -> Sequence[UserRecord]:
     try:
         return user_records(record)
     except DamagedAggregate:
-        return [whole_record(record)]
+        return [plain_record(record)]
