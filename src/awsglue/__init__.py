@@ -1,4 +1,4 @@
-"""AWS's module names over Penstock, so that programs written for them run unmodified; a façade without logic of its own."""
+"""AWS's module names over Penstock, so that programs written for them run unmodified; a façade without its own logic."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ __all__ = ["DynamicFrame"]
 
 
 def __getattr__(name: str) -> Any:
-    # Spark is imported when somebody asks for it: awsglue.schema_registry does without.
+    # Spark is imported on first use, because awsglue.schema_registry does not need it.
     if name == "DynamicFrame":
         from awsglue.dynamicframe import DynamicFrame  # noqa: PLC0415
 

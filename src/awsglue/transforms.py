@@ -1,4 +1,4 @@
-"""The transforms that are built; asking for another one says so."""
+"""The supported transforms; others raise an error that says so."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Avro for confluent-kafka by a schema version's id: :class:`AvroSerDe`, and a serialiser and a deserialiser of their own.
+"""Avro for confluent-kafka by a schema version's id: :class:`AvroSerDe`, and a separate serialiser and deserialiser.
 
 The frame is AWS's. Clients are made from ``region`` and the environment, as ``boto3.client`` makes them; another endpoint
 comes from AWS_ENDPOINT_URL or the property ``endpoint``. Errors are :class:`penstock.errors.PenstockError`.
@@ -25,9 +25,9 @@ def _client(region: str | None, properties: Mapping[str, Any]) -> RegistryClient
 
 
 class GlueSchemaRegistrySerializer(GlueAvroSerializer):
-    """Values to messages of the version ``schema_id``, or as the properties of AWS's Java serde say.
+    """Serializes values with the version ``schema_id``, or as the properties of AWS's Java serde say.
 
-    ``properties`` have Java's names (``registry.name``, ``compression``, ...); what else is taken is in
+    ``properties`` have Java's names (``registry.name``, ``compression``, ...); for other parameters see
     :class:`penstock.serdes.kafka.serdes.GlueSerializer`.
     """
 
@@ -45,14 +45,14 @@ class GlueSchemaRegistrySerializer(GlueAvroSerializer):
         super().__init__(properties, version_id=schema_id, **settings)
 
     def serialize(self, value: Any, topic: str = "") -> bytes | None:
-        """The message; ``None`` for ``None``."""
+        """Return the message; ``None`` for ``None``."""
         return self.write(value, topic)
 
 
 class GlueSchemaRegistryDeserializer(GlueAvroDeserializer):
-    """Messages of any version to values; with ``schema_id`` every value is resolved to that version.
+    """Deserializes messages of any version; with ``schema_id`` every value is resolved to that version.
 
-    What else is taken is in :class:`penstock.serdes.kafka.serdes.GlueDeserializer`.
+    For other parameters see :class:`penstock.serdes.kafka.serdes.GlueDeserializer`.
     """
 
     __slots__ = ()
@@ -70,15 +70,15 @@ class GlueSchemaRegistryDeserializer(GlueAvroDeserializer):
         super().__init__(properties, source=source, **settings)
 
     def deserialize(self, data: bytes | None, topic: str = "") -> Any:
-        """The value; ``None`` for a tombstone."""
+        """Return the value; ``None`` for a tombstone."""
         return self(data, SerializationContext(topic, MessageField.VALUE) if topic else None)
 
 
 class AvroSerDe:
-    """Both ways for one schema version: ``serialize`` writes with it, ``deserialize`` resolves every version to it.
+    """Serializer and deserializer for one schema version: ``serialize`` writes it, ``deserialize`` resolves to it.
 
-    A consumer of an older version so goes on seeing that version's fields while producers have moved on. Nothing is asked
-    of the registry before the first value.
+    So a consumer of an older version still gets that version's fields after producers have moved on. The first request to
+    the registry is made for the first value.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class AvroSerDe:
         self._settings = settings
 
     def serialize(self, value: Any, topic: str = "") -> bytes | None:
-        """The message; ``None`` for ``None``. Raises :class:`penstock.serdes.errors.SerdeError` for what does not fit."""
+        """Return the message; ``None`` for ``None``. Raises :class:`penstock.serdes.errors.SerdeError`."""
         return self._serializer.serialize(value, topic)
 
     def deserialize(self, data: bytes | None, topic: str = "") -> Any:
-        """The value; ``None`` for a tombstone. Raises :class:`penstock.serdes.errors.SerdeError`."""
+        """Return the value; ``None`` for a tombstone. Raises :class:`penstock.serdes.errors.SerdeError`."""
         return self._deserializer.deserialize(data, topic)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Declared pipelines: what flows from where to where, as frozen values without Spark.
+"""Declared pipelines: source, transform and sink of a stream, as frozen values without Spark.
 
 Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
 """

@@ -1,7 +1,7 @@
 """A declared pipeline as frozen values: source, decode, transform, sink, dead letters, trigger, checkpoint, drift.
 
-Names with a capital inside (``startingOffsets``, ``batchMaxRetries``, ...) in the file are Spark's and Glue's own; here they
-are snake case. Locations are URIs (``s3://BUCKET/key``) or absolute paths.
+Names in camel case in the file (``startingOffsets``, ``batchMaxRetries``, ...) are Spark's and Glue's own; here they are
+in snake case. Locations are URIs (``s3://BUCKET/key``) or absolute paths.
 """
 
 import re
@@ -31,14 +31,14 @@ SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Policy = Literal["fail", "warn", "ignore"]
 
 MAX_BRANCHES = 40
-"""Writer schemas in one CASE: above this Spark's generated code falls off a cliff (measured, design/architecture)."""
+"""Writer schemas in one CASE; above this Spark's generated code is far slower (measured, design/architecture)."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSource:
-    """A topic and how to reach it.
+    """A topic and the connection to its brokers.
 
     ``username`` and ``password``, or ``secret`` (name or ARN in Secrets Manager, JSON with both keys, as MSK keeps
     them). ``options`` are passed to Spark's Kafka source as they are.
@@ -68,14 +68,14 @@ class KafkaSource:
             )
         if not sasl and (self.secret or self.username or self.password):
             raise InvalidInput(
-                f"Topic {self.topic}: {self.security_protocol} takes no credentials.",
+                f"Topic {self.topic}: {self.security_protocol} does not use credentials.",
                 remedy="Remove them, or use SASL_SSL or SASL_PLAINTEXT.",
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decode:
-    """Which registered schema the records were written with. ``reader`` is a version number, None for the latest."""
+    """The registered schema of the records. ``reader`` is a version number, None for the latest."""
 
     registry: str
     schema: str
@@ -94,7 +94,7 @@ class Transform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogTarget:
-    """The catalog table that gets the partitions. ``create``: make it, and extend its columns, as data lands."""
+    """The catalog table that gets the partitions. ``create``: create it, and add columns, when batches need them."""
 
     database: str
     table: str
@@ -122,7 +122,7 @@ Sink = ParquetSink
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
-    """Where records go that cannot be read, partitioned by the date (UTC) of their Kafka timestamp."""
+    """The location of records that cannot be read, partitioned by the date (UTC) of their Kafka timestamp."""
 
     location: str
     catalog: CatalogTarget | None = None
@@ -130,7 +130,7 @@ class DeadLetters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """``processing``: a batch each ``interval`` until stopped; ``available_now``: what is there, in batches, then end."""
+    """``processing``: a batch each ``interval`` until stopped; ``available_now``: all available records, in batches."""
 
     kind: Literal["processing", "available_now"] = "processing"
     interval: str = "10 seconds"
@@ -138,10 +138,10 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """What to do about a field that the writer has and the table lacks, and about a null rate that jumps.
+    """What to do if the writer has a field that the table lacks, or if a column's null rate jumps.
 
     ``threshold`` is the rise of a column's null rate (0 to 1) over its rate in the last batches; batches of fewer than
-    ``min_rows`` rows are not judged.
+    ``min_rows`` rows are not checked.
     """
 
     on_missing_field: Literal["fail", "warn"] = "fail"
@@ -152,7 +152,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """One stream into one table. ``origin`` is the file it was read from, for messages."""
+    """One stream into one table. ``origin`` is the file of the declaration, for messages."""
 
     name: str
     source: KafkaSource
@@ -178,14 +178,14 @@ class Pipeline:
             for other, parent in tidy.items():
                 if name != other and location.startswith(parent):
                     raise InvalidInput(
-                        f"Pipeline {self.name}: the location of {name} ({where[name]}) lies in that of {other} "
+                        f"Pipeline {self.name}: the location of {name} ({where[name]}) is inside that of {other} "
                         f"({where[other]}).",
-                        remedy="Give the table, its dead letters and the checkpoint folders of their own.",
+                        remedy="Use separate folders for the table, its dead letters and the checkpoint.",
                     )
 
     @property
     def locations(self) -> dict[str, str]:
-        """Where the pipeline writes: ``sink``, ``dead_letters`` and ``checkpoint``."""
+        """Return the locations that the pipeline writes to: ``sink``, ``dead_letters`` and ``checkpoint``."""
         return {
             "sink": self.sink.location,
             "dead_letters": self.dead_letters.location,

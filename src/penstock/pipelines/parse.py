@@ -1,4 +1,4 @@
-"""Pipelines from YAML: each section read once, Glue's and Spark's option names accepted as they are."""
+"""Pipelines from YAML: each section is read once; the option names of Glue and Spark are accepted."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -29,9 +29,9 @@ _POLICIES: tuple[Policy, ...] = ("fail", "warn", "ignore")
 
 
 def read_pipeline(path: Path, environment: Mapping[str, str] | None = None) -> Pipeline:
-    """The pipeline that the YAML file ``path`` declares.
+    """Return the pipeline that the YAML file ``path`` declares.
 
-    ``environment`` serves ``${NAME}``; None means this process's. Raises :class:`InvalidInput` with file and line.
+    ``environment`` has the values of ``${NAME}``; None is this process's. Raises :class:`InvalidInput` with file and line.
     """
     text = read_text(path, "pipeline")
     return parse_pipeline(
@@ -42,7 +42,7 @@ def read_pipeline(path: Path, environment: Mapping[str, str] | None = None) -> P
 def parse_pipeline(
     text: str, *, origin: str = "<text>", environment: Mapping[str, str], folder: Path | None = None
 ) -> Pipeline:
-    """The pipeline in ``text``; relative locations are taken from ``folder`` (None: the working directory)."""
+    """Return the pipeline in ``text``; relative locations are below ``folder`` (None: the working directory)."""
     top = load_document(text, origin=origin, environment=environment)
     base = (folder or Path()).absolute()
     name = top.required("name")
@@ -79,7 +79,7 @@ def _location(section: Section, base: Path, *names: str) -> str:
     if "://" in value:
         if not value.startswith(("s3://", "s3a://", "file://", "hdfs://")):
             raise section.fault(
-                f"'{value}' has a scheme that is not served", key=names[0], remedy="Use s3://, s3a://, hdfs:// or a path."
+                f"'{value}' has an unsupported scheme", key=names[0], remedy="Use s3://, s3a://, hdfs:// or a path."
             )
         if any(part == ".." for part in value.split("/")):
             raise section.fault(f"'{value}' has a '..' in it", key=names[0])
@@ -95,7 +95,7 @@ def _source(section: Section) -> KafkaSource:
         raise kafka.fault(
             f"'startingOffsets' is '{starting}'",
             key="startingOffsets",
-            remedy="It can be earliest, latest or a JSON object of offsets.",
+            remedy="Use earliest, latest or a JSON object of offsets.",
         )
     options = kafka.mapping("options")
     for option in options:
@@ -106,7 +106,7 @@ def _source(section: Section) -> KafkaSource:
             "maxTriggerDelay",
         }:
             raise kafka.fault(
-                f"option '{option}' is not one of Kafka's", key="options", remedy="Its name has to begin with 'kafka.'."
+                f"option '{option}' is not one of Kafka's", key="options", remedy="Its name must begin with 'kafka.'."
             )
     arguments = {
         "brokers": kafka.required("brokers", "bootstrap.servers", "kafka.bootstrap.servers"),

@@ -1,4 +1,4 @@
-"""Refusals of Secrets Manager, in AWS's codes.
+"""The errors of Secrets Manager, with AWS's codes.
 
 ::
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class SecretNotFound(NotFound):
-    """There is no such secret, or no such version of it."""
+    """The secret, or its version, does not exist."""
 
     aws_code = "ResourceNotFoundException"
 
@@ -35,7 +35,7 @@ class SecretExists(AlreadyExists):
 
 
 class InvalidSecretParameter(InvalidInput):
-    """A parameter is wrong by itself."""
+    """A parameter is invalid."""
 
     aws_code = "InvalidParameterException"
 
@@ -47,24 +47,24 @@ class InvalidSecretName(InvalidInput):
 
 
 class InvalidSecretRequest(InvalidInput):
-    """A parameter does not fit the state the secret is in."""
+    """The request does not fit the state of the secret."""
 
     aws_code = "InvalidRequestException"
 
 
 class InvalidSecretToken(InvalidInput):
-    """A NextToken that this server did not give out."""
+    """A NextToken that this server did not return."""
 
     aws_code = "InvalidNextTokenException"
 
 
 class SecretLimitExceeded(LimitExceeded):
-    """More labels, versions or tags than a secret may have."""
+    """The secret has reached its limit of labels, versions or tags."""
 
     aws_code = "LimitExceededException"
 
 
 class SecretChanged(ConcurrentModification):
-    """Somebody changed the secret since it was read; the service reads again and retries."""
+    """The secret was changed after it was read; the service reads it again and retries."""
 
     aws_code = "InternalServiceError"

@@ -10,7 +10,7 @@ __all__ = ["Rotation", "Secret", "SecretStore", "SecretValue", "SecretVersion"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretValue:
-    """What is kept secret: a text or bytes, one of the two; neither while a rotation has not put its value yet."""
+    """The secret value: a text or bytes; neither until a rotation has put its value."""
 
     text: str | None = field(default=None, repr=False)
     binary: bytes | None = field(default=None, repr=False)
@@ -28,7 +28,7 @@ class SecretVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """The function that makes a secret's next values, and when it last did."""
+    """The function that makes a secret's next values, and the time of the last rotation."""
 
     function: str
     enabled: bool = True
@@ -39,7 +39,7 @@ class Rotation:
 class Secret:
     """A secret with all its versions, oldest first. ``revision`` counts changes: the precondition of the next one.
 
-    ``deletion`` is when a secret marked for deletion goes for good. Times are aware UTC datetimes.
+    ``deletion`` is when a secret that is marked for deletion is deleted permanently. Times are aware UTC datetimes.
     """
 
     arn: str
@@ -58,22 +58,22 @@ class Secret:
 
 
 class SecretStore(Protocol):
-    """Secrets by ARN and by name. Implementations keep values encrypted wherever they outlive the process."""
+    """Secrets by ARN and by name. Implementations encrypt values that outlive the process."""
 
     def by_arn(self, arn: str) -> Secret | None:
-        """The secret with that ARN, or None."""
+        """Return the secret with that ARN, or None."""
 
     def by_name(self, account: str, name: str) -> Secret | None:
-        """The account's secret of that name, or None."""
+        """Return the account's secret of that name, or None."""
 
     def list(self, account: str) -> Sequence[Secret]:
-        """The account's secrets by creation time and ARN, oldest first; their versions without values."""
+        """Return the account's secrets by creation time and ARN, oldest first; their versions have no values."""
 
     def create(self, secret: Secret) -> None:
-        """Store a new secret; ``SecretExists`` where account and name are taken."""
+        """Store a new secret. Raises ``SecretExists`` if the account has a secret of the name."""
 
     def replace(self, secret: Secret) -> None:
-        """Store ``secret`` with its revision raised by one; ``SecretChanged`` unless its own is still the stored one."""
+        """Store ``secret`` with its revision plus one. Raises ``SecretChanged`` unless its revision is the stored one."""
 
     def purge(self, arn: str) -> None:
-        """Forget a secret and its versions; nothing happens where there is none."""
+        """Delete a secret and its versions, if it exists."""

@@ -11,7 +11,7 @@ __all__ = ["PasswordRules", "random_password"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordRules:
-    """What a password is made of; ``length`` is in characters."""
+    """The rules of a password; ``length`` is in characters."""
 
     length: int = 32
     excluded: str = ""
@@ -21,11 +21,11 @@ class PasswordRules:
     punctuation: bool = True
     space: bool = False
     each: bool = True
-    """Whether there is at least one character of each included kind; a space is none that has to be there."""
+    """Whether the password needs a character of each included kind; a space is never required."""
 
 
 def random_password(rules: PasswordRules) -> str:
-    """A password from the system's generator; :class:`InvalidSecretParameter` where the rules leave none."""
+    """Return a password from the system's generator. Raises :class:`InvalidSecretParameter` if the rules allow none."""
     kinds = (
         (rules.lowercase, string.ascii_lowercase),
         (rules.uppercase, string.ascii_uppercase),
@@ -36,12 +36,12 @@ def random_password(rules: PasswordRules) -> str:
     required = left if rules.each else []
     if not all(required):
         raise InvalidSecretParameter(
-            "ExcludeCharacters leaves no character of a kind that the password has to have.",
+            "ExcludeCharacters leaves no character of a required kind.",
             remedy="Exclude the whole kind, or set RequireEachIncludedType to false.",
         )
     letters = "".join(left) + (" " if rules.space and " " not in rules.excluded else "")
     if not letters:
-        raise InvalidSecretParameter("The password would have no characters: everything is excluded.")
+        raise InvalidSecretParameter("The rules exclude all characters.")
     if rules.length < len(required):
         raise InvalidSecretParameter(
             f"Password length {rules.length} is too short based on the required types.",

@@ -36,7 +36,7 @@ _MARKED = "You can't perform this operation on the secret because it was marked 
 class SecretsService:
     """Create, read, change, delete and restore secrets of one region.
 
-    ``now`` is the clock (aware UTC). A change that lost a race is applied again to what the winner left.
+    ``now`` is the clock (aware UTC). A change that lost a race is applied again to the new state.
     """
 
     def __init__(self, store: SecretStore, *, region: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -55,10 +55,10 @@ class SecretsService:
         kms_key_id: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> tuple[Secret, SecretVersion | None]:
-        """A new secret and its first version (None without a value); the stored ones when the same call is made again.
+        """Create a secret; return it and its first version (None without a value). A repeated call returns the stored ones.
 
-        Raises :class:`SecretExists`, :class:`InvalidSecretName` or, while the name's last owner can still be restored,
-        :class:`InvalidSecretRequest`.
+        Raises :class:`SecretExists`, :class:`InvalidSecretName` or, while a deleted secret of the name can still be
+        restored, :class:`InvalidSecretRequest`.
         """
         if _NAME.fullmatch(name) is None:
             raise InvalidSecretName(
@@ -94,7 +94,7 @@ class SecretsService:
     def value(
         self, account: str, secret_id: str, *, version_id: str | None = None, stage: str | None = None
     ) -> tuple[Secret, SecretVersion]:
-        """The secret and the version asked for, by default the current one."""
+        """Return the secret and the requested version, by default the current one."""
         secret = self._usable(account, secret_id)
         version = find_version(secret, version_id=version_id, stage=stage)
         if version.value == SecretValue():
@@ -103,14 +103,14 @@ class SecretsService:
         return secret, version
 
     def describe(self, account: str, secret_id: str) -> Secret:
-        """The secret, also when it is marked for deletion; :class:`SecretNotFound` where there is none."""
+        """Return the secret, also if it is marked for deletion. Raises :class:`SecretNotFound`."""
         secret = self._find(account, secret_id)
         if secret is None:
             raise SecretNotFound("Secrets Manager can't find the specified secret.")
         return secret
 
     def list(self, account: str, *, include_deleted: bool = False) -> Sequence[Secret]:
-        """The account's secrets, oldest first, without values."""
+        """Return the account's secrets, oldest first, without values."""
         now = self._now()
         return [
             secret
@@ -121,7 +121,7 @@ class SecretsService:
     def put(
         self, account: str, secret_id: str, value: SecretValue, *, token: str | None = None, stages: Sequence[str] = ()
     ) -> tuple[Secret, SecretVersion]:
-        """A new version under ``stages`` (AWSCURRENT by default)."""
+        """Add a version with the labels ``stages`` (AWSCURRENT by default)."""
         chosen = token or str(uuid4())
 
         def change(secret: Secret) -> Secret:
@@ -140,7 +140,7 @@ class SecretsService:
         description: str | None = None,
         kms_key_id: str | None = None,
     ) -> tuple[Secret, SecretVersion | None]:
-        """The secret with new details and, where a value is given, a new current version."""
+        """Change the secret's details and, if a value is given, add a new current version."""
         chosen = token or str(uuid4())
 
         def change(secret: Secret) -> Secret:
@@ -159,10 +159,10 @@ class SecretsService:
         return secret, None if value is None else find_version(secret, version_id=chosen, stage=None)
 
     def rotate(self, account: str, secret_id: str, *, function: str | None, token: str | None) -> tuple[Secret, str]:
-        """Begin a rotation by ``function``, an ARN, or by the one of before; the secret and the new version's id.
+        """Begin a rotation by ``function`` (an ARN) or the previous one; return the secret and the new version's id.
 
-        Whoever runs the function finds the version, labelled AWSPENDING and without a value. Raises
-        :class:`InvalidSecretRequest` where no function is known, or while a rotation is under way.
+        The new version has the label AWSPENDING and no value, which the function puts. Raises
+        :class:`InvalidSecretRequest` if no function is known, or during a rotation.
         """
         chosen = token or str(uuid4())
 
@@ -177,7 +177,7 @@ class SecretsService:
         return self._change(account, secret_id, change), chosen
 
     def cancel_rotation(self, account: str, secret_id: str) -> Secret:
-        """Let no function rotate the secret any more; labels stay as they are. :class:`InvalidSecretRequest`."""
+        """End the rotation of the secret; labels do not change. Raises :class:`InvalidSecretRequest` if it has none."""
 
         def change(secret: Secret) -> Secret:
             if secret.rotation is None:
@@ -189,14 +189,14 @@ class SecretsService:
     def move_stage(
         self, account: str, secret_id: str, stage: str, *, remove_from: str | None = None, move_to: str | None = None
     ) -> Secret:
-        """Move a staging label between versions; the errors of :func:`with_stage_moved`."""
+        """Move a staging label between versions. Raises the errors of :func:`with_stage_moved`."""
 
         def change(secret: Secret) -> Secret:
             now = self._now()
             moved = with_stage_moved(secret, stage, remove_from=remove_from, move_to=move_to, now=now)
             pending = any(each.id == move_to and PENDING in each.stages for each in secret.versions)
             if moved is not secret and stage == CURRENT and pending and moved.rotation is not None:
-                # A rotation's last step.
+                # The last step of a rotation.
                 return replace(moved, rotation=replace(moved.rotation, rotated=now))
             return moved
 
@@ -218,9 +218,9 @@ class SecretsService:
     def delete(
         self, account: str, secret_id: str, *, recovery_days: int | None = None, force: bool = False
     ) -> tuple[str, str, datetime]:
-        """Mark for deletion, or with ``force`` delete at once; the ARN, the name and when it goes.
+        """Mark for deletion, or with ``force`` delete at once; return the ARN, the name and the time of deletion.
 
-        ``recovery_days`` is 7 to 30, 30 by default. With ``force`` a secret that does not exist is no error.
+        ``recovery_days`` is 7 to 30, by default 30. With ``force`` a secret that does not exist is not an error.
         """
         if force and recovery_days is not None:
             raise InvalidSecretParameter(
@@ -240,7 +240,7 @@ class SecretsService:
         return secret.arn, secret.name, goes
 
     def restore(self, account: str, secret_id: str) -> Secret:
-        """Take a mark for deletion back."""
+        """Remove the mark for deletion."""
         return self._change(account, secret_id, lambda secret: replace(secret, deletion=None), even_deleted=True)
 
     def _change(
@@ -262,12 +262,12 @@ class SecretsService:
         secret = self.describe(account, secret_id)
         if secret.deletion is not None:
             raise InvalidSecretRequest(
-                _MARKED, remedy=f"RestoreSecret takes the mark back until {secret.deletion.isoformat(timespec='seconds')}."
+                _MARKED, remedy=f"RestoreSecret removes the mark until {secret.deletion.isoformat(timespec='seconds')}."
             )
         return secret
 
     def _find(self, account: str, secret_id: str) -> Secret | None:
-        """By name, whole ARN, or ARN without the six random characters."""
+        """Find a secret by name, whole ARN, or ARN without the six random characters."""
         if not secret_id.startswith("arn:"):
             return self._alive(self._store.by_name(account, secret_id))
         found = self._store.by_arn(secret_id)
@@ -283,7 +283,7 @@ class SecretsService:
         return self._alive(self._store.by_name(account, name))
 
     def _alive(self, secret: Secret | None) -> Secret | None:
-        """None for a secret whose recovery window has passed; it is forgotten then."""
+        """Return the secret; delete it and return None if its recovery window has passed."""
         if secret is None or secret.deletion is None or secret.deletion > self._now():
             return secret
         self._store.purge(secret.arn)
@@ -308,10 +308,10 @@ class SecretsService:
         raise SecretExists(f"The operation failed because the secret {existing.name} already exists.")
 
     def _note_access(self, secret: Secret) -> None:
-        # AWS keeps the day alone, so that a read is a write once a day at most.
+        # AWS stores only the day, so that a read writes at most once a day.
         today = self._now().replace(hour=0, minute=0, second=0, microsecond=0)
         if secret.accessed is None or secret.accessed < today:
-            # A read is answered also where the disk takes no more.
+            # A read succeeds also if the disk is full.
             with contextlib.suppress(SecretChanged, StorageFull):
                 self._store.replace(replace(secret, accessed=today))
 

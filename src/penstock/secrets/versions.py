@@ -1,7 +1,7 @@
 """Versions and staging labels as pure functions on a secret.
 
 Source: AWS Secrets Manager user guide, "What's in a secret": a label is on one version at a time; when AWSCURRENT moves, the
-version it leaves gets AWSPREVIOUS; versions without labels may be dropped.
+version it leaves gets AWSPREVIOUS; versions without labels may be deleted.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ _MAX_VERSIONS = 100
 def with_version(
     secret: Secret, *, token: str, value: SecretValue, stages: Sequence[str], now: datetime
 ) -> tuple[Secret, SecretVersion]:
-    """``secret`` with the version ``token`` that holds ``value`` under ``stages``; unchanged where it has it already.
+    """Return ``secret`` with the version ``token`` of ``value`` with the labels ``stages``; unchanged if it has it already.
 
-    Raises :class:`SecretExists` where the token is that of a version with another value.
+    Raises :class:`SecretExists` if the token is that of a version with another value.
     """
     for version in secret.versions:
         if version.id == token:
             if version.value == SecretValue():
-                # Of a rotation, which keeps it as the one that is to become current.
+                # Of a rotation, which makes this version current later.
                 versions = _filled(secret.versions, token, value, frozenset(stages))
                 filled = replace(secret, versions=versions, changed=now)
                 return filled, next(each for each in versions if each.id == token)
@@ -55,9 +55,9 @@ def with_version(
 
 
 def with_pending(secret: Secret, token: str, *, now: datetime) -> Secret:
-    """``secret`` with a version ``token`` without a value yet, labelled AWSPENDING: how a rotation begins.
+    """Return ``secret`` with a version ``token`` that has the label AWSPENDING and no value yet: a rotation begins.
 
-    :class:`InvalidSecretRequest` while another rotation is under way, or where the token is a version's with a value.
+    Raises :class:`InvalidSecretRequest` during another rotation, or if the token is that of a version with a value.
     """
     for version in secret.versions:
         if PENDING in version.stages and CURRENT not in version.stages:
@@ -65,7 +65,7 @@ def with_pending(secret: Secret, token: str, *, now: datetime) -> Secret:
                 return secret
             raise InvalidSecretRequest(
                 "A previous rotation isn't complete. That rotation will be reattempted.",
-                remedy=f"To give it up, remove {PENDING} from version {version.id} by UpdateSecretVersionStage.",
+                remedy=f"To end it, remove {PENDING} from version {version.id} with UpdateSecretVersionStage.",
             )
     if any(version.id == token for version in secret.versions):
         raise InvalidSecretRequest(f"You can't use ClientRequestToken {token}: a version has it already.")
@@ -76,11 +76,11 @@ def with_pending(secret: Secret, token: str, *, now: datetime) -> Secret:
 
 
 def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, move_to: str | None, now: datetime) -> Secret:
-    """``secret`` with the label ``stage`` on the version ``move_to``, or on none; unchanged where it is there already.
+    """Return ``secret`` with the label ``stage`` on the version ``move_to``, or on none; unchanged if it is there already.
 
     Source: Secrets Manager API reference, UpdateSecretVersionStage. Raises :class:`InvalidSecretParameter` unless
-    ``remove_from`` is the version that has the label, and for AWSCURRENT without a version to go to;
-    :class:`SecretNotFound` for a version that is not there.
+    ``remove_from`` is the version that has the label, and for AWSCURRENT without ``move_to``;
+    :class:`SecretNotFound` for a version that does not exist.
     """
     if move_to is None and remove_from is None:
         raise InvalidSecretParameter("You must provide RemoveFromVersionId, MoveToVersionId, or both.")
@@ -108,9 +108,9 @@ def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, mov
 
 
 def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -> SecretVersion:
-    """The version by id, by label, or the current one.
+    """Return the version by id, by label, or the current one.
 
-    Raises :class:`SecretNotFound` where there is none, :class:`InvalidSecretRequest` where id and label are of two.
+    Raises :class:`SecretNotFound`, and :class:`InvalidSecretRequest` if id and label are of different versions.
     """
     if version_id is not None:
         for version in secret.versions:
@@ -141,7 +141,7 @@ def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:
 
 
 def _without(versions: Sequence[SecretVersion], labels: frozenset[str]) -> list[SecretVersion]:
-    """The versions once ``labels`` are another's; the one AWSCURRENT leaves becomes AWSPREVIOUS."""
+    """Return the versions without ``labels``; the one that loses AWSCURRENT becomes AWSPREVIOUS."""
     left = []
     for version in versions:
         stages = version.stages - labels

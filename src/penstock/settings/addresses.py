@@ -1,4 +1,4 @@
-"""Which addresses lead to this machine alone, and what is refused on others."""
+"""Loopback addresses, and the check of listeners on other addresses."""
 
 import ipaddress
 
@@ -8,17 +8,17 @@ __all__ = ["check_plain", "is_loopback", "is_wildcard"]
 
 
 def check_plain(host: str, *, tls: bool, insecure: bool) -> None:
-    """Raise :class:`InvalidInput` for a listener on a network without TLS, unless ``insecure`` asks for it."""
+    """Raise :class:`InvalidInput` for a listener on a network without TLS, unless ``insecure`` is set."""
     if not tls and not insecure and not is_loopback(host):
         raise InvalidInput(
-            f"{host} is not a loopback address, and without TLS whoever is on the network reads what is sent.",
-            remedy="Give --tls-certificate and --tls-key ('penstock up' makes its own with --tls); where a proxy has TLS, "
+            f"{host} is not a loopback address, and without TLS anyone on the network can read the traffic.",
+            remedy="Give --tls-certificate and --tls-key ('penstock up' makes its own with --tls); behind a proxy with TLS, "
             "--insecure-plain-http.",
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host``, a name or an address, is this machine's loopback: what is bound to it is reached from here alone."""
+    """Return whether ``host``, a name or an address, is this machine's loopback, reachable only from this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Whether ``host`` stands for all addresses of a machine, so that no client can be told to go there."""
+    """Return whether ``host`` stands for all addresses of a machine, so that it cannot be a client's endpoint."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_unspecified
     except ValueError:

@@ -1,7 +1,7 @@
 """A YAML mapping whose entries know their file and line, read key by key with types and bounds.
 
-What is not asked for is refused at the end, with the nearest known key as a suggestion. ``${NAME}`` in a value stands for
-an environment variable; nothing else reads the environment.
+Keys that no code reads are refused at the end, with the nearest known key as a suggestion. ``${NAME}`` in a value stands
+for an environment variable; nothing else reads the environment.
 """
 
 import difflib
@@ -25,10 +25,10 @@ _Choice = TypeVar("_Choice", bound=str)
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of ``what`` (``pipeline``) in the file ``path``; :class:`InvalidInput` where it cannot be one."""
+    """Return the text of ``what`` (``pipeline``) in the file ``path``. Raises :class:`InvalidInput` if it cannot be read."""
     try:
         if path.stat().st_size > _MAX_FILE:
-            raise InvalidInput(f"{path} has over {_MAX_FILE:,} bytes; that is no {what}.")
+            raise InvalidInput(f"{path} has over {_MAX_FILE:,} bytes; a {what} is smaller.")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from None
@@ -39,12 +39,12 @@ def read_text(path: Path, what: str) -> str:
 def load_document(
     text: str, *, origin: str, environment: Mapping[str, str], what: str = "pipeline", first: str = "name"
 ) -> "Section":
-    """The top mapping of ``text``; :class:`InvalidInput` names ``origin`` and the line of what is wrong.
+    """Return the top mapping of ``text``. Raises :class:`InvalidInput` with ``origin`` and the line of the mistake.
 
-    ``what`` is what the text should be, and ``first`` the key that one begins with, for messages.
+    For messages, ``what`` names the kind of text, and ``first`` the key that it begins with.
     """
     if len(text) > MAX_CHARACTERS:
-        raise InvalidInput(f"{origin} has over {MAX_CHARACTERS:,} characters; that is no {what}.")
+        raise InvalidInput(f"{origin} has over {MAX_CHARACTERS:,} characters; a {what} is smaller.")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -59,7 +59,7 @@ def load_document(
 
 
 class Section:
-    """One mapping of the document. Each key may be asked for by several names; giving two of them is an error."""
+    """One mapping of the document. A key may have several names; two of them in one mapping are an error."""
 
     def __init__(self, node: yaml.MappingNode, *, path: str, origin: str, environment: Mapping[str, str]) -> None:
         self._path = path
@@ -71,7 +71,7 @@ class Section:
         self._known: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise self._wrong(key.start_mark.line + 1, "a key has to be a plain word")
+                raise self._wrong(key.start_mark.line + 1, "a key must be a plain word")
             name = str(key.value)
             if name in self._entries:
                 raise self._wrong(
@@ -84,7 +84,7 @@ class Section:
         return InvalidInput(f"{self._origin}:{line}: {problem}.", remedy=remedy)
 
     def fault(self, problem: str, *, key: str | None = None, remedy: str | None = None) -> InvalidInput:
-        """The error for ``problem`` at ``key``, or at the section itself."""
+        """Return the error for ``problem`` at ``key``, or at the section itself."""
         return self._wrong(self._lines.get(key or "", self._line), problem, remedy)
 
     def _take(self, names: tuple[str, ...]) -> tuple[str, yaml.Node] | None:
@@ -100,21 +100,21 @@ class Section:
         return found[0], node
 
     def has(self, *names: str) -> bool:
-        """Whether one of ``names`` is given."""
+        """Return whether the mapping has one of ``names``."""
         return self._take(names) is not None
 
     def names(self) -> list[str]:
-        """The keys as written."""
+        """Return the keys as written."""
         return list(self._entries)
 
     def text(self, *names: str) -> str | None:
-        """A scalar as text, variables filled in; None where it is not given."""
+        """Return a scalar as text, with variables replaced; None if it is missing."""
         taken = self._take(names)
         if taken is None:
             return None
         name, node = taken
         if not isinstance(node, yaml.ScalarNode):
-            raise self.fault(f"'{self._path}{name}' has to be one value", key=name)
+            raise self.fault(f"'{self._path}{name}' must be one value", key=name)
         return self._filled(name, str(node.value))
 
     def _filled(self, name: str, raw: str) -> str:
@@ -131,7 +131,7 @@ class Section:
         return _VARIABLE.sub(value, raw)
 
     def required(self, *names: str) -> str:
-        """Like :meth:`text`, and an error where it is missing or empty."""
+        """Return a scalar as :meth:`text` does; raise an error if it is missing or empty."""
         value = self.text(*names)
         if value:
             return value
@@ -143,7 +143,7 @@ class Section:
         raise self.fault(f"'{self._path}{names[0]}' is missing", key=names[0])
 
     def integer(self, *names: str, minimum: int = 0, maximum: int = 2**31 - 1) -> int | None:
-        """A whole number within bounds; digits may be grouped by underscores."""
+        """Return a whole number within bounds; underscores may group its digits."""
         value = self.text(*names)
         if value is None:
             return None
@@ -155,7 +155,7 @@ class Section:
         return int(value)
 
     def fraction(self, *names: str) -> float | None:
-        """A number from 0 to 1."""
+        """Return a number from 0 to 1."""
         value = self.text(*names)
         if value is None:
             return None
@@ -168,16 +168,16 @@ class Section:
         return number
 
     def boolean(self, *names: str) -> bool | None:
-        """true or false."""
+        """Return true or false."""
         value = self.text(*names)
         if value is None:
             return None
         if value.lower() not in _BOOLEANS:
-            raise self.fault(f"'{self._path}{names[0]}' is '{value}', neither true nor false", key=self._given(names))
+            raise self.fault(f"'{self._path}{names[0]}' is '{value}', not true or false", key=self._given(names))
         return _BOOLEANS[value.lower()]
 
     def choice(self, choices: tuple[_Choice, ...], *names: str) -> _Choice | None:
-        """One of ``choices``, whatever its case."""
+        """Return one of ``choices``, ignoring case."""
         value = self.text(*names)
         if value is None:
             return None
@@ -189,31 +189,31 @@ class Section:
         return match[0]
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """A list of words, or one word."""
+        """Return a list of words, or one word as a list."""
         taken = self._take(names)
         if taken is None:
             return ()
         name, node = taken
         nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
         if not all(isinstance(each, yaml.ScalarNode) for each in nodes):
-            raise self.fault(f"'{self._path}{name}' has to be a list of words", key=name)
+            raise self.fault(f"'{self._path}{name}' must be a list of words", key=name)
         return tuple(self._filled(name, str(each.value)) for each in nodes)
 
     def sections(self, *names: str) -> "list[Section]":
-        """The mappings of a list; empty where it is not given."""
+        """Return the mappings of a list; empty if it is missing."""
         taken = self._take(names)
         if taken is None:
             return []
         name, node = taken
         if not isinstance(node, yaml.SequenceNode) or not all(isinstance(each, yaml.MappingNode) for each in node.value):
-            raise self.fault(f"'{self._path}{name}' has to be a list of mappings", key=name)
+            raise self.fault(f"'{self._path}{name}' must be a list of mappings", key=name)
         return [
             Section(each, path=f"{self._path}{name}[{index}].", origin=self._origin, environment=self._environment)
             for index, each in enumerate(node.value)
         ]
 
     def plain(self, *names: str) -> Any:
-        """The value as YAML reads it (mappings, lists, numbers, texts), no variables filled in; None where not given."""
+        """Return the value as YAML reads it (mappings, lists, numbers, texts), without variables; None if missing."""
         taken = self._take(names)
         if taken is None:
             return None
@@ -223,29 +223,29 @@ class Section:
             raise self.fault(f"'{self._path}{taken[0]}' cannot be read: {error}", key=taken[0]) from None
 
     def mapping(self, *names: str) -> dict[str, str]:
-        """A mapping of words to words; empty where it is not given."""
+        """Return a mapping of words to words; empty if it is missing."""
         inner = self.section(*names)
         return {} if inner is None else {name: inner.text(name) or "" for name in inner.names()}
 
     def section(self, *names: str) -> "Section | None":
-        """A mapping inside this one; None where it is not given."""
+        """Return a mapping inside this one; None if it is missing."""
         taken = self._take(names)
         if taken is None:
             return None
         name, node = taken
         if not isinstance(node, yaml.MappingNode):
-            raise self.fault(f"'{self._path}{name}' has to be a mapping", key=name)
+            raise self.fault(f"'{self._path}{name}' must be a mapping", key=name)
         return Section(node, path=f"{self._path}{name}.", origin=self._origin, environment=self._environment)
 
     def required_section(self, *names: str) -> "Section":
-        """Like :meth:`section`, and an error where it is missing."""
+        """Return a mapping as :meth:`section` does; raise an error if it is missing."""
         inner = self.section(*names)
         if inner is None:
             raise self.fault(f"'{self._path}{names[0]}' is missing")
         return inner
 
     def done(self) -> None:
-        """Refuse what was never asked for."""
+        """Refuse keys that were never read."""
         for name in self._entries:
             if name not in self._known:
                 near = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.6)

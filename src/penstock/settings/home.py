@@ -1,4 +1,4 @@
-"""The folder that holds a platform's whole state, and the configuration file in it.
+"""The folder of a platform's state, and the configuration file in it.
 
 Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
 
@@ -10,7 +10,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     lakes/ACCOUNT/  the lake of each further account, as lake/
     kafka/          the broker's log directory
     logs/ run/      logs and process ids of the child processes
-    tls/            the certificate authority of this home and what it issued
+    tls/            the certificate authority of this home and its certificates
 """
 
 import json
@@ -34,7 +34,7 @@ _ROOT = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformConfig:
-    """What one embedded platform listens on and who may use it. All addresses are loopback by default."""
+    """The listeners and users of one embedded platform. All addresses are loopback by default."""
 
     host: str = "127.0.0.1"
     server_port: int = 8750
@@ -50,34 +50,34 @@ class PlatformConfig:
     bucket: str = "lake"
     tls: bool = False
     tls_certificate: str = ""
-    """PEM file of the listeners; empty takes certificates of the home's own authority."""
+    """PEM file of the listeners; if empty, the home's own authority issues the certificates."""
     tls_key: str = ""
     tls_authority: str = ""
-    """PEM file that clients are told to trust; the home's own authority, or empty where they trust it anyway."""
+    """PEM file of the authority that clients must trust: the home's own; empty if they trust it already."""
     mtls_port: int = 0
-    """Of the broker's listener where a client certificate is the login; 0 is none."""
+    """Port of the broker's listener that authenticates by client certificates; 0 is none."""
     mtls_authority: str = ""
-    """PEM file of who issues those; empty is the home's own authority."""
+    """PEM file of the authority of client certificates; empty is the home's own."""
     allowed_hosts: str = ""
-    """Further hosts that server and S3 endpoint answer for, with commas between."""
+    """Further host names of server and S3 endpoint, separated by commas."""
     insecure_plain_http: bool = False
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
     requests_per_second: float = 0.0
-    """What one access key may send; 0 is no bound."""
+    """Limit of one access key; 0 is no limit."""
     min_free_mb: int = 64
-    """Disk that the server asks for to call itself ready."""
+    """Free disk space that the server needs to be ready."""
     access_log: bool = True
     audit_log: bool = True
     audit_reads: bool = True
     audit_keep_days: int = 90
     audit_keep_mb: int = 1024
     oidc_keys: dict[str, str] = field(default_factory=dict)
-    """Files of the public keys (JWKS) that web identity tokens are verified with, by issuer."""
+    """Files of the public keys (JWKS) that verify web identity tokens, by issuer."""
 
     @classmethod
     def generate(cls, **overrides: object) -> "PlatformConfig":
-        """A configuration with fresh random credentials."""
+        """Return a configuration with new random credentials."""
         return cls(
             access_key_id="AKIA" + "".join(secrets.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16)),
             secret_access_key=secrets.token_urlsafe(30),
@@ -86,7 +86,7 @@ class PlatformConfig:
         )
 
     def with_new_key(self) -> "PlatformConfig":
-        """The same configuration with another access key."""
+        """Return the same configuration with a new access key."""
         fresh = self.generate()
         return replace(self, access_key_id=fresh.access_key_id, secret_access_key=fresh.secret_access_key)
 
@@ -106,7 +106,7 @@ class PlatformConfig:
 
     @property
     def allowed_host_names(self) -> tuple[str, ...]:
-        """The further hosts, one by one."""
+        """The further host names."""
         return tuple(filter(None, self.allowed_hosts.split(",")))
 
     @property
@@ -136,11 +136,11 @@ class PlatformConfig:
 
     @property
     def secret_name(self) -> str:
-        """Name of the broker credentials in Secrets Manager; MSK wants the prefix AmazonMSK_."""
+        """Name of the broker credentials in Secrets Manager; MSK requires the prefix AmazonMSK_."""
         return "AmazonMSK_penstock"
 
     def client_environment(self) -> dict[str, str]:
-        """The variables that point any client of AWS, and of Confluent's registry, at this platform."""
+        """Return the environment variables that connect clients of AWS and of Confluent's registry to this platform."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ENDPOINT_URL_S3": self.s3_endpoint_url,
@@ -148,7 +148,7 @@ class PlatformConfig:
             "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
-            # What Confluent's tools read; the same server and credentials.
+            # Confluent's tools read these; server and credentials are the same.
             "SCHEMA_REGISTRY_URL": self.endpoint_url,
             "SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO": f"{self.access_key_id}:{self.secret_access_key}",
             "PENSTOCK_BROKERS": self.brokers,
@@ -158,7 +158,7 @@ class PlatformConfig:
         }
 
     def _tls_environment(self) -> dict[str, str]:
-        """The broker's protocol, and whom to trust; boto3 and the AWS CLI read the last."""
+        """Return the broker's protocol, and the authorities to trust; boto3 and the AWS CLI read the last one."""
         if not self.tls:
             return {}
         trust = {"PENSTOCK_CA_FILE": self.tls_authority, "AWS_CA_BUNDLE": self.tls_authority} if self.tls_authority else {}
@@ -167,22 +167,22 @@ class PlatformConfig:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Paths under one PENSTOCK_HOME."""
+    """The paths of one PENSTOCK_HOME."""
 
     root: Path
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Home":
-        """The home that PENSTOCK_HOME names, or ``.penstock`` in the working directory."""
+        """Return the home that PENSTOCK_HOME names, or ``.penstock`` in the working directory."""
         return cls(Path(environment.get("PENSTOCK_HOME") or ".penstock").absolute())
 
     @classmethod
     def at(cls, folder: Path | None, environment: Mapping[str, str]) -> "Home":
-        """The home in ``folder``, or where it is None the one that the environment names.
+        """Return the home in ``folder``, or for None the one that the environment names.
 
-        Raises :class:`EnvironmentProblem` where it or a part of it belongs to another user, who could have put keys,
-        passwords, ports and a store of their own there (in ``/tmp`` everybody can make a ``.penstock``), and where it is a
-        folder for everybody, as ``/tmp`` itself, which must not be closed.
+        Raises :class:`EnvironmentProblem` if it or a part of it belongs to another user, who could have put keys,
+        passwords, ports and a store there (in ``/tmp`` every user can make a ``.penstock``), or if it is a folder that all
+        users share, such as ``/tmp`` itself, whose mode must not change.
         """
         home = cls(folder.absolute()) if folder is not None else cls.from_environment(environment)
         for path in (home.root, home.config_file, home.master_key_file, home.root / "store", home.run):
@@ -191,12 +191,12 @@ class Home:
 
     @property
     def config_file(self) -> Path:
-        """Ports and credentials."""
+        """The file of ports and credentials."""
         return self.root / "platform.json"
 
     @property
     def master_key_file(self) -> Path:
-        """Key that encrypts secrets at rest."""
+        """The file of the key that encrypts secrets at rest."""
         return self.root / "master.key"
 
     @property
@@ -206,41 +206,41 @@ class Home:
 
     @property
     def audit(self) -> Path:
-        """The audit log's files."""
+        """The folder of the audit log's files."""
         return self.root / "audit"
 
     @property
     def lake(self) -> Path:
-        """Parent folder of the buckets."""
+        """The parent folder of the buckets."""
         return self.root / "lake"
 
     @property
     def account_lakes(self) -> Path:
-        """Parent folder of the further accounts' lakes."""
+        """The parent folder of the further accounts' lakes."""
         return self.root / "lakes"
 
     @property
     def kafka(self) -> Path:
-        """The broker's folder."""
+        """The folder of the broker."""
         return self.root / "kafka"
 
     @property
     def tls(self) -> Path:
-        """The home's certificate authority and what it issued."""
+        """The folder of the home's certificate authority and its certificates."""
         return self.root / "tls"
 
     @property
     def logs(self) -> Path:
-        """Logs of the child processes."""
+        """The folder of the child processes' logs."""
         return self.root / "logs"
 
     @property
     def run(self) -> Path:
-        """Process ids and locks."""
+        """The folder of process ids and locks."""
         return self.root / "run"
 
     def load(self) -> PlatformConfig:
-        """The stored configuration; :class:`InvalidInput` where there is none or it cannot be read."""
+        """Return the stored configuration. Raises :class:`InvalidInput` if it is missing or cannot be read."""
         try:
             raw = json.loads(self.config_file.read_text())
             known = {field.name for field in fields(PlatformConfig)}
@@ -254,14 +254,14 @@ class Home:
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise InvalidInput(
                 f"{self.config_file} cannot be read: {error}.",
-                remedy="Restore it: it holds the passwords that the broker's data and the clients go with.",
+                remedy="Restore it: it has the passwords of the broker's data and of the clients.",
             ) from error
 
     def make_private(self) -> None:
-        """Take away what others may do with the home and its parts, which earlier releases left open.
+        """Remove other users' permissions on the home and its parts, which earlier releases did not restrict.
 
-        A folder that is closed already is taken for done, with all in it: the walk costs a large lake nothing at the next
-        start. Those that were closed before their files were are gone through each time: they are small.
+        A folder without such permissions is skipped with all its contents, so that the walk does not slow down the next
+        start of a large lake. Folders that may be closed while their files are not are always walked: they are small.
         """
         for part in (self.root / "store", self.logs, self.run, self.kafka):
             _make_private(part, closed_too=True)
@@ -271,7 +271,7 @@ class Home:
             _make_private(path)
 
     def save(self, config: PlatformConfig) -> None:
-        """Write the configuration, readable by its owner alone; whole and on the disk, or not at all."""
+        """Write the configuration atomically and synced, readable only by its owner."""
         durable.make_folder(self.root, mode=0o700)
         with durable.writing(self.config_file) as file:
             file.write(json.dumps(asdict(config), indent=2).encode() + b"\n")
@@ -281,16 +281,16 @@ def _check_owner(path: Path) -> None:
     try:
         found = path.stat()
     except OSError:
-        # What is not there yet is made by this user; what cannot be read is said where it is needed.
+        # This user creates missing parts; an unreadable part is an error where it is used.
         return
     if found.st_uid not in {os.getuid(), _ROOT}:
         raise EnvironmentProblem(
-            f"{path} belongs to another user (uid {found.st_uid}), who can change what Penstock reads there.",
-            remedy="Choose another --home, run the command as that user, or make it yours with chown.",
+            f"{path} belongs to another user (uid {found.st_uid}), who can change the files that Penstock reads.",
+            remedy="Choose another --home, run the command as that user, or change the owner with chown.",
         )
     if found.st_mode & stat.S_ISVTX:
         raise EnvironmentProblem(
-            f"{path} is a folder that all users of the machine share.", remedy="Name a folder in it as --home."
+            f"{path} is a folder that all users of the machine share.", remedy="Choose a folder in it as --home."
         )
 
 
@@ -309,7 +309,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _make_private(path: Path, *, closed_too: bool = False) -> None:
-    """Take away what others may do with a folder and all in it, or with a file; links and other people's files stay."""
+    """Remove other users' permissions on a file, or a folder and its contents; skip links and other users' files."""
     try:
         status = path.lstat()
         folder = stat.S_ISDIR(status.st_mode)
@@ -318,11 +318,11 @@ def _make_private(path: Path, *, closed_too: bool = False) -> None:
         if folder and (closed_too or stat.S_IMODE(status.st_mode) & PRIVATE_UMASK):
             for each in path.iterdir():
                 _make_private(each, closed_too=closed_too)
-        # The folder's own mode comes last: it says that what is in it has been seen to.
+        # The folder's own mode is changed last: it shows that its contents are done.
         if stat.S_IMODE(status.st_mode) & PRIVATE_UMASK:
             path.chmod(stat.S_IMODE(status.st_mode) & ~PRIVATE_UMASK)
     except OSError:
-        # Gone meanwhile, or on a file system without modes.
+        # Deleted meanwhile, or on a file system without modes.
         return
 
 
@@ -340,10 +340,10 @@ def _check_types(config: PlatformConfig) -> None:
         value = getattr(config, each.name)
         kind = get_origin(each.type) or each.type
         if type(value) is not kind and not (kind is float and type(value) is int):
-            raise TypeError(f"{each.name} is {value!r} and has to be {_KINDS[kind]}")
+            raise TypeError(f"{each.name} is {value!r} and must be {_KINDS[kind]}")
         if each.name.endswith("_port") and not (0 < value < 65536 or value == each.default):
             raise ValueError(f"{each.name} is {value}, which is not a port")
         if kind in {int, float} and value < 0:
             raise ValueError(f"{each.name} is {value}, which is below 0")
     if not all(type(file) is str for file in config.oidc_keys.values()):
-        raise TypeError("oidc_keys has to name a file for each issuer")
+        raise TypeError("oidc_keys must name a file for each issuer")

@@ -1,4 +1,4 @@
-"""What one server is told at start; every value comes from the command line or the environment, read at the CLI alone."""
+"""The settings of one server at start; only the CLI reads them, from the command line and the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ __all__ = ["BootstrapKey", "ServerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapKey:
-    """An access key that the server stores when it starts, so that somebody can sign the first request."""
+    """An access key that the server stores when it starts, to sign the first request."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "BootstrapKey | None":
-        """The key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, or None."""
+        """Return the key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, or None."""
         key_id = environment.get("PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID", "")
         secret = environment.get("PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY", "")
         if not key_id and not secret:
@@ -28,11 +28,11 @@ class BootstrapKey:
         # IAM access key ids are 16 to 128 word characters.
         if not 16 <= len(key_id) <= 128 or not key_id.isalnum() or not key_id.isascii():
             raise InvalidInput(
-                "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID is no access key id.", remedy="It takes 16 to 128 letters and digits."
+                "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID is not an access key id.", remedy="Use 16 to 128 letters and digits."
             )
         if len(secret) < 16 or not secret.isprintable():
             raise InvalidInput(
-                "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is missing or too short.", remedy="It takes 16 characters or more."
+                "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY is missing or too short.", remedy="Use 16 characters or more."
             )
         return cls(access_key_id=key_id, secret_access_key=secret)
 
@@ -52,35 +52,35 @@ class ServerSettings:
     master_key_file: Path
     s3_endpoint_url: str | None = None
     results_location: str = "s3://lake/athena-results/"
-    """Where results of SQL go when a request does not say."""
+    """Default location of SQL results."""
     region: str = DEFAULT_REGION
     account: str = DEFAULT_ACCOUNT
     host: str = "127.0.0.1"
     port: int = 8750
     tls: TlsFiles | None = None
     allowed_hosts: tuple[str, ...] = ()
-    """Hosts that may be asked for beside the server's own; a dot in front allows all below a name."""
+    """Accepted host names beside the server's own; a leading dot accepts all names below."""
     insecure_plain_http: bool = False
-    """Listen without TLS on an address that is not loopback."""
+    """Whether to listen without TLS on an address that is not loopback."""
     insecure_basic_auth: bool = False
-    """Take Basic authentication on such a connection without TLS."""
+    """Whether to accept Basic authentication on such a connection without TLS."""
     metrics_without_key: bool = False
-    """Show ``/metrics`` to everybody who reaches the port."""
+    """Whether ``/metrics`` needs no authentication."""
     workers: int = 1
     authenticate: bool = True
     access_log: bool = True
     minimum_free: int = 64_000_000
-    """Bytes that the disks of store and lake have to have left for the server to call itself ready."""
+    """Free bytes that the disks of store and lake need for the server to be ready."""
     requests_per_second: float | None = None
-    """What one access key may send; None is no bound."""
+    """Limit of one access key; None is no limit."""
     oidc_keys: Mapping[str, Path] = field(default_factory=dict)
-    """Files of the public keys (JWKS) that web identity tokens are verified with, by issuer."""
+    """Files of the public keys (JWKS) that verify web identity tokens, by issuer."""
     audit_folder: Path | None = None
-    """Where the audit log is kept; None keeps none."""
+    """Folder of the audit log; None writes none."""
     audit_reads: bool = True
     """Whether allowed reads are recorded, too."""
     audit_keep_days: int = 90
     audit_keep_bytes: int = 1024 * 1024 * 1024
     bootstrap_key: BootstrapKey | None = None
     metrics_folder: Path | None = None
-    """Folder in which worker processes share their counters; set by the parent when there are several."""
+    """Folder in which worker processes share their counters; the parent sets it if there are several."""

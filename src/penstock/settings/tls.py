@@ -1,4 +1,4 @@
-"""Where the certificate of a listener is: paths alone, so that whoever renews the files need not ask."""
+"""The paths of a listener's certificate; only paths, so that the files can be renewed at any time."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +10,8 @@ __all__ = ["TlsFiles"]
 class TlsFiles:
     """PEM files of one TLS listener.
 
-    ``certificate`` holds the server's certificate and then its intermediate ones, ``key`` the private key without a
-    password. With ``client_authority`` only clients with a certificate of one of its authorities are let in.
+    ``certificate`` has the server's certificate and then the intermediate ones, ``key`` the private key without a
+    password. With ``client_authority`` only clients with a certificate of one of its authorities are accepted.
     """
 
     certificate: Path
@@ -20,5 +20,5 @@ class TlsFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files, to watch for a renewal."""
+        """Return all files, to watch for a renewal."""
         return (self.certificate, self.key, *([self.client_authority] if self.client_authority else []))

@@ -1,1 +1,1 @@
-"""A SQL statement's life as values, and the port that keeps it."""
+"""The life cycle of a SQL statement as values, and the port that stores it."""

@@ -1,4 +1,4 @@
-"""A SQL statement's life as values: what was asked, how far it is, what came out.
+"""The life cycle of a SQL statement as values: the request, the state, the result.
 
 States and fields follow Athena's QueryExecution. A statement goes QUEUED → RUNNING → SUCCEEDED, FAILED or CANCELLED;
 the last three are final.
@@ -25,7 +25,7 @@ StatementId = NewType("StatementId", str)
 
 
 class StatementState(StrEnum):
-    """How far a statement is."""
+    """The state of a statement."""
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"
@@ -82,14 +82,14 @@ class StatementStatistics:
     output_bytes: int = 0
     output_rows: int = 0
     reused: bool = False
-    """Whether the result is an earlier statement's."""
+    """Whether the result is that of an earlier statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement. ``owner`` names the worker process that runs it, ``heartbeat`` when that process last said so.
+    """One statement. ``owner`` names the worker process that runs it, ``heartbeat`` is that process's last sign of life.
 
-    ``output_location`` is the folder that was asked for, ``result_uri`` the object of this statement's result.
+    ``output_location`` is the requested folder, ``result_uri`` the object of this statement's result.
     """
 
     id: StatementId
@@ -105,9 +105,9 @@ class Statement:
     token: str | None = None
     principal: str = ""
     reuse_minutes: int | None = None
-    """How old an earlier result may be that is handed out instead of running the statement; None runs it."""
+    """The greatest age of an earlier result that is returned instead of running the statement; None runs it."""
     digest: str | None = None
-    """What two statements share whose results may stand for each other."""
+    """Equal for two statements that may reuse each other's results."""
     state: StatementState = StatementState.QUEUED
     submitted: datetime
     started: datetime | None = None

@@ -1,4 +1,4 @@
-"""The port that keeps statements: every change of state is one atomic step, so several processes can share a store."""
+"""The port that stores statements: every change of state is atomic, so several processes can share a store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,30 +22,30 @@ class StatementStore(Protocol):
     """Statements by id. Implementations are safe under concurrent callers in several threads and processes."""
 
     def add(self, statement: Statement) -> Statement:
-        """Keep a new statement; where its token was used before, change nothing and return the earlier statement."""
+        """Store a new statement; if its token was used before, change nothing and return the earlier statement."""
         ...
 
     def get(self, statement_id: StatementId) -> Statement | None:
-        """The statement, or None."""
+        """Return the statement, or None."""
         ...
 
     def get_many(self, ids: Sequence[StatementId]) -> Sequence[Statement]:
-        """Those of ``ids`` that exist, in the order asked."""
+        """Return the statements of ``ids`` that exist, in the order of ``ids``."""
         ...
 
     def page(self, *, workgroup: str, limit: int, token: str | None = None) -> StatementPage:
-        """Ids of a workgroup, newest first. Statements added meanwhile do not shift later pages.
+        """Return ids of a workgroup, newest first. Statements that are added meanwhile do not shift later pages.
 
-        Raises :class:`penstock.errors.InvalidInput` for a token that no page gave.
+        Raises :class:`penstock.errors.InvalidInput` for an invalid token.
         """
         ...
 
     def latest(self, digest: str, *, since: datetime) -> Statement | None:
-        """The newest statement of ``digest`` that was computed, not reused, and has succeeded at or after ``since``."""
+        """Return the newest statement of ``digest`` that was computed, not reused, and succeeded at or after ``since``."""
         ...
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
-        """QUEUED to RUNNING; False where it is no longer queued."""
+        """Change QUEUED to RUNNING; return False if the statement is no longer queued."""
         ...
 
     def finish(
@@ -59,28 +59,28 @@ class StatementStore(Protocol):
         statistics: StatementStatistics | None = None,
         columns: Sequence[ResultColumn] = (),
     ) -> bool:
-        """Give an unfinished statement its final state; False where it has one already (the first one stays)."""
+        """Set the final state of an unfinished statement; return False if it has one already, which stays."""
         ...
 
     def request_cancel(self, statement_id: StatementId, *, at: datetime, reason: str) -> StatementState | None:
-        """Cancel a queued statement at once, flag a running one; the state from now on, None where there is no such id."""
+        """Cancel a queued statement at once, flag a running one. Return the new state, None for an unknown id."""
         ...
 
     def cancelled_among(self, ids: Sequence[StatementId]) -> frozenset[StatementId]:
-        """Those of ``ids`` whose cancelling was asked for."""
+        """Return those of ``ids`` that are flagged for cancelling."""
         ...
 
     def beat(self, owner: str, *, at: datetime) -> None:
-        """``owner`` is alive: stamp all its unfinished statements."""
+        """Record a heartbeat of ``owner`` on all its unfinished statements."""
         ...
 
     def unfinished(self) -> Sequence[Statement]:
-        """Every queued or running statement, of all owners."""
+        """Return every queued or running statement, of all owners."""
         ...
 
 
 def page_position(token: str) -> int:
-    """The position a page token stands for; :class:`InvalidInput` for a token that no page gave."""
+    """Return the position of a page token. Raises :class:`InvalidInput` for an invalid token."""
     if not token.isascii() or not token.isdigit() or len(token) > 18:
         raise InvalidInput(f"'{token[:100]}' is not a page token of this list.", remedy="Start again without NextToken.")
     return int(token)

@@ -1,7 +1,7 @@
-"""The published example's programs run as they are printed: in ``seed/``, with endpoints, names and ids filled in.
+"""The programs of the published example run as printed: in ``seed/``, with endpoints, names and ids filled in.
 
 Endpoints of AWS's services come from the environment, as for any program. The two consumers never end by themselves: each
-is ended, by its own id, once it has said what it has to say.
+is ended, by its own id, after its expected output.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """One of its own: the example's names are fixed, and the default registry's."""
+    """Start a separate server: the example's names are fixed, and are in the default registry."""
     with running_server(tmp_path_factory.mktemp("seed") / "home") as running:
         yield running
 
@@ -51,7 +51,7 @@ def environment(server: RunningServer, kinesis: KinesisStandIn) -> dict[str, str
 
 @pytest.fixture(scope="module")
 def version_id(environment: dict[str, str]) -> str:
-    """What the example's first program prints."""
+    """Return the version id that the example's first program prints."""
     said = run(program("schema"), environment)
     return said.strip().rpartition(" ")[2]
 
@@ -65,7 +65,7 @@ def program(name: str, filled: Mapping[str, str] | None = None) -> str:
 
 
 def cluster(broker: Broker, version_id: str) -> dict[str, str]:
-    """The broker's address takes the credentials along, which the example's cluster does without."""
+    """Return the broker's address with the credentials, which the example's cluster does not need."""
     settings = "', '".join(f"{name}': '{value}" for name, value in broker.client_settings.items())
     return {
         "'bootstrap.servers': 'your-msk-cluster.kafka.amazonaws.com:9092'": f"'{settings}'",
@@ -123,7 +123,7 @@ def test_kinesis_as_printed(environment: dict[str, str], kinesis: KinesisStandIn
     wrong = {**ORDER, "amount": "much"}
     kinesis.client().put_record(StreamName="orders", Data=json.dumps(wrong).encode(), PartitionKey="cust-789")
     shard = first if shard_records(kinesis, first) else second
-    # The example reads its second shard; which one the key's hash leads to is an id to fill in.
+    # The example reads its second shard; the shard of the key's hash is an id to fill in.
     text = program("kinesis_consumer", {"shardId-000000000001": shard})
     with running(text, environment) as consumer:
         said = lines(consumer, 2)
@@ -131,7 +131,7 @@ def test_kinesis_as_printed(environment: dict[str, str], kinesis: KinesisStandIn
 
 
 def post(server: RunningServer, operation: str, members: Mapping[str, object]) -> bytes:
-    """A signed request whose members no model has checked."""
+    """Send a signed request whose members no model has checked."""
     body = json.dumps(members).encode()
     request = AWSRequest(
         method="POST",
@@ -153,7 +153,7 @@ def shard_records(kinesis: KinesisStandIn, shard: str) -> list[object]:
     return records
 
 
-def test_the_update_that_aws_does_not_have_is_explained(
+def test_the_error_for_an_operation_that_aws_lacks_names_the_right_one(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, version_id: str
 ) -> None:
     for name, value in server.environment().items():
@@ -161,7 +161,7 @@ def test_the_update_that_aws_does_not_have_is_explained(
     arn = server.client("glue").get_schema(SchemaId={"SchemaName": "OrderEvent", "RegistryName": "default-registry"})
     text = program("evolution", {"arn:aws:glue:us-east-1:123456789012:schema/OrderEvent": arn["SchemaArn"]})
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    # Without the façade: botocore's own words.
+    # Without the façade: botocore's own message.
     with pytest.raises(ParamValidationError, match='Unknown parameter in input: "SchemaDefinition"'):
         exec(text, {"glue": boto3.client("glue")})
     old = AvroSerDe(schema_id=version_id, region="us-east-1")
@@ -170,13 +170,13 @@ def test_the_update_that_aws_does_not_have_is_explained(
     facade = GlueSchemaRegistryClient(region_name="us-east-1")
     with pytest.raises(ParamValidationError, match="register_schema_version"):
         exec(text, {"glue": facade})
-    # A client that checks nothing hears it from the server.
+    # A client without checks gets the error from the server.
     with pytest.raises(urllib.error.HTTPError) as caught:
         post(server, "UpdateSchema", {"SchemaId": {"SchemaArn": arn["SchemaArn"]}, "SchemaDefinition": "{}"})
     said = json.loads(caught.value.read())
     assert said["__type"] == "InvalidInputException"
     assert "register_schema_version" in said["Message"]
-    # What the error says to do works, and the consumer of the old version goes on seeing its own fields.
+    # The error's remedy works, and the consumer of the old version still gets its own fields.
     definition: dict[str, str] = {}
     exec(text.partition("response =")[0], definition)
     made = facade.register_schema_version(

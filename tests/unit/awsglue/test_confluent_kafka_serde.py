@@ -21,7 +21,7 @@ NEW = {"type": "record", "name": "R", "fields": [*OLD["fields"], {"name": "b", "
 
 
 class Registry:
-    """Two versions of a schema, and a count of what it was asked."""
+    """Two versions of a schema, and a count of the calls."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -54,7 +54,7 @@ def registry() -> Registry:
     return Registry()
 
 
-def test_both_ways_resolved_to_the_version_that_is_named(registry: Registry) -> None:
+def test_values_are_written_with_and_resolved_to_the_named_version(registry: Registry) -> None:
     old, new = (AvroSerDe(schema_id=str(item), source=registry) for item in (registry.old, registry.new))
     assert registry.asked == 0
     first, second = old.serialize({"a": 1}), new.serialize({"a": 2, "b": "y"}, "topic")
@@ -66,7 +66,7 @@ def test_both_ways_resolved_to_the_version_that_is_named(registry: Registry) -> 
     assert old.serialize(None) is None
 
 
-def test_errors_say_which_it_is(registry: Registry) -> None:
+def test_errors_name_field_schema_and_topic(registry: Registry) -> None:
     serde = AvroSerDe(schema_id=registry.old, source=registry)
     with pytest.raises(MissingField, match=r"R\.a is missing.*\(schema r/s, version 1; topic orders\)"):
         serde.serialize({}, "orders")

@@ -1,4 +1,4 @@
-"""What of Glue's library a script finds under AWS's names, and what it hears of the rest; no session of Spark."""
+"""The names of Glue's library that a script can use, and the errors for the others; without a Spark session."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_arguments_are_resolved_as_glue_does() -> None:
         "RedshiftTempDir": "s3://t/",
         "job_bookmark_option": "job-bookmark-disable",
     }
-    # A folder is never required, and no name stands for a longer one.
+    # A folder is never required, and no name is an abbreviation of a longer one.
     assert getResolvedOptions(["job.py"], ["TempDir"])["TempDir"] is None
     with pytest.raises(GlueArgumentError, match="--JOB_NAME"):
         getResolvedOptions(["job.py", "--JOB_NAM", "j"], ["JOB_NAME"])
@@ -57,15 +57,15 @@ def test_a_job_begins_and_ends() -> None:
     ],
     ids=["GlueContext", "DynamicFrame", "transforms"],
 )
-def test_names_that_are_not_built_say_so(owner: Any, table: dict[str, str]) -> None:
+def test_names_that_are_not_supported_raise_an_error_that_says_so(owner: Any, table: dict[str, str]) -> None:
     for name in table:
         with pytest.raises(NotSupported, match=rf"{name} of AWS Glue's library is not supported by Penstock yet\. \w"):
             getattr(owner, name)
-    # Python's own questions are answered as Python asks them.
+    # Python's own protocols get an AttributeError.
     assert not hasattr(owner, "__array__")
 
 
-def test_whole_modules_are_imported_by_name() -> None:
+def test_modules_are_imported_by_name() -> None:
     with pytest.raises(NotSupported, match="DynamicFrameCollection"):
         from awsglue.dynamicframe import DynamicFrameCollection  # noqa: F401
     assert awsglue.DynamicFrame is DynamicFrame
@@ -76,7 +76,7 @@ def test_whole_modules_are_imported_by_name() -> None:
     assert set(transforms.__all__) <= set(found)
 
 
-def test_the_schema_registry_and_the_arguments_do_without_spark() -> None:
+def test_the_schema_registry_and_the_arguments_do_not_need_spark() -> None:
     code = (
         "import sys, awsglue, awsglue.utils, awsglue.schema_registry.glue_schema_registry_client;"
         "sys.exit('pyspark' in sys.modules)"

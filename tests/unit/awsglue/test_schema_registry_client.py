@@ -1,4 +1,4 @@
-"""validate_schema and get_latest_schema_version of the façade, over a client of boto3's whose answers are stubbed."""
+"""validate_schema and get_latest_schema_version of the façade, over boto3's client with stubbed responses."""
 
 import io
 import json
@@ -98,7 +98,7 @@ def test_framed_data(client: GlueSchemaRegistryClient, compression: frame.Compre
     assert "ends" in str(client.why_invalid(**asked, Data=cut))
 
 
-def test_what_cannot_be_checked_is_an_error(client: GlueSchemaRegistryClient) -> None:
+def test_input_that_cannot_be_checked_is_an_error(client: GlueSchemaRegistryClient) -> None:
     with pytest.raises(InvalidInput, match="THRIFT"):
         client.validate_schema(DataFormat="THRIFT", SchemaDefinition="", Data=b"")
     with pytest.raises(UnreadableSchema):
@@ -117,7 +117,7 @@ def answer(number: int, status: str = "AVAILABLE") -> dict[str, Any]:
     }
 
 
-def test_the_latest_version_is_believed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_version_is_cached_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     clock = Clock()

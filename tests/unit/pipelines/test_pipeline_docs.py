@@ -1,4 +1,4 @@
-"""Every setting of a pipeline is documented, and the page's example is one."""
+"""Every setting of a pipeline is documented, and the page's example is a valid pipeline."""
 
 import re
 from dataclasses import fields
@@ -10,7 +10,7 @@ from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "pipelines" / "pipelines.md").read_text()
 
-# What the file calls by Spark's or Glue's name.
+# Settings whose name in the file is Spark's or Glue's.
 WRITTEN = {
     "starting_offsets": "startingOffsets",
     "max_offsets_per_trigger": "maxOffsetsPerTrigger",

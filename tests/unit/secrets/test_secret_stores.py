@@ -18,7 +18,7 @@ class TestSecretStores(SecretStoreSuite):
         return MemorySecretStore() if request.param == "memory" else SqlSecretStore(database, Sealer(bytes(32)))
 
 
-def test_no_value_lies_in_the_database_in_clear(database: Database) -> None:
+def test_the_database_has_no_value_in_plain_text(database: Database) -> None:
     SqlSecretStore(database, Sealer(bytes(32))).create(SECRET)
     with database.read() as connection:
         sealed = connection.execute(text("SELECT value_sealed FROM secret_versions")).scalars().all()

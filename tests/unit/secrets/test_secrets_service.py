@@ -72,7 +72,7 @@ def test_moves_the_labels_with_each_version(service: SecretsService) -> None:
     assert service.value(ACCOUNT, "a", version_id="1")[1].value == ONE
 
 
-def test_puts_under_labels_of_ones_own(service: SecretsService) -> None:
+def test_puts_under_custom_labels(service: SecretsService) -> None:
     service.create(ACCOUNT, "a", value=ONE, token="1")
     secret, _ = service.put(ACCOUNT, "a", TWO, token="2", stages=["AWSPENDING"])
     assert stages(secret) == {"1": {"AWSCURRENT"}, "2": {"AWSPENDING"}}
@@ -143,7 +143,7 @@ def test_forced_deletion_frees_the_name_at_once(service: SecretsService) -> None
         service.delete(ACCOUNT, "b")
 
 
-def test_refuses_a_recovery_window_that_cannot_be(service: SecretsService) -> None:
+def test_refuses_an_invalid_recovery_window(service: SecretsService) -> None:
     service.create(ACCOUNT, "a")
     for days in (6, 31):
         with pytest.raises(InvalidSecretParameter, match="between 7 and 30 days"):
@@ -179,7 +179,7 @@ def test_bounds_labels_and_tags(service: SecretsService) -> None:
     assert service.describe(ACCOUNT, "a").tags == {"y": "2"}
 
 
-def test_notes_the_day_of_the_last_read(service: SecretsService, clock: Clock) -> None:
+def test_stores_the_day_of_the_last_read(service: SecretsService, clock: Clock) -> None:
     service.create(ACCOUNT, "a", value=ONE)
     service.value(ACCOUNT, "a")
     read = service.describe(ACCOUNT, "a")
@@ -191,7 +191,7 @@ def test_notes_the_day_of_the_last_read(service: SecretsService, clock: Clock) -
 
 def test_a_lost_race_is_applied_again(clock: Clock) -> None:
     class Racing(MemorySecretStore):
-        """Lets another caller win once, between the read and the write."""
+        """Another caller changes the secret once, between the read and the write."""
 
         rival: SecretsService | None = None
 
