@@ -7,9 +7,9 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
 from penstock.testing.suites import SecretStoreSuite
-from tests.unit.secrets.test_secret_stores import test_no_value_lies_in_the_database_in_clear
+from tests.unit.secrets.test_secret_stores import test_the_database_has_no_value_in_plain_text
 
-__all__ = ["test_no_value_lies_in_the_database_in_clear"]
+__all__ = ["test_the_database_has_no_value_in_plain_text"]
 
 
 class TestOnPostgresql(SecretStoreSuite):
