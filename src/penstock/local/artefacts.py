@@ -1,8 +1,8 @@
-"""JVM artefacts: a fixed list with SHA-256 and size, fetched once into a cache that processes share.
+"""JVM artefacts: a fixed list with SHA-256 and size, downloaded once into a cache that processes share.
 
-The list is ``jvm.lock`` beside this module (written by tools/lock-jvm). The cache is laid out like a Maven repository;
-a file gets its final name only after its hash was checked, and a marker beside it says which hash that was, so that
-later runs only look at size and marker.
+The list is ``jvm.lock`` beside this module (written by tools/lock-jvm). The cache has the layout of a Maven repository.
+A file gets its final name after its hash was checked. A marker beside it has that hash, so that later runs compare only
+size and marker.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Artefact:
 
     @property
     def path(self) -> str:
-        """Where a Maven repository keeps it, relative to the repository's root."""
+        """Its path in a Maven repository, relative to the repository's root."""
         plain, _, ending = self.coordinate.partition("@")
         group_id, artifact_id, version, *classifier = plain.split(":")
         name = "-".join([artifact_id, version, *classifier])
@@ -58,11 +58,11 @@ class Artefact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a fetch tells whoever shows its progress; called from several threads, one call at a time.
+    """Callbacks by which a fetch reports its progress; called from several threads, one call at a time.
 
-    ``begin(artefacts, bytes)`` comes once, before the first download and only if one is needed; ``advance(bytes)`` may be
-    negative where a partial file had to be thrown away; ``finished(artefact)`` comes once a file is in its place;
-    ``note(text)`` says why it takes longer.
+    ``begin(artefacts, bytes)`` is called once, before the first download, if one is needed; ``advance(bytes)`` is negative
+    for a partial file that is discarded; ``finished(artefact)`` is called when a file is in its place; ``note(text)`` gets
+    the reason of a delay.
     """
 
     begin: Callable[[int, int], None] = lambda _count, _size: None
@@ -72,7 +72,7 @@ class Report:
 
 
 def parse_lock(text: str) -> tuple[Artefact, ...]:
-    """The artefacts of a lock file's text; :class:`InvalidInput` names the line that is none."""
+    """Return the artefacts of a lock file's text; :class:`InvalidInput` names a malformed line."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -83,23 +83,23 @@ def parse_lock(text: str) -> tuple[Artefact, ...]:
                 raise ValueError
             found.append(Artefact(group=group, coordinate=coordinate, sha256=sha256, size=int(size)))
         except ValueError:
-            raise InvalidInput(f"Line {number} of the JVM lock is no artefact: '{line[:200]}'.") from None
+            raise InvalidInput(f"Line {number} of the JVM lock is not an artefact: '{line[:200]}'.") from None
     return tuple(found)
 
 
 @memoised
 def locked() -> tuple[Artefact, ...]:
-    """The artefacts this release is made for."""
+    """Return the artefacts of this release."""
     return parse_lock(resources.files("penstock.local").joinpath("jvm.lock").read_text())
 
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
-    """Names of the groups that the embedded platform needs; ``with_tests`` adds what is fetched at its first use else."""
+    """Return the groups that the embedded platform needs; ``with_tests`` adds those otherwise fetched at first use."""
     return ("kafka", "spark", "s3a", "serde", "dynamodb") if with_tests else ("kafka", "spark")
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """The cache: ``$PENSTOCK_CACHE/jvm``, or ``penstock/jvm`` under the user's cache folder."""
+    """Return the cache: ``$PENSTOCK_CACHE/jvm``, or ``penstock/jvm`` in the user's cache folder."""
     if chosen := environment.get("PENSTOCK_CACHE"):
         return Path(chosen).expanduser().absolute() / "jvm"
     base = environment.get("XDG_CACHE_HOME")
@@ -107,7 +107,7 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def class_path(group: str, *, cache: Path | None = None) -> list[Path]:
-    """The files of a group in class path order, fetched first where one is missing.
+    """Return the files of a group in class path order, after fetching missing ones.
 
     Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` if a file cannot be fetched.
     """
@@ -116,7 +116,7 @@ def class_path(group: str, *, cache: Path | None = None) -> list[Path]:
 
 
 def cached(artefact: Artefact, cache: Path, *, verify: bool = False) -> bool:
-    """Whether the cache has the file: by size and marker, or with ``verify`` by reading and hashing it."""
+    """Return whether the cache has the file: by size and marker, or with ``verify`` by its hash."""
     path = cache / artefact.path
     try:
         if path.stat().st_size != artefact.size:
@@ -144,9 +144,9 @@ def fetch(
 ) -> list[Path]:
     """Bring ``groups`` into ``cache`` and return their files in class path order.
 
-    Several downloads run at once. A second process waits for the first one and then finds the files. What an
-    interrupted run had of a file is resumed. ``repository`` is a Maven repository's URL, by default the one that
-    PENSTOCK_MAVEN_REPOSITORY names or else jgo's. ``verify`` hashes what is already there.
+    Several downloads run at once. A second process waits for the first one and then finds the files. Interrupted
+    downloads are resumed. ``repository`` is a Maven repository's URL, by default that of PENSTOCK_MAVEN_REPOSITORY or
+    else jgo's. ``verify`` hashes the files that the cache has already.
 
     Raises :class:`InvalidInput` for an unknown group and :class:`EnvironmentProblem` if the network, the disk or a
     hash fails; the message names the artefact.
@@ -162,7 +162,7 @@ def fetch(
     report = report or Report()
     if verify or not all(cached(artefact, cache) for artefact in wanted):
         with _exclusive(cache, report):
-            # Two groups may share a file: one download each path.
+            # Two groups may share a file, which is downloaded once.
             missing = {a.path: a for a in wanted if not cached(a, cache, verify=verify)}
             if missing:
                 _download_all(list(missing.values()), cache, repository or default_repository(os.environ), report)
@@ -171,18 +171,18 @@ def fetch(
 
 @contextmanager
 def _exclusive(cache: Path, report: Report) -> Iterator[None]:
-    """Hold the cache's lock; the kernel frees it when the process ends, however it ends."""
+    """Hold the cache's lock, which the kernel releases however the process ends."""
     lock = file_lock(cache / ".lock", shared=True)
     try:
         cache.mkdir(parents=True, exist_ok=True)
         try:
             held = lock.acquire()
         except TimeoutError:
-            report.note("Another process is fetching into the same cache; waiting for it.")
+            report.note("Another process writes to the same cache; waiting for it.")
             held = lock.acquire(timeout=-1)
     except OSError as error:
         raise EnvironmentProblem(
-            f"The cache {cache} cannot be written: {error.strerror}.", remedy="Set PENSTOCK_CACHE to a folder that can."
+            f"The cache {cache} cannot be written: {error.strerror}.", remedy="Set PENSTOCK_CACHE to a writable folder."
         ) from error
     with held:
         yield

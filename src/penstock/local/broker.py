@@ -1,8 +1,8 @@
 """A real Apache Kafka broker in one process: KRaft, SASL/SCRAM-SHA-512, one user, made at format time.
 
 Sources: Kafka 4.3 configuration reference (broker and KRaft settings); ``kafka.tools.StorageTool`` for the format.
-The controller's listener cannot use SCRAM, whose users live in the very log it serves, so it asks for a password of its
-own (SASL/PLAIN) on the loopback interface.
+The controller's listener cannot use SCRAM, whose users are in the log that it serves. It has a password of its own
+(SASL/PLAIN), on the loopback interface.
 """
 
 import base64
@@ -35,7 +35,7 @@ MECHANISM = "SCRAM-SHA-512"
 _HEAP = "512m"
 _FORMAT_TIMEOUT = 120  # seconds
 _NODE = 1
-# What the JAAS line and the format tool's own little syntax can carry without quoting rules of theirs.
+# Characters that need no quoting in the JAAS line and in the format tool's syntax.
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=@-]{1,128}")
 _JAAS_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _JAAS_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -64,7 +64,7 @@ Configuration:
 def client_settings(
     bootstrap: str, username: str, password: str, *, tls: bool = False, authority: Path | None = None
 ) -> dict[str, Any]:
-    """librdkafka's settings for the SASL/SCRAM listener; ``authority`` is whom to trust where it has TLS."""
+    """Return librdkafka's settings for the SASL/SCRAM listener; ``authority`` is the CA file if it has TLS."""
     return {
         "bootstrap.servers": bootstrap,
         "security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT",
@@ -77,9 +77,9 @@ def client_settings(
 
 @dataclass(slots=True, kw_only=True)
 class Broker(StandaloneService):
-    """A broker whose state is under ``folder``; starting it again resumes with all data.
+    """A broker with its state in ``folder``, which resumes with all data when it is started again.
 
-    ``settings`` are added to, and win over, the broker's properties. All listeners are on ``host``.
+    ``settings`` are added to the broker's properties, and override them. All listeners are on ``host``.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class Broker(StandaloneService):
         for name, value in (("user name", self.username), ("password", self.password)):
             if not _CREDENTIAL.fullmatch(value):
                 raise InvalidInput(
-                    f"The broker's {name} has a character that cannot be used.",
+                    f"The broker's {name} has an unsupported character.",
                     remedy="Use up to 128 ASCII letters, digits and . _ ~ + / = @ -.",
                 )
 
@@ -113,7 +113,7 @@ class Broker(StandaloneService):
 
     @property
     def client_settings(self) -> dict[str, Any]:
-        """librdkafka's settings to reach this broker."""
+        """Return librdkafka's settings to reach this broker."""
         authority = None if self.tls is None else self.tls.authority
         return client_settings(self.bootstrap, self.username, self.password, tls=self.tls is not None, authority=authority)
 
@@ -121,7 +121,7 @@ class Broker(StandaloneService):
         return f"[{self.host}]:{port}" if ":" in self.host else f"{self.host}:{port}"
 
     def service(self) -> Service:
-        """How a supervisor runs this broker."""
+        """Return the service by which a supervisor runs this broker."""
         return Service(
             name="kafka",
             title="Kafka broker",
@@ -136,7 +136,7 @@ class Broker(StandaloneService):
         )
 
     def healthy(self) -> bool:
-        """Whether a client that logs in is served; :class:`EnvironmentProblem` if the broker refuses its own user."""
+        """Return whether a client can log in; :class:`EnvironmentProblem` if the broker refuses its own user."""
         if not answers(self.host, self.port):
             return False
         try:
@@ -158,16 +158,16 @@ class Broker(StandaloneService):
             client.poll(0)
             if refused:
                 raise EnvironmentProblem(
-                    f"The broker on {self.bootstrap} refuses the user '{self.username}': its data were made with another "
+                    f"The broker on {self.bootstrap} refuses the user '{self.username}': its data were created with another "
                     "password, or the port belongs to another broker.",
-                    remedy=f"Restore the platform.json that belongs to {self.folder}, or remove that folder and its data.",
+                    remedy=f"Restore the platform.json of {self.folder}, or remove that folder and its data.",
                 ) from None
             return False
 
     def renew_certificate(self) -> None:
-        """Let the running broker read its certificate anew; connections that are open stay.
+        """Let the running broker reload its certificate; open connections stay.
 
-        Raises :class:`EnvironmentProblem` if it does not, or where Kafka's client is not installed.
+        Raises :class:`EnvironmentProblem` if it does not, or if Kafka's client is not installed.
         """
         assert self.tls is not None
         try:
@@ -181,12 +181,12 @@ class Broker(StandaloneService):
             )
         except ModuleNotFoundError as error:
             raise EnvironmentProblem(
-                "The broker's certificate can be renewed in place only with Kafka's client.",
+                "Renewing the certificate of a running broker needs Kafka's client.",
                 remedy="Restart the platform, or install it with: pip install 'penstock[kafka]'",
             ) from error
         client = AdminClient({**self.client_settings, "log_level": 0})
-        # Asked for the path that it has, a broker reads the file again where it has changed (KIP-226, KAFKA-14136); without
-        # the second step the path would be kept in its metadata, and win over that of a home that was moved.
+        # Setting the path that it has makes a broker reload a changed file (KIP-226, KAFKA-14136). Without the second step
+        # its metadata would keep the path, and override that of a home that was moved.
         for step in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
             entries = [
                 ConfigEntry(
@@ -200,8 +200,8 @@ class Broker(StandaloneService):
                     asked.result()
             except KafkaException as error:
                 raise EnvironmentProblem(
-                    f"The broker did not take its renewed certificate: {error.args[0].str()}.",
-                    remedy="The former one stays in use; restart the platform before it ends.",
+                    f"The broker refused its renewed certificate: {error.args[0].str()}.",
+                    remedy="The former one stays in use; restart the platform before it expires.",
                 ) from error
 
     @property
@@ -219,19 +219,19 @@ class Broker(StandaloneService):
         self._format()
 
     def _format(self) -> None:
-        """Make the storage and its user, once. The marker is written last, so that an interrupted format is made anew."""
+        """Create the storage and its user, once. The marker is written last, so that an interrupted format is repeated."""
         marker = self.folder / "formatted.json"
         if marker.exists():
             return
         if self._data.exists():
             shutil.rmtree(self._data)
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # The tool reads arguments from a file, one a line: a password among the arguments would show in ps.
+        # The tool reads arguments from a file, one a line: ps would show a password among the arguments.
         arguments = self.folder / "format.arguments"
         scram = f"{MECHANISM}=[name={self.username},password={self.password}]"
         lines = [
             "format",
-            # In one word: an id that begins with a dash is an option otherwise.
+            # One word: otherwise an id that begins with a dash is taken for an option.
             f"--cluster-id={cluster}",
             "--standalone",
             "--config",
@@ -316,7 +316,7 @@ class Broker(StandaloneService):
             "num.network.threads": "2",
             "num.io.threads": "4",
             "num.recovery.threads.per.data.dir": "2",
-            # The controller refuses a killed broker's successor until the old session has run out: 9 s by default.
+            # The controller refuses a killed broker's successor until the old session has expired: 9 s by default.
             "broker.session.timeout.ms": "5000",
             "broker.heartbeat.interval.ms": "1000",
             **self._tls_properties(),
@@ -326,7 +326,7 @@ class Broker(StandaloneService):
 
     @property
     def _controller(self) -> str:
-        # Nobody but the broker itself has to reach it.
+        # Only the broker itself connects to it.
         host = self.host if is_loopback(self.host) else "127.0.0.1"
         return f"[{host}]:{self.controller_port}" if ":" in host else f"{host}:{self.controller_port}"
 
@@ -355,9 +355,9 @@ class Broker(StandaloneService):
             "listener.name.mutual.ssl.truststore.type": "PEM",
             "listener.name.mutual.ssl.truststore.location": str(self.tls.client_authority),
             "listener.name.mutual.ssl.client.auth": "required",
-            # A certificate's common name is who its holder is; another subject is one as a whole.
+            # The principal is a certificate's common name, or the whole subject without one.
             "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([A-Za-z0-9._@-]+)(,.*)?$/$1/,DEFAULT",
-            # So that access control lists can tell the identities apart. What has none is everybody's; the cluster has one
+            # Access control lists tell the identities apart. Resources without a list are open to all; the cluster has one
             # (broker_access.guard_cluster).
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": f"User:{self.username};User:controller",

@@ -1,4 +1,4 @@
-"""What the identities of the mutual TLS listener may not do: administer the broker itself."""
+"""Denies the identities of the mutual TLS listener the administration of the broker."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ _SECONDS = 20
 
 
 def guard_cluster(settings: Mapping[str, Any]) -> None:
-    """Give everybody what producers and consumers need of the cluster; by that, the rest is the super users' alone.
+    """Grant everybody the permissions that producers and consumers need on the cluster, and the rest to super users only.
 
-    Who may alter the cluster changes access control lists, broker settings and the passwords of all users, super users
-    included. Kafka's authorizer allows a resource without a list to everybody (``allow.everyone.if.no.acl.found``) and one
-    with a list to those in it. ``settings`` are librdkafka's, of a super user. Raises :class:`EnvironmentProblem` if the
-    list cannot be made; one that is there is made once more to no effect.
+    Permission to alter the cluster includes access control lists, broker settings and the passwords of all users, super
+    users included. Kafka's authorizer allows everybody a resource without a list (``allow.everyone.if.no.acl.found``), and
+    a resource with a list to those in it. ``settings`` are librdkafka's, of a super user. A list that exists is not
+    changed. Raises :class:`EnvironmentProblem` if the list cannot be created.
     """
     try:
         from confluent_kafka import KafkaException  # noqa: PLC0415 - an extra
@@ -31,7 +31,7 @@ def guard_cluster(settings: Mapping[str, Any]) -> None:
         )
     except ModuleNotFoundError as error:
         raise EnvironmentProblem(
-            "A broker with client certificates is guarded only with Kafka's client.",
+            "A broker with client certificates needs Kafka's client, to restrict them.",
             remedy="Install it with: pip install 'penstock[kafka]'",
         ) from error
     bindings = [
@@ -52,6 +52,6 @@ def guard_cluster(settings: Mapping[str, Any]) -> None:
             made.result()
     except KafkaException as error:
         raise EnvironmentProblem(
-            f"The broker took no access control list for its cluster: {error.args[0].str()}.",
+            f"The broker refused the access control list of its cluster: {error.args[0].str()}.",
             remedy="See the broker's log; or start without --mtls-port.",
         ) from error

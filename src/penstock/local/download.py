@@ -1,4 +1,4 @@
-"""One file over HTTP into its place: resumed, retried, hashed, and visible only when it is whole."""
+"""Downloads one file over HTTP: with resumption, retries and a hash; it is visible only when it is complete."""
 
 import hashlib
 import threading
@@ -21,7 +21,7 @@ _RETRIED = frozenset({None, 408, 425, 429, 500, 502, 503, 504})  # None: no answ
 
 
 def default_repository(environment: Mapping[str, str]) -> str:
-    """The Maven repository's URL: ``PENSTOCK_MAVEN_REPOSITORY``, or the one that jgo takes."""
+    """Return the Maven repository's URL: ``PENSTOCK_MAVEN_REPOSITORY``, or jgo's default."""
     if given := environment.get("PENSTOCK_MAVEN_REPOSITORY"):
         return given
     from jgo.maven import MavenContext  # noqa: PLC0415 - half a second that only a download needs
@@ -30,12 +30,12 @@ def default_repository(environment: Mapping[str, str]) -> str:
 
 
 class DownloadStopped(Exception):
-    """Another download failed, or the user interrupted: what there is stays for the next run."""
+    """Another download failed, or the user interrupted: the partial file stays for the next run."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Download:
-    """One file: ``name`` for messages, ``size`` in bytes; ``advance`` gets the bytes that came (negative: thrown away)."""
+    """One file: ``name`` for messages, ``size`` in bytes; ``advance`` gets the bytes received (negative: discarded)."""
 
     name: str
     url: str
@@ -48,11 +48,11 @@ class Download:
 
     @property
     def partial(self) -> Path:
-        """Where the bytes are until all are there."""
+        """The file that has the bytes until all are received."""
         return self.target.with_name(self.target.name + ".part")
 
     def run(self) -> None:
-        """Fetch; raise :class:`EnvironmentProblem` when attempts or the hash fail, :class:`DownloadStopped` when told to."""
+        """Fetch; raise :class:`EnvironmentProblem` if attempts or the hash fail, :class:`DownloadStopped` if stopped."""
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
             self._run()
@@ -77,7 +77,7 @@ class Download:
             if started_over:
                 raise EnvironmentProblem(
                     f"{self.name} has the wrong SHA-256: expected {self.sha256}, got {digest} from {self.url}.",
-                    remedy="Something between here and the repository changes files: check the proxy or mirror, "
+                    remedy="A proxy or mirror changes the file: check it, "
                     "or name another repository with PENSTOCK_MAVEN_REPOSITORY.",
                 )
             started_over = True
@@ -107,7 +107,7 @@ class Download:
             ) from error
 
     def _transfer(self) -> str:
-        """Append what is missing to the partial file; the SHA-256 of all of it."""
+        """Append the missing bytes to the partial file. Return the SHA-256 of the whole."""
         hasher = hashlib.sha256()
         have = 0
         if self.partial.exists():
@@ -146,7 +146,7 @@ class Download:
 
 
 def _status(error: Exception) -> int | None:
-    """The HTTP status that a failed transfer was answered with; None if there was no answer."""
+    """Return the HTTP status of a failed transfer; None without an answer."""
     response = error.response if isinstance(error, requests.RequestException) else None
     return None if response is None else response.status_code
 
@@ -156,7 +156,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost cause's text: requests and urllib3 wrap it in their own, which names objects."""
+    """Return the text of the innermost cause: requests and urllib3 wrap it in texts with objects' addresses."""
     cause = error
     while (inner := cause.__cause__ or cause.__context__) is not None:
         cause = inner

@@ -1,7 +1,7 @@
-"""One running platform a home: the lock that says so, and the state file that tells other commands about it.
+"""At most one running platform per home: a lock ensures it, and a state file describes it to other commands.
 
-The kernel frees the lock when its holder ends, so a killed platform leaves no stale lock behind, only a stale state
-file, which is recognised by the lock being free.
+The kernel releases the lock when its process ends. So a killed platform leaves no stale lock, only a stale state file,
+which is recognized by the free lock.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Instance", "PartState", "PlatformState", "process_started"]
 
-_PROBE_PATIENCE = 2.0  # seconds; another command may hold the lock for an instant to look at it
-_LEFTOVER_PATIENCE = 60.0  # seconds that the parts of a killed platform have to end
+_PROBE_PATIENCE = 2.0  # seconds; another command may hold the lock for a moment to test it
+_LEFTOVER_PATIENCE = 60.0  # seconds in which the parts of a killed platform must end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartState:
-    """One part as its supervisor sees it. ``leash_started`` (seconds since the epoch) tells a reused process id apart."""
+    """One part as its supervisor sees it. ``leash_started`` (seconds since the epoch) detects a reused process id."""
 
     name: str
     title: str
@@ -44,7 +44,7 @@ class PartState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformState:
-    """What a running platform wrote about itself; ``phase`` is starting, running, degraded (a part failed) or stopping."""
+    """The state of a running platform; ``phase`` is starting, running, degraded (a part failed) or stopping."""
 
     pid: int
     phase: str
@@ -53,7 +53,7 @@ class PlatformState:
 
 
 def process_started(pid: int | None) -> float | None:
-    """When the process began, in seconds since the epoch; None if there is none."""
+    """Return when the process began, in seconds since the epoch; None if it does not exist."""
     if pid is None:
         return None
     try:
@@ -75,11 +75,11 @@ class Instance:
         return self._lock is not None
 
     def is_held(self) -> bool:
-        """Whether some process, this one included, runs a platform here."""
+        """Return whether any process, this one included, runs a platform here."""
         return is_locked(self._lock_file)
 
     def acquire(self) -> None:
-        """Take the lock; :class:`EnvironmentProblem` if a platform runs already."""
+        """Take the lock; raise :class:`EnvironmentProblem` if a platform runs already."""
         self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = file_lock(self._lock_file, patience=_PROBE_PATIENCE)
         try:
@@ -94,7 +94,7 @@ class Instance:
         self._lock = lock
 
     def release(self) -> None:
-        """Give the lock back and remove the state file."""
+        """Release the lock and remove the state file."""
         if self._lock is not None:
             self._state_file.unlink(missing_ok=True)
             self._lock.release()
@@ -105,7 +105,7 @@ class Instance:
         write_private(self._state_file, json.dumps(asdict(state)) + "\n")
 
     def read(self) -> PlatformState | None:
-        """The last state written; None if there is none or it cannot be read."""
+        """Return the last state written; None if it is missing or unreadable."""
         try:
             raw = json.loads(self._state_file.read_text())
             parts = tuple(PartState(**part) for part in raw.pop("parts"))
@@ -114,9 +114,9 @@ class Instance:
             return None
 
     def wait_for_leftovers(self) -> int:
-        """Wait for parts that a killed platform left ending; how many there were.
+        """Wait until the parts that a killed platform left have ended. Return how many there were.
 
-        Their leashes end them, so this only waits; :class:`EnvironmentProblem` if one does not end.
+        Their leashes end them, so this only waits. Raises :class:`EnvironmentProblem` if one does not end.
         """
         left = list(self._leftovers())
         for process in left:

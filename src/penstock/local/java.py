@@ -1,4 +1,4 @@
-"""Finding a Java that can run the broker and Spark, and saying in one line what is missing."""
+"""Finds a Java that can run the broker and Spark, or says in one line what is missing."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ __all__ = ["SUPPORTED", "Java", "find_java"]
 # Spark 4.1 runs on these; Kafka 4 needs at least 17.
 SUPPORTED = (17, 21)
 
-# Spark does not start without it, and trimmed runtimes leave it out.
+# Spark does not start without it, and trimmed runtimes lack it.
 _NEEDED_MODULE = "jdk.incubator.vector"
 _PROBE_TIMEOUT = 30  # seconds; a cold start from a slow disk takes a few
 
@@ -34,15 +34,15 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str]) -> Java:
-    """The Java of ``JAVA_HOME``, else of ``PATH``; :class:`EnvironmentProblem` if there is none that will do.
+    """Return the Java of ``JAVA_HOME``, else of ``PATH``; :class:`EnvironmentProblem` if it is missing or unsuitable.
 
-    A JAVA_HOME that will not do is an error, not a reason to look further: Spark would take it all the same.
+    With an unsuitable JAVA_HOME, the PATH is not searched: Spark would use JAVA_HOME anyway.
     """
     if home := environment.get("JAVA_HOME"):
         executable = Path(home) / "bin" / "java"
         where = f"JAVA_HOME ({home})"
         if not executable.is_file():
-            raise EnvironmentProblem(f"JAVA_HOME is {home}, and there is no bin/java in it.", remedy=_REMEDY)
+            raise EnvironmentProblem(f"JAVA_HOME is {home}, which has no bin/java.", remedy=_REMEDY)
     else:
         found = shutil.which("java", path=environment.get("PATH"))
         if found is None:
@@ -56,7 +56,7 @@ def _probe(executable: Path, where: str, environment: Mapping[str, str]) -> Java
     version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", described, re.MULTILINE)
     home = re.search(r"^\s*java\.home = (.+)$", described, re.MULTILINE)
     if version is None or home is None:
-        raise EnvironmentProblem(f"The java of {where} does not say which version it is.", remedy=_REMEDY)
+        raise EnvironmentProblem(f"The java of {where} does not print its version.", remedy=_REMEDY)
     release = int(version[1])
     if release not in SUPPORTED:
         wanted = " or ".join(str(each) for each in SUPPORTED)
@@ -72,7 +72,7 @@ def _probe(executable: Path, where: str, environment: Mapping[str, str]) -> Java
 
 
 def _run(command: list[str], where: str, environment: Mapping[str, str]) -> str:
-    """What the command wrote, to stdout and stderr together."""
+    """Return the output of the command, stdout and stderr together."""
     try:
         done = subprocess.run(
             command,
@@ -88,7 +88,7 @@ def _run(command: list[str], where: str, environment: Mapping[str, str]) -> str:
             f"The java of {where} did not answer '{command[-1]}' within {_PROBE_TIMEOUT} s.", remedy=_REMEDY
         ) from None
     except (OSError, subprocess.CalledProcessError) as error:
-        # On macOS /usr/bin/java exists without Java behind it and fails with such a message.
+        # On macOS /usr/bin/java exists without a Java, and fails with a message.
         said = error.stdout.decode(errors="replace").strip().partition("\n")[0] if hasattr(error, "stdout") else str(error)
         raise EnvironmentProblem(f"The java of {where} does not run: {said[:200]}.", remedy=_REMEDY) from error
     return done.stdout.decode(errors="replace")

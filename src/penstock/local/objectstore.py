@@ -27,8 +27,8 @@ _REFUSED = frozenset({"403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "Acc
 class ObjectStore(StandaloneService):
     """An S3 endpoint on ``host:port`` over the folder ``lake``; ``folder`` holds its log.
 
-    ``home`` is that of the server whose users and further accounts it knows too; without one it knows the one key alone.
-    ``bucket`` is created. Without ``signed`` anybody may do anything.
+    It knows the users and further accounts of the server with that ``home``; without one it knows only the one key.
+    ``bucket`` is created. Without ``signed`` every request is allowed.
     """
 
     lake: Path
@@ -46,7 +46,7 @@ class ObjectStore(StandaloneService):
     allowed_hosts: tuple[str, ...] = ()
     insecure_plain_http: bool = False
     arguments: tuple[str, ...] = ()
-    """Further ones of ``penstock serve-s3``."""
+    """Further arguments of ``penstock serve-s3``."""
     _client: "S3Client | None" = field(default=None, init=False, repr=False)
 
     @property
@@ -57,11 +57,11 @@ class ObjectStore(StandaloneService):
 
     @property
     def log(self) -> Path:
-        """The endpoint's log when it runs without a supervisor."""
+        """The endpoint's log if it runs without a supervisor."""
         return self.folder / "s3.log"
 
     def client(self) -> "S3Client":
-        """A boto3 client of this endpoint with the platform's access key."""
+        """Return a boto3 client of this endpoint with the platform's access key."""
         import boto3  # noqa: PLC0415 - an extra, and slow to import
         from botocore.config import Config  # noqa: PLC0415
 
@@ -76,12 +76,12 @@ class ObjectStore(StandaloneService):
         )
 
     def service(self) -> Service:
-        """How a supervisor runs this endpoint."""
+        """Return the service by which a supervisor runs this endpoint."""
         return Service(
             name="s3",
             title="S3 endpoint",
             command=self._command,
-            # Whose store has the keys.
+            # Its store has the keys.
             after=("server",) if self.home is not None else (),
             # The access key travels in the environment, not among the arguments.
             environment={
@@ -96,7 +96,7 @@ class ObjectStore(StandaloneService):
         )
 
     def healthy(self) -> bool:
-        """Whether the bucket answers a signed request; :class:`EnvironmentProblem` if the key is refused."""
+        """Return whether the bucket answers a signed request; :class:`EnvironmentProblem` if the key is refused."""
         if not answers(self.host, self.port):
             return False
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
@@ -109,7 +109,7 @@ class ObjectStore(StandaloneService):
             if error.response.get("Error", {}).get("Code") in _REFUSED:
                 raise EnvironmentProblem(
                     f"The S3 endpoint on port {self.port} refuses the platform's access key.",
-                    remedy="Something else may listen on that port: see 'penstock status', or choose another --s3-port.",
+                    remedy="Another program may listen on that port: see 'penstock status', or choose another --s3-port.",
                 ) from error
             return False
         except BotoCoreError:

@@ -27,12 +27,12 @@ from penstock.settings.home import Home, PlatformConfig
 
 __all__ = ["Part", "Platform", "home_at", "parts_of"]
 
-_RENEW_PAUSE = 5.0  # seconds between two looks at certificates, of our own and given ones
+_RENEW_PAUSE = 5.0  # seconds between two checks of certificates, the home's and given ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part: where it listens, which option moves it, how to ask whether it is healthy."""
+    """One part: its address, the option that changes it, and its health check."""
 
     service: Service
     address: str
@@ -42,7 +42,7 @@ class Part:
 def parts_of(
     home: Home, config: PlatformConfig, *, workers: int = 1, signed: bool = True, java: Java | None = None
 ) -> tuple[Part, ...]:
-    """The parts of the platform in ``home``. ``java`` runs them; without it each start looks for one."""
+    """Return the parts of the platform in ``home``. ``java`` runs them; without it each start finds one."""
     tls = PlatformTls.of(home, config)
     broker = _broker_of(home, config, java)
     store = ObjectStore(
@@ -120,8 +120,8 @@ def _broker_of(home: Home, config: PlatformConfig, java: Java | None = None) -> 
 class Platform:
     """One platform, run by this process: ``start``, then ``watch`` or do something else, then ``stop``.
 
-    As a context manager it watches in the background: parts that crash or hang are restarted while the body runs, and one
-    that keeps crashing shows as ``failure`` until it is back. ``report`` gets human-readable lines.
+    As a context manager it watches in the background: parts that crash or hang are restarted while the body runs.
+    ``failure`` describes a part that keeps crashing until it is ready again. ``report`` gets human-readable lines.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Platform:
         report: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.home = home
-        # Clients trust the home's own authority, wherever the home is now.
+        # The home's own authority, also after the home was moved.
         self.config = replace(config, tls_authority=str(home.tls / "authority.crt")) if _own_authority(config) else config
         self._workers = workers
         self._signed = signed
@@ -158,7 +158,7 @@ class Platform:
         """Start all parts and return when they are ready and the broker's credentials are in Secrets Manager.
 
         Raises :class:`EnvironmentProblem` for a missing Java, a taken port, a platform that already runs here, or a part
-        that does not come up; nothing runs then. Returns early where :meth:`request_stop` was called meanwhile.
+        that does not start; nothing runs then. Returns early if :meth:`request_stop` is called meanwhile.
         """
         check_plain(self.config.host, tls=self.config.tls, insecure=self.config.insecure_plain_http)
         java = find_java(os.environ)
@@ -211,7 +211,7 @@ class Platform:
             self._supervisor.request_stop()
 
     def stop(self) -> None:
-        """End all parts and give the home back; nothing to do where it does not run."""
+        """Stop all parts and release the home. Does nothing if the platform does not run."""
         self.request_stop()
         self._phase = "stopping"
         if self._watcher is not None:
@@ -228,12 +228,12 @@ class Platform:
 
     @property
     def failure(self) -> EnvironmentProblem | None:
-        """Why a part counts as failed right now; None if all run, or are on their way back."""
+        """Return why a part counts as failed now; None if all run or are restarting."""
         return None if self._supervisor is None else self._supervisor.failure
 
     @property
     def state(self) -> PlatformState:
-        """What runs right now."""
+        """Return what runs now."""
         states = self._supervisor.states if self._supervisor is not None else []
         addresses = {part.service.name: part.address for part in self._parts}
         parts = tuple(
@@ -265,12 +265,12 @@ class Platform:
     def _write_state(self) -> None:
         with self._writing:
             if self._instance.held_here:
-                # On a full disk the state file grows old; what runs is not to end for it.
+                # On a full disk the state file becomes stale, which must not end the platform.
                 with contextlib.suppress(OSError) if self._phase == "running" else contextlib.nullcontext():
                     self._instance.write(self.state)
 
     def _store_credentials(self) -> None:
-        """Put the broker's user where MSK's clients look: the secret AmazonMSK_penstock of the server."""
+        """Store the broker's user where MSK's clients read it: the secret AmazonMSK_penstock of the server."""
         import boto3  # noqa: PLC0415 - slow to import
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
 
@@ -293,8 +293,8 @@ class Platform:
         except (BotoCoreError, ClientError) as error:
             if "UnrecognizedClientException" in str(error):
                 raise EnvironmentProblem(
-                    f"The access key of this home, {self.config.access_key_id}, was deactivated or deleted, and stays so.",
-                    remedy="Make another one with 'penstock up --new-key'; or start without it by 'penstock serve' and let "
+                    f"The access key of this home, {self.config.access_key_id}, was deactivated or deleted.",
+                    remedy="Create another one with 'penstock up --new-key'; or start 'penstock serve' without it and let "
                     "another administrator activate it (aws iam update-access-key --status Active).",
                 ) from None
             raise EnvironmentProblem(
@@ -303,7 +303,7 @@ class Platform:
             ) from error
 
     def _renew(self, tls: PlatformTls) -> None:
-        """Renew certificates as long as the platform runs, or take those that were; servers see the files themselves."""
+        """Renew certificates while the platform runs, or load renewed ones; the servers watch the files themselves."""
         last = ""
         stale = False
         while not self._stopping.wait(_RENEW_PAUSE):
@@ -311,10 +311,10 @@ class Platform:
                 stale = tls.refresh() or stale
                 if stale:
                     _broker_of(self.home, self.config).renew_certificate()
-                    self._report(f"The broker took the certificate in {tls.certificate}, which was renewed.")
+                    self._report(f"The broker loaded the renewed certificate in {tls.certificate}.")
                 stale, last = False, ""
-            except Exception as error:  # noqa: BLE001 -- nobody else renews, so that this thread may not end
-                # Half a renewal, a full disk, a broker that is down: the next look may find it mended.
+            except Exception as error:  # noqa: BLE001 -- only this thread renews, so it must not end
+                # An incomplete renewal, a full disk, a broker that is down: the next check may succeed.
                 if str(error) != last:
                     self._report(str(error))
                 last = str(error)
@@ -325,5 +325,5 @@ def _own_authority(config: PlatformConfig) -> bool:
 
 
 def home_at(folder: Path | None) -> Home:
-    """The home in ``folder``, or the one that the environment names; raises what :meth:`Home.at` raises."""
+    """Return the home in ``folder``, or the environment's. Raises the errors of :meth:`Home.at`."""
     return Home.at(folder, os.environ)

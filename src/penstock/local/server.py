@@ -34,10 +34,10 @@ class ServerProcess:
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
     arguments: tuple[str, ...] = ()
-    """Further ones of the command."""
+    """Further arguments of the command."""
 
     def service(self) -> Service:
-        """How a supervisor runs the server. The access key travels in the environment, not among the arguments."""
+        """Return the service by which a supervisor runs the server. Its environment has the access key."""
         command = python_module("penstock", "serve", "--home", str(self.home), "--host", self.host)
         command += ["--port", str(self.port), "--workers", str(self.workers), "--region", self.region]
         command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
@@ -66,7 +66,7 @@ class ServerProcess:
         )
 
     def healthy(self) -> bool:
-        """Whether the server says that it is ready."""
+        """Return whether the server is ready."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=_TIMEOUT)
         try:
             if self.tls is not None:

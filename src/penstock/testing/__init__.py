@@ -1,6 +1,6 @@
-"""What tests share, ours and those of users: real services as child processes on free ports.
+"""Real services as child processes on free ports, for Penstock's tests and those of users.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists its public names. They are imported when they are used, because each needs the libraries of an extra.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Certificates for tests: an authority, and what it signs, good or expired; made without the product's own code."""
+"""Certificates for tests: an authority, and valid or expired certificates, made without the product's code."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -30,7 +30,7 @@ class TestAuthority:
         self.path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, name: str, *, days: float = 1, kind: str = "ec", common_name: str | None = None) -> tuple[Path, Path]:
-        """PEM files ``NAME.crt`` and ``NAME.key`` for localhost and 127.0.0.1; ``days`` below zero have passed already."""
+        """PEM files ``NAME.crt`` and ``NAME.key`` for localhost and 127.0.0.1; negative ``days`` make expired ones."""
         key: _Key = ec.generate_private_key(ec.SECP256R1()) if kind == "ec" else rsa.generate_private_key(65537, 2048)
         names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
         builder = self._builder(_named(common_name or name), key, days).add_extension(names, critical=False)

@@ -1,4 +1,4 @@
-"""boto3's clients as tests want them: for one endpoint, with keys of its own, and without retries."""
+"""boto3's clients for tests: of one endpoint, with given keys, and without retries."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ __all__ = ["boto3_client"]
 def boto3_client(
     service: str, endpoint_url: str, region: str, *, access_key_id: str, secret_access_key: str, **overrides: Any
 ) -> Any:
-    """A client of ``service`` (boto3's name of it) that fails at once; ``overrides`` are further arguments of boto3's."""
+    """Return a client of ``service`` (boto3's name) without retries; ``overrides`` are further arguments of boto3's."""
     options: dict[str, Any] = {
         "endpoint_url": endpoint_url,
         "region_name": region,

@@ -35,9 +35,9 @@ class DynamoDBLocal(StandIn):
 
 @contextlib.contextmanager
 def running_dynamodb() -> Iterator[DynamoDBLocal]:
-    """An empty DynamoDB for the time of the block.
+    """Run an empty DynamoDB during the block.
 
-    Raises :class:`EnvironmentProblem` if there is no Java, no library for this machine, or no way to fetch them.
+    Raises :class:`EnvironmentProblem` if there is no Java or no library for this machine, or the fetch fails.
     """
     jars = class_path("dynamodb")
     name = _LIBRARIES.get((sys.platform, platform.machine()))

@@ -1,7 +1,7 @@
-"""A Kinesis stand-in for tests: moto's server in a child process, on a free port, with nothing in it.
+"""A Kinesis stand-in for tests: moto's server in a child process, on a free port, empty.
 
 It has streams, shards and their splitting, sequence numbers, put_record(s) and all kinds of shard iterators. It does not
-bound the size of a record and asks for no signature. Needs the packages ``moto``, ``flask`` and ``flask-cors``.
+limit the size of a record and does not check signatures. Needs the packages ``moto``, ``flask`` and ``flask-cors``.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ class KinesisStandIn(StandIn):
     service = "kinesis"
 
     def create_stream(self, name: str, *, shards: int = 1) -> list[str]:
-        """Make a stream and wait until it is ACTIVE; the ids of its shards."""
+        """Create a stream and wait until it is ACTIVE. Return the ids of its shards."""
         client = self.client()
         client.create_stream(StreamName=name, ShardCount=shards)
         client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig=_WAIT)
         return [shard["ShardId"] for shard in list_shards(client, StreamName(name))]
 
     def records(self, stream: str) -> list[dict[str, Any]]:
-        """All records of a stream, shard by shard, as get_records gives them."""
+        """Return all records of a stream, shard by shard, as get_records gives them."""
         client = self.client()
         found: list[dict[str, Any]] = []
         for shard in list_shards(client, StreamName(stream)):
@@ -53,9 +53,9 @@ class KinesisStandIn(StandIn):
 
 @contextlib.contextmanager
 def running_kinesis() -> Iterator[KinesisStandIn]:
-    """A stand-in for the time of the block.
+    """Run a stand-in during the block.
 
-    Raises :class:`EnvironmentProblem` if moto is not installed, and with its own words where it does not start.
+    Raises :class:`EnvironmentProblem` if moto is not installed, or, with moto's message, if it does not start.
     """
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:

@@ -10,12 +10,12 @@ __all__ = ["alive", "descendants", "eventually"]
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Return once ``condition`` holds; fail with ``what`` when it does not in time."""
+    """Return once ``condition`` holds; fail with ``what`` if it does not in time."""
     assert wait_until(condition, seconds=seconds), f"not within {seconds:.0f} s: {what}"
 
 
 def alive(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
+    """Return whether the process exists and is not a zombie."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -23,5 +23,5 @@ def alive(pid: int) -> bool:
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids of all children, children's children and so on."""
+    """Return the process ids of all descendants."""
     return [child.pid for child in psutil.Process(pid).children(recursive=True)]

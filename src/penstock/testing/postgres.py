@@ -28,7 +28,7 @@ _SETTINGS = {
     "unix_socket_directories": "",
     "max_connections": "60",
     "shared_buffers": "32MB",
-    # What a crash of the machine loses does not matter here; a killed client loses nothing.
+    # Data lost by a crash of the machine do not matter in tests; a killed client loses none.
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -44,11 +44,11 @@ class PostgresServer:
         self._made = 0
 
     def url(self, database: str) -> str:
-        """The store URL of a database."""
+        """Return the store URL of a database."""
         return f"postgresql+pg8000://{_USER}:{self._password}@127.0.0.1:{self._port}/{database}"
 
     def new_database(self, template: str = "template1") -> str:
-        """The store URL of a new database, a copy of ``template``, to which nobody may be connected."""
+        """Create a copy of ``template``, to which no client may be connected. Return its store URL."""
         self._made += 1
         name = f"test_{self._made}"
         admin = Database(self.url("postgres"))
@@ -62,9 +62,9 @@ class PostgresServer:
 
 @contextlib.contextmanager
 def running_postgres() -> Iterator[PostgresServer]:
-    """A server for the time of the block.
+    """Run a server during the block.
 
-    Raises :class:`EnvironmentProblem` that says what to install where there is none on the machine.
+    Raises :class:`EnvironmentProblem` that says what to install if the machine has no PostgreSQL.
     """
     owner = _owner()
     folder = Path(tempfile.mkdtemp(prefix="penstock-postgresql-"))
@@ -73,7 +73,7 @@ def running_postgres() -> Iterator[PostgresServer]:
         (folder / "password").write_text(password)
         _give(owner, folder, folder / "password")
         command = [_binary("initdb"), "-D", str(data), "-U", _USER, "-E", "UTF8", "-A", "scram-sha-256", "--no-sync"]
-        # A collation that is not the bytes' order, as many servers have.
+        # A collation other than byte order, as many servers have.
         command += [f"--pwfile={folder / 'password'}", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"]
         made = _as(owner, command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         output, _ = made.communicate(timeout=_START_SECONDS)
@@ -105,7 +105,7 @@ def _await(process: "subprocess.Popen[bytes]", server: PostgresServer, log: Path
         try:
             with database.read():
                 return True
-        except Exception:  # noqa: BLE001 -- not there yet, in any of the driver's ways
+        except Exception:  # noqa: BLE001 -- not ready yet; the driver has many errors for that
             return False
 
     try:
@@ -141,7 +141,7 @@ def _binary(name: str) -> str:
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """The user who runs the server: this one, or, for root, whom PostgreSQL refuses, another."""
+    """Return the user to run the server as: None for the current one, another for root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):

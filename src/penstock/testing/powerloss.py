@@ -1,9 +1,9 @@
-"""A disk that forgets: what a power loss leaves of a folder is what was synced, and of all else nothing.
+"""Simulates a power loss: a folder keeps what was synced, and nothing else.
 
-:class:`ForgetfulDisk` stands between this process and ``fsync``. Each time a file is synced it keeps the file's content as
-it is then, each time a folder is synced the names in it: that, and no more, POSIX promises (fsync(2)). It keeps them in
-files of its own, so that the process may be killed. :func:`after_power_loss` then makes the folder that the disk had. A
-file whose name was synced and whose content was not is there and empty, as file systems leave it that write content late.
+:class:`ForgetfulDisk` intercepts ``fsync``. When a file is synced, it stores the file's content; when a folder is synced,
+the names in it. POSIX promises that and no more (fsync(2)). It stores them in files of its own, so that the process may be
+killed. :func:`after_power_loss` then makes the folder as the disk had it. A file whose name was synced and whose content was
+not is empty, as in file systems that write content late.
 """
 
 import fcntl
@@ -20,13 +20,13 @@ from penstock import durable
 __all__ = ["ForgetfulDisk", "after_power_loss"]
 
 _LOG = "log.jsonl"
-# A process that closes a file loses its locks on it, by whatever descriptor it has them (fcntl(2)): SQLite's files.
+# A process that closes a file loses all its locks on it (fcntl(2)), also those of other descriptors: SQLite's files.
 _LOCKED = re.compile(r"\.db(-wal|-shm|-journal)?$")
 _F_GETPATH = 50  # macOS
 
 
 class ForgetfulDisk:
-    """Notes in ``notes`` what the disk has of the folder ``root``, all of which it has at the start. Safe for threads."""
+    """Records in ``notes`` what the disk has of the folder ``root``; at the start, all of it. Safe for threads."""
 
     def __init__(self, root: Path, notes: Path) -> None:
         self._root = root.resolve()
@@ -42,7 +42,7 @@ class ForgetfulDisk:
                 self.synced(Path(folder, name))
 
     def install(self) -> None:
-        """See every ``os.fsync`` of this process from now on, and every one of :mod:`penstock.durable`."""
+        """Intercept every ``os.fsync`` of this process from now on, also those of :mod:`penstock.durable`."""
         real = os.fsync
 
         def fsync(file: Any) -> None:
@@ -54,9 +54,9 @@ class ForgetfulDisk:
         vars(durable)["F_FULLFSYNC"] = None
 
     def synced(self, path: Path, content: bytes | None = None) -> None:
-        """Note that the file or folder ``path`` was synced just now.
+        """Record that the file or folder ``path`` was synced now.
 
-        ``content`` is the file's, from whoever has it open, where it may not be opened here: see :data:`_LOCKED`.
+        ``content`` is the file's, given by a caller that has it open if it may not be opened here: see :data:`_LOCKED`.
         """
         if not path.is_relative_to(self._root):
             return
@@ -74,7 +74,7 @@ class ForgetfulDisk:
                 self._write({"file": path.stat().st_ino, "content": self._number})
 
     def _hold(self, path: Path) -> bool:
-        """Keep a file open, so that its number is not given to another one; whether it is still there."""
+        """Keep a file open, so that its inode is not reused. Return whether it still exists."""
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except OSError:
@@ -89,10 +89,10 @@ class ForgetfulDisk:
 
 
 def after_power_loss(notes: Path, target: Path, *, names_of: Path | None = None) -> None:
-    """Make ``target`` the folder that the disk had when the process ended that wrote ``notes``.
+    """Make ``target`` the folder as the disk had it when the process that wrote ``notes`` ended.
 
-    What was not synced may be there all the same. With ``names_of``, the folder itself as the process left it, all names
-    are, as most file systems write them soon; a file's content is still that of its last sync.
+    A disk may also have what was not synced. With ``names_of``, the folder as the process left it, it has all names, as
+    most file systems write them soon; a file's content is that of its last sync.
     """
     folders: dict[int, dict[str, tuple[int, bool]]] = {}
     files: dict[int, int] = {}

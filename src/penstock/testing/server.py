@@ -27,7 +27,7 @@ _STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningServer:
-    """A server that answers: where, and with which credentials. ``lake`` is the folder of its buckets."""
+    """A running server: its URL and credentials. ``lake`` is the folder of its buckets."""
 
     endpoint_url: str
     access_key_id: str
@@ -45,16 +45,16 @@ class RunningServer:
 
     @property
     def log(self) -> str:
-        """What the server wrote to standard output and error so far."""
+        """The server's standard output and error so far."""
         return self.log_file.read_text(errors="replace")
 
     def client(self, service: str, **overrides: Any) -> Any:
-        """A boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
+        """Return a boto3 client of ``service`` (``glue``, ``athena``, ``secretsmanager``), without retries."""
         keys = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
         return boto3_client(service, self.endpoint_url, self.region, **{**keys, **overrides})
 
     def environment(self) -> dict[str, str]:
-        """Variables that point any AWS client of a child process at this server."""
+        """Return the variables that point any AWS client of a child process at this server."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ACCESS_KEY_ID": self.access_key_id,
@@ -64,7 +64,7 @@ class RunningServer:
         }
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """End the server by its process id and wait for it; the exit status."""
+        """Signal the server by its process id and wait for its end. Return the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -85,10 +85,10 @@ def start_server(
     log_name: str = "serve.log",
     program: Sequence[str] = tuple(python_module("penstock")),
 ) -> RunningServer:
-    """Start ``penstock serve`` over ``home`` and wait until it listens; the caller stops it.
+    """Start ``penstock serve`` over ``home`` and wait until it listens. The caller stops it.
 
-    ``arguments`` are further options of the command, ``program`` is what runs it. Raises :class:`EnvironmentProblem`
-    with the server's own words where it ends or does not listen in time.
+    ``arguments`` are further options of the command, ``program`` runs it. Raises :class:`EnvironmentProblem` with the
+    server's output if it ends or does not listen in time.
     """
     home.mkdir(parents=True, exist_ok=True)
     key_id = access_key_id or "AKIA" + secrets.token_hex(8).upper()
@@ -128,7 +128,7 @@ def start_server(
 def running_server(
     home: Path | None = None, *, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None
 ) -> Iterator[RunningServer]:
-    """A server for the time of the block, over ``home`` or a folder that goes with it."""
+    """Run a server during the block, over ``home`` or a temporary folder."""
     with contextlib.ExitStack() as stack:
         folder = home or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-")))
         server = start_server(folder, arguments=arguments, environment=environment)

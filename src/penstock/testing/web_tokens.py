@@ -1,4 +1,4 @@
-"""An issuer of web identity tokens for tests: its keys, its key set, and tokens signed by cryptography alone."""
+"""An issuer of web identity tokens for tests: its keys, its key set, and tokens that it signs with cryptography."""
 
 import base64
 import json
@@ -21,19 +21,19 @@ class TokenIssuer:
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
     def key_set(self) -> dict[str, Any]:
-        """The JSON Web Key Set that its operator would publish."""
+        """Return the JSON Web Key Set that its operator would publish."""
         numbers = self._key.public_key().public_numbers()
         key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": self.kid, "n": _number(numbers.n), "e": _number(numbers.e)}
         return {"keys": [key]}
 
     def claims(self, subject: str, **more: Any) -> dict[str, Any]:
-        """Claims as Kubernetes makes them for a service account; those of ``more`` that are None are left out."""
+        """Return claims as Kubernetes makes them for a service account, changed by ``more``, where None removes one."""
         now = int(time.time())
         claims = {"iss": self.url, "sub": subject, "aud": ["sts.amazonaws.com"], "iat": now, "nbf": now, "exp": now + 3600}
         return {name: value for name, value in (claims | more).items() if value is not None}
 
     def token(self, subject: str, *, header: Mapping[str, Any] | None = None, **more: Any) -> str:
-        """A token of :meth:`claims`; ``header`` are members of its header that differ."""
+        """Return a token of :meth:`claims`; ``header`` overrides members of its header."""
         head = {"alg": "RS256", "kid": self.kid} | dict(header or {})
         signed = f"{_text(head)}.{_text(self.claims(subject, **more))}"
         return f"{signed}.{_encoded(self._key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"

@@ -137,7 +137,7 @@ def test_data_made_with_another_password_is_a_clear_error(own: Broker) -> None:
     )
     try:
         with pytest.raises(
-            EnvironmentProblem, match=r"refuses the user 'penstock': its data were made with another password"
+            EnvironmentProblem, match=r"refuses the user 'penstock': its data were created with another password"
         ):
             stranger.start()
     finally:

@@ -58,7 +58,7 @@ def test_no_java_at_all(tmp_path: Path) -> None:
 
 def test_a_java_home_that_is_none_is_not_passed_over(tmp_path: Path) -> None:
     environment = {**fake_java(tmp_path / "good", "17"), "JAVA_HOME": str(tmp_path / "gone")}
-    with pytest.raises(EnvironmentProblem, match=r"JAVA_HOME is .*gone, and there is no bin/java in it"):
+    with pytest.raises(EnvironmentProblem, match=r"JAVA_HOME is .*gone, which has no bin/java"):
         find_java(environment)
 
 

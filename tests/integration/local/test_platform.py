@@ -197,8 +197,8 @@ def test_a_taken_port_is_one_clear_line(stopped: Installation) -> None:
         done = stopped.penstock("up", *stopped.up)
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1] == (
-        f"penstock: Port {stopped.ports[2]} on 127.0.0.1 is taken; the Kafka broker wants it. "
-        "Choose another one with --kafka-port PORT, or stop what listens there."
+        f"penstock: Port {stopped.ports[2]} on 127.0.0.1 is taken; the Kafka broker needs it. "
+        "Choose another one with --kafka-port PORT, or stop the program that listens there."
     )
     assert stopped.status()["phase"] == "stopped"
 

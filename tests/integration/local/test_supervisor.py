@@ -173,7 +173,7 @@ def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path: P
     first = next(line for line in reported if "did not start" in line).partition("\n")[0]
     assert first == (
         "The part a did not start: The part a ended with status 7 before it was ready and was restarted 1 times already "
-        "in 300 s; it is tried again in 0.02 s. Its last lines:"
+        "in 300 s; the next restart is in 0.02 s. Its last lines:"
     )
 
 

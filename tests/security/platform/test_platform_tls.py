@@ -329,5 +329,5 @@ def test_a_name_that_is_no_principal_is_refused(platform: Platform) -> None:
             check=False,
         )
         assert done.returncode == 2, name
-        assert "cannot be the name of a client" in done.stderr
+        assert "is not a valid client name" in done.stderr
     assert not list(Path(platform.home.tls).rglob("alice,*"))

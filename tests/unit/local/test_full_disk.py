@@ -36,7 +36,7 @@ def test_a_line_that_cannot_be_printed_is_no_reason_to_end(monkeypatch: pytest.M
     up._report("Kafka broker ready after 2.0 s")
 
 
-def test_a_detached_start_that_ends_without_a_word_is_told(tmp_path: Path) -> None:
+def test_a_detached_start_that_ends_without_a_message_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "platform.log"
     log.write_text("said by the platform before\n")
 
@@ -44,5 +44,5 @@ def test_a_detached_start_that_ends_without_a_word_is_told(tmp_path: Path) -> No
         def poll(self) -> int:
             return 1
 
-    with pytest.raises(EnvironmentProblem, match=r"status 1 without a message in .*platform\.log.*disk is full"):
+    with pytest.raises(EnvironmentProblem, match=r"status 1, without a message in .*platform\.log.*disk is not full"):
         up._follow(Ended(), log, log.stat().st_size)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ def test_a_taken_port_names_the_part_and_the_option() -> None:
         assert answers("127.0.0.1", port)
         with pytest.raises(EnvironmentProblem) as caught:
             check_ports("127.0.0.1", [PortClaim(port=port, part="S3 endpoint", option="--s3-port")])
-    assert f"Port {port} on 127.0.0.1 is taken; the S3 endpoint wants it." in str(caught.value)
+    assert f"Port {port} on 127.0.0.1 is taken; the S3 endpoint needs it." in str(caught.value)
     assert "--s3-port PORT" in str(caught.value)
     assert caught.value.exit_code == 3
 
@@ -22,7 +22,7 @@ def test_a_taken_port_names_the_part_and_the_option() -> None:
 def test_one_port_for_two_parts_is_refused() -> None:
     [port] = free_ports(1)
     claims = [PortClaim(port=port, part="A", option="--a"), PortClaim(port=port, part="B", option="--b")]
-    with pytest.raises(EnvironmentProblem, match="asked for twice: by the A and by the B"):
+    with pytest.raises(EnvironmentProblem, match="used twice: by the A and by the B"):
         check_ports("127.0.0.1", claims)
 
 

@@ -1,1 +1,1 @@
-"""Child processes of the platform: start, watch, restart, end."""
+"""Child processes of the platform: they are started, watched, restarted and stopped here."""

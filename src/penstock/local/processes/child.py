@@ -23,20 +23,20 @@ from penstock.retries import wait_until
 __all__ = ["LAST_LINES", "Child", "Service", "StandaloneService", "tail"]
 
 LAST_LINES = " Its last lines:"
-"""What ends the first line of an error that shows the end of a log."""
+"""The end of the first line of an error that shows the last lines of a log."""
 
 _LOG_LIMIT = 10_000_000  # bytes, twice: the log and its predecessor
-_LEASH_MARGIN = 10  # seconds the leash has beyond the grace before it is killed itself
+_LEASH_MARGIN = 10  # seconds after the grace until the leash itself is killed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What it takes to run one part of the platform.
+    """The definition by which one part of the platform runs.
 
-    ``command`` (asked for at each start) and ``environment`` (added to the owner's) start it; ``prepare`` runs before
-    that; ``is_ready`` asks the running process itself and raises :class:`EnvironmentProblem` when waiting is pointless;
-    ``is_alive`` asks whether it answers at all within so many seconds, for as long as it runs;
-    ``after`` names the services that have to be ready first. ``start_timeout`` and ``stop_grace`` are in seconds.
+    ``command`` (called at each start) and ``environment`` (added to the owner's) start it, after ``prepare``; ``is_ready``
+    checks the running process, and raises :class:`EnvironmentProblem` if waiting is pointless; ``is_alive`` checks whether
+    it answers at all within the given seconds, as long as it runs; ``after`` names the services that must be ready first.
+    ``start_timeout`` and ``stop_grace`` are in seconds.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Service:
 
 
 def tail(path: Path, lines: int = 15, *, width: int = 300) -> str:
-    """The last ``lines`` of a log, each cut to ``width`` characters; empty if there is no log."""
+    """Return the last ``lines`` of a log, each cut to ``width`` characters; empty if there is no log."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -64,7 +64,7 @@ def tail(path: Path, lines: int = 15, *, width: int = 300) -> str:
 
 
 class Child:
-    """A :class:`Service` being run: ``start``, ``wait_ready``, ``stop``."""
+    """A process of a :class:`Service`: ``start``, ``wait_ready``, ``stop``."""
 
     def __init__(self, service: Service, log: Path) -> None:
         self.service = service
@@ -79,7 +79,7 @@ class Child:
 
     @property
     def exit_status(self) -> int | None:
-        """The ended process's status (128 + signal where one ended it), None while it runs or before it was started."""
+        """The process's exit status (128 + signal if one ended it), None while it runs or before its start."""
         return None if self._leash is None else self._leash.poll()
 
     @property
@@ -88,7 +88,7 @@ class Child:
         return None if self._leash is None else self._leash.pid
 
     def start(self) -> None:
-        """Start the process, ending what is left of a former one; it may not be ready yet."""
+        """Start the process, after ending the rest of a former one. It is not ready yet."""
         self.stop()
         self.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.service.prepare()
@@ -101,15 +101,15 @@ class Child:
             stdout=subprocess.DEVNULL,
             env={**os.environ, **self.service.environment},
             start_new_session=True,
-            # What the process and its own children write is the owner's alone.
+            # Files of the process and its children are readable by the owner only.
             umask=PRIVATE_UMASK,
         )
 
     def wait_ready(self, *, abandoned: Callable[[], bool] = lambda: False) -> float:
-        """Wait until the service answers; the seconds since its start.
+        """Wait until the service answers. Return the seconds since its start.
 
-        Raises :class:`EnvironmentProblem` with the log's last lines where it ends instead, or takes too long;
-        ``abandoned`` ends the wait early, as if it were ready.
+        Raises :class:`EnvironmentProblem` with the log's last lines if it ends instead, or takes too long. ``abandoned``
+        ends the wait early, as if it were ready.
         """
         assert self.started_at is not None
 
@@ -125,7 +125,7 @@ class Child:
         return time.monotonic() - self.started_at
 
     def stop(self, *, wait: bool = True) -> None:
-        """End the process: SIGTERM, after the grace SIGKILL. Without ``wait`` only ask; stop again to wait."""
+        """Stop the process: SIGTERM, after the grace SIGKILL. Without ``wait`` only signal; call again to wait."""
         process = self._leash
         if process is None:
             return
@@ -140,20 +140,20 @@ class Child:
                 process.wait()
 
     def wait(self, seconds: float) -> int | None:
-        """The exit status, None if it has not ended by itself after ``seconds``."""
+        """Return the exit status, None if the process has not ended by itself after ``seconds``."""
         assert self._leash is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._leash.wait(seconds)
         return self.exit_status
 
     def signal(self, number: int) -> None:
-        """Send a signal to the process itself, not to its group; nothing where it has ended."""
+        """Send a signal to the process itself, not to its group. Does nothing if it has ended."""
         for process in self._processes():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
     def kill(self) -> None:
-        """SIGKILL for the process and its group at once, as in a crash; returns when they have ended."""
+        """Send SIGKILL to the process and its group at once, as in a crash. Return when they have ended."""
         for process in self._processes():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -165,7 +165,7 @@ class Child:
                 self._leash.wait()
 
     def _processes(self) -> list[psutil.Process]:
-        """The process below the leash, which leads its group; none once it has ended."""
+        """Return the process below the leash, which leads its group; empty once it has ended."""
         if self._leash is None or self._leash.poll() is not None:
             return []
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -173,7 +173,7 @@ class Child:
         return []
 
     def problem(self, what: str) -> EnvironmentProblem:
-        """An error that says what happened to the service and shows the end of its log."""
+        """Return an error that says what happened to the service, with the end of its log."""
         last = tail(self.log)
         shown = f"{LAST_LINES}\n{last}\n" if last else " It wrote no log."
         return EnvironmentProblem(f"The {self.service.title} {what}.{shown}", remedy=f"The whole log is {self.log}.")
@@ -187,15 +187,15 @@ class StandaloneService(ABC):
 
     @abstractmethod
     def service(self) -> Service:
-        """How it is run."""
+        """Return its definition."""
 
     @property
     @abstractmethod
     def log(self) -> Path:
-        """Its log where it runs without a supervisor."""
+        """Its log if it runs without a supervisor."""
 
     def start(self) -> float:
-        """Start and wait until a client is served; the seconds that took."""
+        """Start and wait until a client is served. Return the seconds that took."""
         began = time.monotonic()
         self._child = Child(self.service(), self.log)
         self._child.start()
@@ -207,7 +207,7 @@ class StandaloneService(ABC):
         return time.monotonic() - began
 
     def stop(self) -> None:
-        """End the process and wait for it; nothing to do where it does not run."""
+        """Stop the process and wait for its end. Does nothing if it does not run."""
         if self._child is not None:
             self._child.stop()
             self._child = None

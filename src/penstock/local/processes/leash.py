@@ -1,11 +1,11 @@
-"""A watchdog around one child process: pumps its output into a bounded log and ends it when the owner is gone.
+"""A watchdog of one child process: it copies the child's output into a bounded log, and ends it when the owner is gone.
 
 Run as a file, isolated from the environment's packages: ``python -I leash.py OWNER_PID LOG MAX_BYTES GRACE -- COMMAND``.
-Standard input is a pipe whose other end only the owner holds, so that the kernel closes it however the owner ends,
-SIGKILL included; unlike Linux's parent-death signal this works on macOS too. The child leads a process group of its own.
+Standard input is a pipe whose other end only the owner has open, so that the kernel closes it however the owner ends,
+SIGKILL included. Unlike Linux's parent-death signal this works on macOS too. The child leads a process group of its own.
 
 * The owner closes the pipe, dies, or sends SIGTERM: the child's group gets SIGTERM, after GRACE seconds SIGKILL.
-* The child ends: what is left of its group is killed and its exit status becomes the leash's (128 + signal).
+* The child ends: the rest of its group is killed and its exit status becomes the leash's (128 + signal).
 
 The log is renamed to ``LOG.1`` when it exceeds MAX_BYTES, so that both together stay under twice that.
 """
@@ -22,13 +22,13 @@ from pathlib import Path
 
 __all__ = ["main"]
 
-_OWNER_CHECK = 1.0  # seconds; for an owner whose pipe end a forked child of its own still holds
+_OWNER_CHECK = 1.0  # seconds; for an owner whose pipe end is still open in a forked child
 _SPAWN_FAILED = 127
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class BoundedLog:
-    """Appends to a file and starts it anew when it is full, keeping one predecessor."""
+    """Appends to a file, and renames a full one to its one predecessor."""
 
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class BoundedLog:
 
 
 def _die_with_parent() -> None:
-    """On Linux, ask the kernel to kill the child when this leash is itself killed."""
+    """On Linux, let the kernel kill the child when this leash is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -84,13 +84,13 @@ class Leash:
         )
 
     def end(self) -> None:
-        """Ask the child to stop; kill it when the grace is over."""
+        """Send the child SIGTERM; kill it after the grace."""
         if self.deadline is None:
             self.deadline = time.monotonic() + self.grace
             _signal_group(self.child.pid, signal.SIGTERM)
 
     def run(self) -> int:
-        """Hold the leash until the child has ended; its exit status."""
+        """Wait until the child has ended. Return its exit status."""
         output = self.child.stdout
         assert output is not None
         os.set_blocking(output.fileno(), False)
@@ -111,7 +111,7 @@ class Leash:
         return status if status >= 0 else 128 - status
 
     def attend(self, what: str, descriptor: int, selector: selectors.BaseSelector) -> None:
-        """React to one readable descriptor."""
+        """Handle one readable descriptor."""
         if what == "output":
             if self.drain(descriptor):
                 selector.unregister(descriptor)
@@ -124,7 +124,7 @@ class Leash:
                 os.read(descriptor, 4096)
 
     def drain(self, descriptor: int) -> bool:
-        """Move what there is into the log; whether the output has ended."""
+        """Copy the available output into the log. Return whether the output has ended."""
         for _ in range(64):
             try:
                 data = os.read(descriptor, 1 << 16)

@@ -1,4 +1,4 @@
-"""TCP ports of the embedded platform: which are free, and who answers."""
+"""TCP ports of the embedded platform: whether they are free, and whether they answer."""
 
 import contextlib
 import errno
@@ -13,7 +13,7 @@ __all__ = ["PortClaim", "answers", "check_ports", "free_ports"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortClaim:
-    """A part that wants a port, and the option that gives it another one."""
+    """A port of a part, and the option that changes it."""
 
     port: int
     part: str
@@ -26,32 +26,32 @@ def check_ports(host: str, claims: Iterable[PortClaim]) -> None:
     for claim in claims:
         if other := seen.get(claim.port):
             raise EnvironmentProblem(
-                f"Port {claim.port} is asked for twice: by the {other.part} and by the {claim.part}.",
+                f"Port {claim.port} is used twice: by the {other.part} and by the {claim.part}.",
                 remedy=f"Choose another one with {claim.option} PORT.",
             )
         seen[claim.port] = claim
         with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
-            # As servers do, so that connections of a platform just stopped (TIME_WAIT) do not count.
+            # As servers do, so that connections of a stopped platform (TIME_WAIT) do not count.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, claim.port))
             except OSError as error:
                 why = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
                 raise EnvironmentProblem(
-                    f"Port {claim.port} on {host} {why}; the {claim.part} wants it.",
-                    remedy=f"Choose another one with {claim.option} PORT, or stop what listens there.",
+                    f"Port {claim.port} on {host} {why}; the {claim.part} needs it.",
+                    remedy=f"Choose another one with {claim.option} PORT, or stop the program that listens there.",
                 ) from error
 
 
 def answers(host: str, port: int) -> bool:
-    """Whether something accepts a connection."""
+    """Return whether a server accepts a connection."""
     with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
         return True
     return False
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
-    """``count`` different ports that nobody listens on right now."""
+    """Return ``count`` different ports on which nothing listens now."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket(_family(host), socket.SOCK_STREAM)) for _ in range(count)]
         for each in sockets:

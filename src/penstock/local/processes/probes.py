@@ -1,6 +1,6 @@
-"""Whether a part answers at all: cheap questions without a login, asked for as long as it runs.
+"""Liveness probes: cheap requests without a login, sent to a part as long as it runs.
 
-They are not whether it is ready: one that cannot reach its store answers, and starting it again would not help.
+They do not test readiness: a server that cannot reach its store answers, and restarting it would not help.
 """
 
 import http.client
@@ -15,7 +15,7 @@ _API_VERSIONS = struct.pack(">hhih", 18, 0, 1, 8) + b"penstock"
 
 
 def answers_http(host: str, port: int, path: str, seconds: float, *, tls: ssl.SSLContext | None = None) -> bool:
-    """Whether an HTTP server answers ``GET path`` within ``seconds``, whatever it says."""
+    """Return whether an HTTP server answers ``GET path`` within ``seconds``, with any status."""
     connection = (
         http.client.HTTPConnection(host, port, timeout=seconds)
         if tls is None
@@ -32,13 +32,13 @@ def answers_http(host: str, port: int, path: str, seconds: float, *, tls: ssl.SS
 
 
 def answers_kafka(host: str, port: int, seconds: float, *, tls: ssl.SSLContext | None = None) -> bool:
-    """Whether a broker answers which requests it serves within ``seconds``."""
+    """Return whether a broker answers an ApiVersions request within ``seconds``."""
     try:
         with socket.create_connection((host, port), timeout=seconds) as plain:
             connection = plain if tls is None else tls.wrap_socket(plain, server_hostname=host)
             with connection:
                 connection.sendall(struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS)
-                # The length, the correlation id, the error code.
+                # Length, correlation id, error code.
                 return len(connection.recv(10)) > 0
     except OSError:
         return False

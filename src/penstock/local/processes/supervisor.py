@@ -1,6 +1,6 @@
-"""Runs services together: started in dependency order, restarted when they crash or hang, ended in reverse.
+"""Runs services together: starts them in dependency order, restarts them after a crash or hang, stops them in reverse.
 
-Each service is watched by a thread of its own, so that one that takes long to come back keeps nobody from the others.
+Each service has a watching thread of its own, so that a slow restart does not delay the others.
 """
 
 import threading
@@ -22,10 +22,10 @@ _WATCH_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPolicy:
-    """When a crashed service is started again: the first time after ``pause`` seconds, then after twice as long each time.
+    """When to restart a crashed service: first after ``pause`` seconds, then after twice as long each time.
 
-    After ``limit`` restarts within ``window`` seconds it counts as failed, which is reported. It is tried again all the
-    same, every ``longest_pause`` seconds at least: what it lacks may come back, and the others run on.
+    After ``limit`` restarts within ``window`` seconds it counts as failed, which is reported. Restarts continue, at least
+    every ``longest_pause`` seconds, because the cause may pass. The other services keep running.
     """
 
     limit: int = 3
@@ -36,10 +36,10 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivenessPolicy:
-    """When a service that runs and does not answer is ended and started again.
+    """When to restart a service that runs and does not answer.
 
-    It is asked every ``interval`` seconds and has ``deadline`` seconds to answer; ``patience`` questions in a row without an
-    answer are its end. Busy is not dead, so that all of it is a minute or two.
+    It is probed every ``interval`` seconds and has ``deadline`` seconds to answer; after ``patience`` probes in a row
+    without an answer it is restarted. That takes a minute or two, because a busy service is not dead.
     """
 
     interval: float = 10
@@ -49,7 +49,7 @@ class LivenessPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceState:
-    """What a supervisor knows about one service; ``start_seconds`` is the time from start to ready.
+    """The state of one service; ``start_seconds`` is the time from start to ready.
 
     ``problem`` says why it counts as failed, with its exit status and the end of its log.
     """
@@ -89,7 +89,7 @@ class _SupervisedService:
 class Supervisor:
     """Runs ``services`` with their logs in the folder ``logs``.
 
-    ``changed`` is called, from any thread, whenever a service became ready, ended or was restarted; ``report`` gets a
+    ``changed`` is called, from any thread, when a service became ready, ended or was restarted; ``report`` gets a
     human-readable line about it.
     """
 
@@ -113,18 +113,18 @@ class Supervisor:
 
     @property
     def failure(self) -> EnvironmentProblem | None:
-        """Why a service counts as failed right now, the first of them; None if none does."""
+        """Return why the first failed service counts as failed now; None if none does."""
         return next((service.problem for service in self._services.values() if service.problem is not None), None)
 
     @property
     def states(self) -> list[ServiceState]:
-        """The services in the order given."""
+        """Return the services in the order given."""
         return [service.state() for service in self._services.values()]
 
     def start(self) -> None:
-        """Start everything and return when all are ready.
+        """Start all services and return when they are ready.
 
-        Raises the :class:`EnvironmentProblem` of the first service that does not come up, with all others stopped.
+        Raises the :class:`EnvironmentProblem` of the first service that does not start, after stopping all others.
         """
         graph = {name: set(service.definition.after) & set(self._services) for name, service in self._services.items()}
         order = TopologicalSorter(graph)
@@ -137,7 +137,7 @@ class Supervisor:
             raise
 
     def run(self) -> None:
-        """Watch the services until :meth:`request_stop`; restart what crashes or does not answer."""
+        """Watch the services until :meth:`request_stop`; restart those that crash or do not answer."""
         self._watchers = [
             threading.Thread(target=self._watch, args=(service,), name=f"watch-{name}", daemon=True)
             for name, service in self._services.items()
@@ -148,13 +148,13 @@ class Supervisor:
         self._join_watchers()
 
     def request_stop(self) -> None:
-        """Make :meth:`run` return and waits for readiness end; safe in a signal handler."""
+        """Make :meth:`run` return, and end waits for readiness; safe in a signal handler."""
         self._stopping.set()
 
     def stop(self) -> None:
-        """End the services, dependents first; returns when all have ended."""
+        """Stop the services, dependents first. Return when all have ended."""
         self._stopping.set()
-        # One that is just restarting its service would leave it behind.
+        # A thread that is restarting its service would leave it running.
         self._join_watchers()
         waves = self._waves()
         for wave in reversed(waves):
@@ -176,7 +176,7 @@ class Supervisor:
                     future.result()
                     order.done(running.pop(future))
         except BaseException:
-            # Ends the other waits for readiness, so that the executor's exit does not sit them out.
+            # End the other waits for readiness, for which the executor's exit would wait.
             self._stopping.set()
             raise
 
@@ -206,11 +206,11 @@ class Supervisor:
                 alive = service.definition.is_alive(self._liveness.deadline)
                 silent, asked_at = (0 if alive else silent + 1), time.monotonic()
                 if silent >= self._liveness.patience and not self._stopping.is_set():
-                    self._report(f"{service.definition.title} left {silent} questions in a row without an answer; ending it")
+                    self._report(f"{service.definition.title} did not answer {silent} probes in a row; ending it")
                     service.child.kill()
 
     def _restart(self, service: _SupervisedService) -> None:
-        """Start a crashed service again, after a pause that grows, until it is ready."""
+        """Restart a crashed service, after growing pauses, until it is ready."""
         what = f"ended with status {service.child.exit_status}"
         pauses = RetryPolicy(pauses=doubling(self._policy.pause, self._policy.longest_pause))
         while not self._stopping.is_set():
@@ -224,7 +224,7 @@ class Supervisor:
             else:
                 again = f"was restarted {recent} times already in {self._policy.window:.0f} s"
                 known = service.problem is not None
-                service.problem = service.child.problem(f"{what} and {again}; it is tried again in {pause:g} s")
+                service.problem = service.child.problem(f"{what} and {again}; the next restart is in {pause:g} s")
                 self._report(service.problem.message.partition("\n")[0] if known else str(service.problem))
             self._changed()
             if self._stopping.wait(pause):
@@ -233,12 +233,12 @@ class Supervisor:
             try:
                 self._bring_up(service)
                 return
-            except Exception as error:  # noqa: BLE001 -- a full disk, a file in the way: whatever it is may pass
+            except Exception as error:  # noqa: BLE001 -- the cause may pass, such as a full disk
                 service.child.stop()
                 what = f"did not start: {_brief(error)}"
 
     def _waves(self) -> list[list[_SupervisedService]]:
-        """The services grouped so that each group needs only earlier ones."""
+        """Return the services in groups, each of which needs only earlier groups."""
         order = TopologicalSorter({n: set(s.definition.after) & set(self._services) for n, s in self._services.items()})
         order.prepare()
         waves = []
@@ -250,5 +250,5 @@ class Supervisor:
 
 
 def _brief(error: Exception) -> str:
-    """What happened, without the lines of the log that go with it and without a full stop."""
+    """Return an error's text without its log lines and full stop."""
     return str(error).partition("\n")[0].removesuffix(LAST_LINES).rstrip(".")

@@ -1,8 +1,8 @@
-"""A certificate authority of one home, for its own listeners and for clients of its broker.
+"""The certificate authority of one home, for its listeners and for clients of its broker.
 
-Its certificate is what clients are told to trust; its key never leaves the folder. Server certificates are for loopback
-names and the platform's own, client certificates are an identity by their common name (RFC 5280; extended key usages keep
-the two apart). Imported where TLS is asked for: ``cryptography`` comes with the extra of the server.
+Clients must trust its certificate; its key never leaves the folder. Server certificates are for loopback names and the
+platform's own; the common name of a client certificate is its identity (RFC 5280; extended key usages keep the two apart).
+Imported only with TLS: ``cryptography`` comes with the extra of the server.
 """
 
 import ipaddress
@@ -26,20 +26,20 @@ __all__ = ["LocalAuthority"]
 _AUTHORITY_DAYS = 3650
 _SERVER_DAYS = 90
 _CLIENT_DAYS = 365
-_RENEW_SHARE = 1 / 3  # of its days that a certificate has left when it is renewed
-_SKEW = timedelta(hours=1)  # of the clocks of those who check
+_RENEW_SHARE = 1 / 3  # share of its days left at which a certificate is renewed
+_SKEW = timedelta(hours=1)  # tolerated clock skew of verifiers
 _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
 class LocalAuthority:
-    """The authority in ``folder``, made on first use; all its files are readable by their owner alone."""
+    """The authority in ``folder``, created on first use. Only their owner can read its files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def certificate(self) -> Path:
-        """What clients trust, PEM."""
+        """The certificate that clients trust, PEM."""
         return self._folder / "authority.crt"
 
     @property
@@ -48,9 +48,9 @@ class LocalAuthority:
         return self._folder / "server.crt", self._folder / "server.key"
 
     def ensure_server(self, hosts: Sequence[str]) -> bool:
-        """Make or renew the certificate of listeners that are called ``hosts``; whether that was needed.
+        """Issue or renew the certificate of listeners named ``hosts``. Return whether that was needed.
 
-        Loopback names are always in it. A host that begins with a dot stands for all below it.
+        Loopback names are always in it. A host that begins with a dot means all its subdomains.
         """
         issuer, key = self._load()
         names = sorted({"localhost", "*.localhost", "127.0.0.1", "::1", *(_pattern(host) for host in hosts)})
@@ -63,13 +63,13 @@ class LocalAuthority:
         return True
 
     def issue_client(self, name: str) -> tuple[Path, Path]:
-        """A new client certificate whose holder the broker knows as ``name``: its certificate and its key, PEM.
+        """Return the files of a new client certificate, known to the broker as ``name``, and of its key, PEM.
 
         Raises :class:`InvalidInput` for a name that a principal cannot have.
         """
         if not _CLIENT.fullmatch(name):
             raise InvalidInput(
-                f"'{name}' cannot be the name of a client.", remedy="Use up to 64 ASCII letters, digits and . _ @ -."
+                f"'{name}' is not a valid client name.", remedy="Use up to 64 ASCII letters, digits and . _ @ -."
             )
         issuer, key = self._load()
         issued, own = _issue(issuer, key, name, _CLIENT_DAYS, names=None)
@@ -94,22 +94,22 @@ class LocalAuthority:
         except (OSError, ValueError) as error:
             raise EnvironmentProblem(
                 f"The certificate authority in {self._folder} cannot be read: {error}.",
-                remedy="Restore its files, or remove the folder: a new authority is made, which clients have to be told.",
+                remedy="Restore its files, or remove the folder to get a new authority, which clients must then trust.",
             ) from error
         if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
             raise EnvironmentProblem(
                 f"The key of the certificate authority in {self._folder} does not belong to its certificate.",
-                remedy="Restore its files, or remove the folder: a new authority is made, which clients have to be told.",
+                remedy="Restore its files, or remove the folder to get a new authority, which clients must then trust.",
             )
         if certificate.not_valid_after_utc < datetime.now(UTC) + timedelta(days=_SERVER_DAYS):
             raise EnvironmentProblem(
-                f"The certificate authority in {self._folder} ends on {certificate.not_valid_after_utc:%Y-%m-%d}.",
-                remedy="Remove the folder: a new authority is made, which clients have to be told.",
+                f"The certificate authority in {self._folder} expires on {certificate.not_valid_after_utc:%Y-%m-%d}.",
+                remedy="Remove the folder to get a new authority, which clients must then trust.",
             )
         return certificate, key
 
     def _serves(self, path: Path, names: list[str], issuer: x509.Certificate) -> bool:
-        """Whether the certificate in ``path`` is the issuer's, for the names, and has a third of its time left."""
+        """Return whether the issuer's certificate in ``path`` is for the names, and has a third of its time left."""
 
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
@@ -137,7 +137,7 @@ def _self_signed(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
 def _issue(
     issuer: x509.Certificate, key: ec.EllipticCurvePrivateKey, common_name: str, days: int, *, names: list[str] | None
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """A certificate for a server called ``names``, or without them for a client, and its key."""
+    """Return a certificate for a server named ``names``, or without them for a client, and its key."""
 
     own = ec.generate_private_key(ec.SECP256R1())
     usage = ExtendedKeyUsageOID.CLIENT_AUTH if names is None else ExtendedKeyUsageOID.SERVER_AUTH

@@ -1,4 +1,4 @@
-"""TLS of the embedded platform: which files its listeners have, made or renewed, and how its own clients trust them."""
+"""TLS of the embedded platform: the files of its listeners, their renewal, and the trust of its own clients."""
 
 import ssl
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ __all__ = ["PlatformTls", "listen_arguments", "local_authority", "trust_environm
 
 
 def local_authority(home: Home) -> "LocalAuthority":
-    """The certificate authority of ``home``; :class:`EnvironmentProblem` if the extra that it needs is missing."""
+    """Return the certificate authority of ``home``; :class:`EnvironmentProblem` if its extra is missing."""
     try:
         from penstock.local.tls.authority import LocalAuthority  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -31,10 +31,10 @@ def local_authority(home: Home) -> "LocalAuthority":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformTls:
-    """The PEM files of one platform's listeners; ``authority`` None leaves trust to what clients know already.
+    """The PEM files of one platform's listeners; without ``authority``, clients use the system's authorities.
 
     ``keystore`` has key and certificate in one file, as Kafka reads them. With ``mutual_port`` the broker has a listener
-    where a certificate of ``client_authority`` is the login.
+    where clients log in with a certificate of ``client_authority``.
     """
 
     home: Home
@@ -49,7 +49,7 @@ class PlatformTls:
 
     @classmethod
     def of(cls, home: Home, config: PlatformConfig) -> "PlatformTls | None":
-        """What ``config`` says, None if it is without TLS; no file is touched."""
+        """Return the files of ``config``, None if it is without TLS. Reads and writes no file."""
         if not config.tls:
             return None
         own = bool(config.tls_certificate)
@@ -68,9 +68,9 @@ class PlatformTls:
         )
 
     def refresh(self) -> bool:
-        """Make or renew what is ours, and give the broker the current pair; whether the broker has to read it anew.
+        """Issue or renew the home's own, and write the broker's keystore. Return whether the broker must reload it.
 
-        Raises :class:`EnvironmentProblem` if files are missing or do not work.
+        Raises :class:`EnvironmentProblem` if files are missing or invalid.
         """
         self.home.tls.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.own or (self.mutual_port is not None and self.client_authority == self.home.tls / "authority.crt"):
@@ -82,7 +82,7 @@ class PlatformTls:
         return True
 
     def _keystore_text(self) -> str:
-        """PKCS #8, which is the one form of a key that Kafka reads, and the certificates."""
+        """Return the key as PKCS #8, the only form that Kafka reads, and the certificates."""
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - an extra
 
         try:
@@ -91,24 +91,24 @@ class PlatformTls:
         except (OSError, ValueError, TypeError) as error:
             raise EnvironmentProblem(
                 f"The certificate in {self.certificate} and its key in {self.key} cannot be read: {error}.",
-                remedy="They take PEM files, the key without a password.",
+                remedy="Give PEM files, the key without a password.",
             ) from error
         plain = serialization.NoEncryption()
         private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain).decode()
-        # As the servers do, so that half a renewal is not handed on.
+        # As the servers do, so that an incomplete renewal is not used.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self.certificate, self.key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
             raise EnvironmentProblem(
                 f"The private key in {self.key} does not belong to the certificate in {self.certificate}.",
-                remedy="Give the two that were issued together.",
+                remedy="Give the key of that certificate.",
             ) from error
         return private + "".join(_certificates(certificates))
 
 
 def listen_arguments(tls: PlatformTls | None, allowed_hosts: Sequence[str], *, insecure_plain_http: bool) -> list[str]:
-    """The options by which our servers listen so (``penstock.cli.server.listen_options``)."""
+    """Return the options by which the servers listen (``penstock.cli.server.listen_options``)."""
     arguments = [f"--allowed-host={host}" for host in allowed_hosts]
     if tls is not None:
         return [*arguments, f"--tls-certificate={tls.certificate}", f"--tls-key={tls.key}"]
@@ -116,17 +116,17 @@ def listen_arguments(tls: PlatformTls | None, allowed_hosts: Sequence[str], *, i
 
 
 def trust_environment(tls: PlatformTls | None) -> dict[str, str]:
-    """What makes the AWS clients of a child process trust the platform's other parts."""
+    """Return the environment in which AWS clients trust the platform's other parts."""
     return {} if tls is None or tls.authority is None else {"AWS_CA_BUNDLE": str(tls.authority)}
 
 
 def trusting(authority: Path | None) -> ssl.SSLContext:
-    """A client's context that trusts ``authority``, or what this machine trusts."""
+    """Return a client's context that trusts ``authority``, or else the system's authorities."""
     return ssl.create_default_context(cafile=None if authority is None else str(authority))
 
 
 def unverified() -> ssl.SSLContext:
-    """A client's context for questions that carry no secret: a part whose certificate has expired is alive all the same."""
+    """Return a client's context for probes without a secret: a part with an expired certificate is alive."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
