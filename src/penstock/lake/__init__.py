@@ -1,1 +1,1 @@
-"""Object layout, partition paths, file statistics and the commit ledger of the lake."""
+"""The lake: objects, partition paths, file statistics and the commit ledger."""

@@ -1,11 +1,12 @@
-"""ETags of the lake's files, whoever wrote them.
+"""ETags of the lake's files, of any writer.
 
-An ETag is kept in the extended attribute ``content-md5``: sixteen raw bytes of MD5, or quoted text for a multipart upload
-(the format of s3proxy, which served the lake before). A file that Spark or DuckDB wrote has none until it is asked for:
-a small one then gets its MD5, a large one an ETag made of what the file system knows of it, so that no listing has to
-read a table. Such an ETag looks as a multipart upload's does, which clients do not compare with the bytes.
+An ETag is stored in the extended attribute ``content-md5``: sixteen raw bytes of MD5, or quoted text for a multipart
+upload (the format of s3proxy, which served the lake before). A file that Spark or DuckDB wrote has none until the first
+request for it. Then a small file gets its MD5, and a large one an ETag of its status in the file system, so that no
+listing has to read a table. Such an ETag has the form of a multipart upload's, which clients do not compare with the
+bytes.
 
-A second attribute remembers the size and time of the file that was hashed, because a file written over in place keeps
+A second attribute has the size and time of the file that was hashed, because a file that is overwritten in place keeps
 its attributes.
 """
 
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 HASHED_BYTES = 8 * 1024 * 1024
-"""Up to this size a file's ETag is the MD5 of its bytes; those of parts, as boto3 uploads larger ones, are not."""
+"""Up to this size a file's ETag is the MD5 of its bytes. boto3 uploads larger files in parts, whose ETag is another."""
 
 # Java's user-defined attributes live in Linux's user namespace; s3proxy's own names begin with user. as well.
 _PREFIX = "user." if sys.platform == "linux" else ""
@@ -40,16 +41,16 @@ _MOST_BYTES = 64 * 1024
 
 
 def etag(path: Path) -> str | None:
-    """The ETag that is kept with the file, quoted; None where there is none."""
+    """Return the ETag that is stored with the file, quoted, or None."""
     raw = get_attribute(path, _ETAG)
     return None if raw is None else _text(raw)
 
 
 def current_etag(path: Path, status: os.stat_result, descriptor: int | None = None) -> str:
-    """The ETag of the file, whose ``status`` has just been read: the one kept with it, or a new one, kept where it can be.
+    """Return the ETag of the file with the current ``status``: the stored one, or a new one, which is stored if possible.
 
-    Reads the file once where it is small and has none. With the ``descriptor`` of an open file it is that file's, whichever
-    one has its name by now.
+    Reads the file once if it is small and has no ETag. With the ``descriptor`` of an open file the ETag is that file's,
+    even if another file has the name by now.
     """
     source = path if descriptor is None else descriptor
     for _ in range(2):
@@ -62,12 +63,12 @@ def current_etag(path: Path, status: os.stat_result, descriptor: int | None = No
 
 
 def was_hashed(path: Path | int) -> bool:
-    """Whether the file's ETag is one that :func:`tag_file` or :func:`set_etag` kept."""
+    """Return whether :func:`tag_file` or :func:`set_etag` stored the file's ETag."""
     return get_attribute(path, _HASHED) is not None
 
 
 def set_etag(path: Path, etag: bytes) -> None:
-    """Keep ``etag`` (16 bytes of MD5, or quoted text) with the file as it is now; ``OSError`` where that cannot be."""
+    """Store ``etag`` (16 bytes of MD5, or quoted text) with the file's current state. Raises ``OSError`` on failure."""
     set_attribute(path, _HASHED, stamp_of(path.stat()).encode())
     set_attribute(path, _ETAG, etag)
 
@@ -77,7 +78,7 @@ def _text(raw: bytes) -> str:
 
 
 def stamp_of(status: os.stat_result) -> str:
-    """A text that changes when the file is written again."""
+    """Return a text that changes when the file is written again."""
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
@@ -88,10 +89,10 @@ def _derived(status: os.stat_result) -> str:
 
 
 def tag_file(path: Path) -> bool:
-    """Give the file its MD5 as ETag, unless the one it has is right; whether it was changed.
+    """Store the file's MD5 as its ETag, unless the stored one is right; return whether it changed.
 
-    A file system without extended attributes, and a file that is gone or changes meanwhile, are not errors: the file
-    then has no ETag, as before.
+    A file system without extended attributes, and a file that is gone or changes meanwhile, are not errors: then the file
+    has no ETag, as before.
     """
     try:
         before = path.stat()

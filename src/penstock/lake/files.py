@@ -1,6 +1,6 @@
-"""The few file operations a commit needs, as a port, and the in-memory one that tests and dry runs use.
+"""The port of the file operations that a commit needs, and its in-memory implementation for tests and dry runs.
 
-Paths are absolute names with slashes (``s3://BUCKET/key``, ``/folder/file``); a folder exists because a file lies in it.
+Paths are absolute names with slashes (``s3://BUCKET/key``, ``/folder/file``); a folder exists if it has a file.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,43 +10,43 @@ __all__ = ["FileSystem", "MemoryFiles"]
 
 
 class FileSystem(Protocol):
-    """What a commit asks of a file system. Each operation is whole or not at all, as far as a file system can be."""
+    """The file operations of a commit. Each is atomic, as far as the file system allows."""
 
     def names(self, folder: str) -> list[str]:
-        """Names (not paths) of the files and folders directly in ``folder``, sorted; empty where there is none."""
+        """Return the names (not paths) of files and folders directly in ``folder``, sorted; empty if it does not exist."""
         ...
 
     def walk(self, folder: str) -> dict[str, int]:
-        """Paths and sizes in bytes of all files below ``folder``, sorted; empty where there is none."""
+        """Return paths and sizes in bytes of all files below ``folder``, sorted; empty if it does not exist."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder."""
+        """Return whether a file or folder exists."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A small file's bytes; ``FileNotFoundError`` where it is missing."""
+        """Return a small file's bytes. Raises ``FileNotFoundError`` if it is missing."""
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a small file so that readers see all of it or nothing, on the disk when this returns; replaces one there."""
+        """Write or replace a small file atomically; it is on the disk when this returns."""
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file, folders made as needed, over one that is there; ``FileNotFoundError`` without a source.
+        """Rename a file; create its folders and replace an existing target. Raises ``FileNotFoundError`` without a source.
 
-        The renaming is on the disk once the target's folder is (:meth:`sync`).
+        The rename is on the disk after a :meth:`sync` of the target's folder.
         """
         ...
 
     def delete(self, path: str) -> None:
-        """Remove a file or a whole folder; nothing where it is missing."""
+        """Remove a file or a whole folder, if it exists."""
         ...
 
     def sync(self, paths: Iterable[str], *, below: str) -> None:
-        """Return once files are on the disk: content, entries in their folders, and those of the folders under ``below``.
+        """Write files to the disk: content, entries in their folders, and those of the folders under ``below``.
 
-        A folder among ``paths`` stands for its entries; what is missing is passed over.
+        A folder among ``paths`` stands for its entries; missing paths are skipped.
         """
         ...
 
@@ -91,7 +91,7 @@ class MemoryFiles:
         self.files[target] = self.files.pop(source)
 
     def delete(self, path: str) -> None:
-        """See :class:`FileSystem`; a folder goes file by file, and a crash can come between two."""
+        """See :class:`FileSystem`; a folder is deleted file by file, and a crash can come between two."""
         for each in [path, *self.walk(path)]:
             if each in self.files:
                 self._before("delete")

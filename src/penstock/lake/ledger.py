@@ -1,20 +1,21 @@
-"""Exactly-once commits of files to a lake: staged, manifested, renamed, committed; replays change nothing.
+"""Exactly-once commits of files to a lake: stage, write the manifest, rename, commit; a replay changes nothing.
 
 Layout below a table's folder, hidden from readers by the underscore::
 
     _penstock/PIPELINE/staging/BATCH/...                  files being written
-    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.prepared   manifest: what is going to be renamed to what
-    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.committed  the same manifest, once all of it is in place
+    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.prepared   manifest: the planned renames
+    _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.committed  the same manifest, after all its files are in place
 
-QUERY is the id that Spark keeps in the checkpoint. A batch is its number in that query *and* the source offsets it read:
-the same pair again is a replay and a no-op; the same number with other offsets means that somebody changed the checkpoint,
-and is refused. A manifest without its ``committed`` is rolled forward where all its files are there, otherwise back.
+QUERY is the id that Spark stores in the checkpoint. A batch is identified by its number in that query *and* the source
+offsets that it read: the same pair again is a replay and a no-op; the same number with other offsets means that the
+checkpoint was changed, and is refused. A manifest without its ``committed`` is rolled forward if all its files exist,
+otherwise back.
 
-A power loss keeps what was synced, and any part of the rest. So each step is synced before the next one relies on it:
-staged files before the manifest that names them, renamed files before ``committed``, files removed by a rollback before
-their manifest.
+After a power loss, synced changes exist, and any part of the others. So each step is synced before the next one relies on
+it: staged files before the manifest that names them, renamed files before ``committed``, files removed by a rollback
+before their manifest.
 
-The last :data:`KEEP` manifests stay; older ones are deleted, so that the ledger does not grow with the stream.
+The last :data:`KEEP` manifests are kept; older ones are deleted, so that the ledger does not grow with the stream.
 """
 
 import json
@@ -43,23 +44,23 @@ __all__ = [
 
 HIDDEN = "_penstock"
 KEEP = 100
-"""Committed manifests kept. Spark replays only the last batch; the rest serves trailing null rates and questions."""
+"""Number of kept committed manifests. Spark replays only the last batch; null rates and users need the others."""
 
 RESTORE = "Restore the checkpoint, or name a new one and go on from the ledger's last offsets with --resume-from-ledger."
-"""The remedy where checkpoint and ledger do not belong together."""
+"""The remedy if checkpoint and ledger do not belong together."""
 
 _MANIFEST = re.compile(r"(\d{10})\.(prepared|committed)")
 _GENERATION = re.compile(r"(\d{4})-([0-9a-f]{32})")
 
 BatchState = Literal["new", "prepared", "committed"]
-"""How far a batch has come."""
+"""The state of a batch."""
 
 _Recorded = Literal["prepared", "committed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A micro-batch: its number in the query, and the source's offsets it ends at (and starts from) as canonical text."""
+    """A micro-batch: its number in the query, and the source's end (and start) offsets as canonical text."""
 
     id: int
     start: str
@@ -68,7 +69,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One file's way from staging to where readers see it."""
+    """The rename of one file from staging to its final path."""
 
     staged: str
     final: str
@@ -77,10 +78,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """All that one batch changes: files to put in place, by table partition, and what is worth knowing later.
+    """The changes of one batch: files to rename, by table partition, and facts for later batches.
 
     ``partitions`` maps a table's location to its partition folders (``date=2013-01-01``). ``facts`` are small JSON values
-    (rows, nulls by column) that later batches compare with.
+    (rows, nulls by column) that later batches are compared with.
     """
 
     batch: Batch
@@ -89,12 +90,12 @@ class Manifest:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """The manifest's bytes in the ledger."""
+        """Return the manifest's bytes in the ledger."""
         return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True).encode()
 
     @classmethod
     def from_json(cls, data: bytes, path: str) -> "Manifest":
-        """The manifest in ``data``; :class:`DataProblem` names ``path`` where it is damaged."""
+        """Return the manifest in ``data``. Raises :class:`DataProblem` with ``path`` if it is damaged."""
         try:
             raw = json.loads(data)
             moves = tuple(Move(**move) for move in raw["moves"])
@@ -102,19 +103,19 @@ class Manifest:
         except (ValueError, KeyError, TypeError) as error:
             raise DataProblem(
                 f"The ledger's manifest {path} is damaged: {error}.",
-                remedy="Restore it from a backup; without it the batch would run again, as a duplicate if it was committed.",
+                remedy="Restore it from a backup; without it the batch would run again, a duplicate if it was committed.",
             ) from error
 
 
 def final_name(query: str, batch: int, number: int, suffix: str) -> str:
-    """The name that file ``number`` of a batch always has: ``part-QUERY-0000000007-0000.snappy.parquet``."""
+    """Return the fixed name of file ``number`` of a batch: ``part-QUERY-0000000007-0000.snappy.parquet``."""
     return f"part-{query}-{batch:010d}-{number:04d}{suffix}"
 
 
 def plan_moves(staged: Mapping[str, int], *, folder: str, table: str, query: str, batch: int) -> tuple[Move, ...]:
-    """Where each staged data file goes: same partition folder below ``table``, deterministic name.
+    """Return the target of each staged data file: the same partition folder below ``table``, a deterministic name.
 
-    ``staged`` maps paths below ``folder`` to bytes. Files that readers skip (``_SUCCESS``, ``.crc``) stay behind.
+    ``staged`` maps paths below ``folder`` to bytes. Files that readers skip (``_SUCCESS``, ``.crc``) are left out.
     """
     prefix = folder.rstrip("/") + "/"
     moves: list[Move] = []
@@ -130,29 +131,29 @@ def plan_moves(staged: Mapping[str, int], *, folder: str, table: str, query: str
 
 
 class CommitHooks:
-    """What a caller adds to :meth:`Ledger.run`; these do nothing. They are called again where a batch is run again."""
+    """A caller's hooks of :meth:`Ledger.run`; these do nothing. They are called again if a batch is run again."""
 
-    def step(self, name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for those who measure it
-        """Around a step: ``prepare``, ``publish``, ``catalog``, ``commit``."""
+    def step(self, name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for hooks that measure it
+        """Return the context of a step: ``prepare``, ``publish``, ``catalog``, ``commit``."""
         return nullcontext()
 
     def moved(self, count: int) -> None:
-        """The first ``count`` files of the manifest are in place."""
+        """Called when the first ``count`` files of the manifest are in place."""
 
     def update_catalog(self, manifest: Manifest) -> None:
-        """All files are in place, and the batch is not committed yet."""
+        """Called when all files are in place and the batch is not committed yet."""
 
     def committed(self, manifest: Manifest) -> None:
-        """The batch is committed, by this run or an earlier one."""
+        """Called when the batch is committed, by this run or an earlier one."""
 
 
 class Ledger:
-    """The commits of one pipeline to one table (and what goes with it, such as its dead letters)."""
+    """The commits of one pipeline to one table (and to its further tables, such as dead letters)."""
 
     def __init__(self, files: FileSystem, *, table: str, pipeline: str, query: str, also: Sequence[str] = ()) -> None:
-        """``query``: id of the Spark query (a UUID); ``also``: further tables that a batch writes to, by location.
+        """``query``: id of the Spark query (a UUID); ``also``: locations of further tables that a batch writes to.
 
-        Call :meth:`open` before anything else.
+        Call :meth:`open` first.
         """
         self._files = files
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
@@ -162,14 +163,14 @@ class Ledger:
         self._folder = ""
 
     def current_query(self) -> str | None:
-        """The query that committed last, None for a new ledger."""
+        """Return the query that committed last, None for a new ledger."""
         generations = self._generations()
         return generations[-1][1] if generations else None
 
     def open(self, *, adopt: bool = False) -> None:
         """Bind the ledger to this query; with ``adopt``, as the successor of another one.
 
-        Raises :class:`DataProblem` where another query wrote here and ``adopt`` was not asked for.
+        Raises :class:`DataProblem` if another query wrote here and ``adopt`` is not set.
         """
         generations = self._generations()
         if generations and generations[-1][1] == self.query:
@@ -187,7 +188,7 @@ class Ledger:
                     self._roll_back(batch)
         self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
         self._files.write(f"{self._folder}/opened", b"{}")
-        # The folders above are new as well.
+        # The parent folders are new, too.
         self._files.sync([f"{self._folder}/opened"], below=self._tables[0])
 
     def _generation(self, number: int, query: str) -> str:
@@ -198,7 +199,7 @@ class Ledger:
         return sorted((int(match[1]), match[2]) for match in matches if match)
 
     def staging(self, batch: int, table: int = 0) -> str:
-        """The folder for a batch's files before they are published; ``table`` counts those of ``also`` from 1.
+        """Return the folder of a batch's files before they are published; ``table`` counts those of ``also`` from 1.
 
         Each table has its own, because not every file system renames from one bucket to another.
         """
@@ -209,7 +210,7 @@ class Ledger:
             self._files.delete(self.staging(batch, table))
 
     def clear_staging(self) -> list[str]:
-        """Remove what killed attempts left that no manifest wants; returns the folders removed."""
+        """Remove staged files of killed attempts that no manifest names; return the removed folders."""
         wanted = {f"{batch:010d}" for batch, state in self._states().items() if state == "prepared"}
         orphans = [f"{root}/{name}" for root in self._stagings for name in self._files.names(root) if name not in wanted]
         for path in orphans:
@@ -217,7 +218,7 @@ class Ledger:
         return orphans
 
     def last(self) -> Manifest | None:
-        """The last committed batch of the current query, or of the one before it where it has none yet."""
+        """Return the last committed batch of the current query, or of the previous one if it has none yet."""
         for number, query in reversed(self._generations()):
             folder = self._generation(number, query)
             committed = [batch for batch, state in self._states(folder).items() if state == "committed"]
@@ -226,17 +227,17 @@ class Ledger:
         return None
 
     def recent(self, count: int) -> list[Manifest]:
-        """Up to ``count`` committed manifests of this query, newest first."""
+        """Return up to ``count`` committed manifests of this query, newest first."""
         committed = sorted((batch for batch, state in self._states().items() if state == "committed"), reverse=True)
         return [self._manifest(batch, "committed") for batch in committed[:count]]
 
     def run(self, batch: Batch, stage: Callable[[], Manifest], hooks: CommitHooks | None = None) -> BatchState:
-        """Commit a batch; after a kill between or inside any two steps, run it again.
+        """Commit a batch; run it again after a kill at any point.
 
         ``stage`` writes the batch's files below :meth:`staging` and describes them; it is not called for a batch that is
         prepared or committed. Returns the state that the batch was found in: ``prepared`` was rolled forward,
-        ``committed`` is a replay. Raises :class:`DataProblem` where the number is taken by other offsets, is older than the
-        ledger remembers, or a file is neither staged nor in place.
+        ``committed`` is a replay. Raises :class:`DataProblem` if the number is taken by other offsets or is older than the
+        kept manifests, or if a file is neither staged nor in place.
         """
         hooks = hooks or CommitHooks()
         found = self._state(batch)
@@ -247,9 +248,9 @@ class Ledger:
         manifest = self._resumable(batch.id) if found == "prepared" else None
         if manifest is None:
             found = "new"
-            # 1. Stage the files where no reader looks.
+            # 1. Stage the files where readers do not see them.
             manifest = stage()
-            # 2. Write down what is to be published.
+            # 2. Write the manifest of the files to publish.
             with hooks.step("prepare"):
                 self._prepare(manifest)
         # 3. Rename the files into the tables.
@@ -258,7 +259,7 @@ class Ledger:
         # 4. Update the catalog.
         with hooks.step("catalog"):
             hooks.update_catalog(manifest)
-        # 5. Commit. What comes after is housekeeping.
+        # 5. Commit. The rest is clean-up.
         with hooks.step("commit"):
             self._files.write(self._path(batch.id, "committed"), manifest.to_json())
         hooks.committed(manifest)
@@ -273,7 +274,7 @@ class Ledger:
             if committed and batch.id < max(committed):
                 raise DataProblem(
                     f"Batch {batch.id} of query {self.query} is older than what the ledger {self._folder} has committed "
-                    f"(up to {max(committed)}): the checkpoint was set back.",
+                    f"(up to {max(committed)}): an older checkpoint was restored.",
                     remedy=RESTORE,
                 )
             return "new"
@@ -287,19 +288,19 @@ class Ledger:
         return state
 
     def _prepare(self, manifest: Manifest) -> None:
-        """Record what is about to be published; from here on the batch can be rolled forward."""
+        """Write the manifest; from here on the batch can be rolled forward."""
         self._sync([move.staged for move in manifest.moves])
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
     def _publish(self, manifest: Manifest, moved: Callable[[int], None]) -> None:
-        """Put the files in place. Idempotent."""
+        """Rename the files to their final paths. Idempotent."""
         for count, move in enumerate(manifest.moves, start=1):
             try:
                 self._files.move(move.staged, move.final)
             except FileNotFoundError:
                 if not self._files.exists(move.final):
                     raise DataProblem(
-                        f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} is not there."
+                        f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} does not exist."
                     ) from None
             moved(count)
         self._sync([move.final for move in manifest.moves])
@@ -323,7 +324,7 @@ class Ledger:
                 self._files.delete(f"{self._folder}/{name}")
 
     def _resumable(self, batch: int) -> Manifest | None:
-        """The manifest of a prepared batch if all its files are there, staged or in place; otherwise it is rolled back."""
+        """Return the manifest of a prepared batch if all its files exist, staged or in place; otherwise roll it back."""
         manifest = self._manifest(batch, "prepared")
         if all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves):
             return manifest
@@ -331,7 +332,7 @@ class Ledger:
         return None
 
     def _roll_back(self, batch: int) -> None:
-        """Undo a batch that was prepared and not committed: only its own files are removed."""
+        """Undo a batch that was prepared and not committed: remove only its own files."""
         moves = self._manifest(batch, "prepared").moves
         for move in moves:
             self._files.delete(move.final)

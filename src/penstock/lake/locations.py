@@ -13,7 +13,7 @@ __all__ = ["LakeFolder", "ObjectUri", "parse_uri"]
 
 _SCHEMES = ("s3://", "s3a://", "s3n://")
 _MAX_KEY = 1_024  # bytes, S3's bound
-_MAX_NAME = 255  # bytes, what a file system takes between two slashes
+_MAX_NAME = 255  # bytes between two slashes, the limit of file systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +28,16 @@ class ObjectUri:
 
 
 def parse_uri(uri: str) -> ObjectUri:
-    """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``); :class:`InvalidInput` for anything else and for ``..``.
+    """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``). Raises :class:`InvalidInput` for anything else and for ``..``.
 
-    No bucket's name begins with a dot: beside the buckets lie the S3 endpoint's uploads in progress.
+    No bucket's name begins with a dot, because the S3 endpoint's uploads in progress are beside the buckets.
     """
     for scheme in _SCHEMES:
         if uri.startswith(scheme):
             bucket, _, key = uri[len(scheme) :].partition("/")
             break
     else:
-        raise InvalidInput(f"'{uri[:200]}' is not an S3 location.", remedy="It has to read s3://BUCKET/KEY.")
+        raise InvalidInput(f"'{uri[:200]}' is not an S3 location.", remedy="Write it as s3://BUCKET/KEY.")
     if not bucket or bucket.startswith(".") or ".." in key.split("/") or "\0" in uri:
         raise InvalidInput(f"'{uri[:200]}' is not a usable S3 location: it has no bucket, or a '..' in its key.")
     return ObjectUri(bucket, key)
@@ -45,12 +45,12 @@ def parse_uri(uri: str) -> ObjectUri:
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """The folder that holds the buckets. Absolute, and nothing resolves outside it."""
+    """The folder of the buckets. It is absolute, and no name resolves outside it."""
 
     root: Path
 
     def path(self, uri: str) -> Path:
-        """The file or folder behind ``uri``; :class:`InvalidInput` where a link leads outside or a name is too long."""
+        """Return the path of ``uri``. Raises :class:`InvalidInput` if a link leads outside or a name is too long."""
         where = parse_uri(uri)
         names = (where.bucket, *where.key.split("/"))
         if len(where.key.encode()) > _MAX_KEY or any(len(name.encode()) > _MAX_NAME for name in names):
@@ -62,13 +62,13 @@ class LakeFolder:
         try:
             path = (root / where.bucket / where.key).resolve()
         except (OSError, RuntimeError):
-            # Python says that a link leads to itself by one or the other.
+            # Python raises one or the other for a link that leads to itself.
             raise InvalidInput(f"{uri} cannot be followed.", remedy="Remove the link that leads to itself.") from None
         if not path.is_relative_to(root / where.bucket):
             raise InvalidInput(f"{uri} leads outside the lake.", remedy="Remove the symbolic link in its bucket's folder.")
         return path
 
     def uri(self, path: Path) -> str:
-        """The ``s3://`` name of a file inside the lake."""
+        """Return the ``s3://`` name of a file inside the lake."""
         bucket, *key = path.resolve().relative_to(self.root.resolve()).parts
         return str(ObjectUri(bucket, "/".join(key)))

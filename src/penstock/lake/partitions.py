@@ -1,7 +1,7 @@
 """Hive-style partition folders: ``year=2013/origin=JFK`` to keys and values, and back.
 
 The escaping is Hive's (``FileUtils.escapePathName``) as Spark writes it (``ExternalCatalogUtils``): a percent sign and two
-hexadecimal digits for each ASCII character that a file system or a URI could trip over; everything else stays as it is.
+hexadecimal digits for each ASCII character with a meaning in file systems or URIs; all others do not change.
 """
 
 import re
@@ -27,29 +27,31 @@ _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 def escape(text: str) -> str:
-    """``text`` as one part of a folder's name; ``a:b`` becomes ``a%3Ab``."""
+    """Return ``text`` as one part of a folder's name; ``a:b`` becomes ``a%3Ab``."""
     return text.translate(_ESCAPES)
 
 
 def unescape(text: str) -> str:
-    """What :func:`escape` was given. A percent sign without two hexadecimal digits behind it stays."""
+    """Reverse :func:`escape`. A percent sign that two hexadecimal digits do not follow does not change."""
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def partition_path(keys: Sequence[str], values: Sequence[str | None]) -> str:
-    """The folder of a partition below its table's: ``partition_path(["a", "b"], ["1", "x"])`` is ``a=1/b=x``.
+    """Return the folder of a partition below its table's: ``partition_path(["a", "b"], ["1", "x"])`` is ``a=1/b=x``.
 
     A value that is None or empty becomes ``__HIVE_DEFAULT_PARTITION__``, as in Spark and Hive. No keys give an empty path.
-    Raises :class:`InvalidInput` where counts differ, a key is empty or a name holds a NUL.
+    Raises :class:`InvalidInput` if counts differ, a key is empty or a name has a NUL.
     """
     if len(keys) != len(values):
         raise InvalidInput(
-            f"A partition of {len(keys)} keys ({', '.join(keys)}) was given {len(values)} values.",
+            f"A partition of {len(keys)} keys ({', '.join(keys)}) has {len(values)} values.",
             remedy="Give one value for each partition key, in the keys' order.",
         )
     for text in (*keys, *values):
         if text is not None and "\0" in text:
-            raise InvalidInput(f"The partition {dict(zip(keys, values, strict=True))!r} holds a NUL, which no path can.")
+            raise InvalidInput(
+                f"The partition {dict(zip(keys, values, strict=True))!r} has a NUL, which a path cannot have."
+            )
     if not all(keys):
         raise InvalidInput("A partition key has an empty name.")
     return "/".join(
@@ -59,13 +61,13 @@ def partition_path(keys: Sequence[str], values: Sequence[str | None]) -> str:
 
 
 def is_partition_folder(name: str) -> bool:
-    """Whether a folder's name reads ``key=value``."""
+    """Return whether a folder's name has the form ``key=value``."""
     key, equals, value = name.partition("=")
     return bool(key and equals and value)
 
 
 def parse_partition_folder(name: str) -> tuple[str, str | None]:
-    """Key and value of one folder; None for ``__HIVE_DEFAULT_PARTITION__``. :class:`InvalidInput` for other names."""
+    """Return key and value of a folder; None for ``__HIVE_DEFAULT_PARTITION__``. Raises :class:`InvalidInput`."""
     if not is_partition_folder(name):
         raise InvalidInput(
             f"The folder '{name[:200]}' is not a partition.", remedy="A partition's folder is named KEY=VALUE."
@@ -75,8 +77,8 @@ def parse_partition_folder(name: str) -> tuple[str, str | None]:
 
 
 def parse_partition_path(path: str) -> tuple[tuple[str, str | None], ...]:
-    """Keys and values, outermost first, of ``a=1/b=x``; the inverse of :func:`partition_path`.
+    """Return keys and values, outermost first, of ``a=1/b=x``; the inverse of :func:`partition_path`.
 
-    Slashes at the ends are ignored. Raises :class:`InvalidInput` for a folder that does not read ``key=value``.
+    Slashes at the ends are ignored. Raises :class:`InvalidInput` for a folder without the form ``key=value``.
     """
     return tuple(parse_partition_folder(name) for name in path.strip("/").split("/")) if path.strip("/") else ()

@@ -20,7 +20,7 @@ _SMALLEST = 12  # magic, length of the footer, magic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeFile:
-    """A file: ``key`` below the folder that was walked, ``size`` in bytes, ``modified`` in nanoseconds since 1970."""
+    """A file: ``key`` below the walked folder, ``size`` in bytes, ``modified`` in nanoseconds since 1970."""
 
     key: str
     path: Path
@@ -30,22 +30,22 @@ class LakeFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetFooter:
-    """Rows of a file and its schema in Arrow's terms."""
+    """The number of rows of a file, and its Arrow schema."""
 
     rows: int
     schema: "pa.Schema"
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers of a table skip a file or folder of this name, as Spark does (``_SUCCESS``, ``.x.crc``)."""
+    """Return whether readers of a table skip a file or folder of this name, as Spark does (``_SUCCESS``, ``.x.crc``)."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("_$folder$")
 
 
 def walk(lake: LakeFolder, uri: str) -> Iterator[LakeFile]:
-    """The files below ``uri`` that readers do not skip, by key.
+    """Yield the files below ``uri`` that readers do not skip, by key.
 
-    A folder that does not exist holds nothing, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
-    not followed. A file that vanishes meanwhile is left out.
+    A folder that does not exist has no files, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
+    not followed. A file that is deleted meanwhile is left out.
     """
     where = parse_uri(uri)
     bucket = lake.path(f"s3://{where.bucket}/")
@@ -73,12 +73,12 @@ def _walk(folder: Path, prefix: str) -> Iterator[LakeFile]:
 
 
 def read_parquet_footer(path: Path) -> ParquetFooter:
-    """Rows and schema of the file. Only its two ends are read.
+    """Return rows and schema of the file. Only its two ends are read.
 
-    Raises :class:`DataProblem`, with the reason and not the path, for a file that is empty, truncated or no Parquet;
-    :class:`FileNotFoundError` where it is gone.
+    Raises :class:`DataProblem`, with the reason and not the path, for a file that is empty, truncated or not Parquet;
+    :class:`FileNotFoundError` if it does not exist.
     """
-    import pyarrow as pa  # noqa: PLC0415 - the rest of this package does without
+    import pyarrow as pa  # noqa: PLC0415 - the rest of this package does not need it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     with path.open("rb") as file:

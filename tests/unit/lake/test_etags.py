@@ -8,7 +8,7 @@ from penstock.lake import etags
 from penstock.lake.etags import HASHED_BYTES, current_etag, etag, tag_file
 
 
-def test_a_tagged_file_has_its_md5_and_is_left_alone_then(tmp_path: Path) -> None:
+def test_a_tagged_file_has_its_md5_and_does_not_change_again(tmp_path: Path) -> None:
     file = tmp_path / "part-0.parquet"
     file.write_bytes(b"rows")
     assert etag(file) is None
@@ -17,7 +17,7 @@ def test_a_tagged_file_has_its_md5_and_is_left_alone_then(tmp_path: Path) -> Non
     assert not tag_file(file)
 
 
-def test_a_file_written_over_in_place_gets_a_new_one(tmp_path: Path) -> None:
+def test_a_file_overwritten_in_place_gets_a_new_etag(tmp_path: Path) -> None:
     file = tmp_path / "part-0.parquet"
     file.write_bytes(b"rows")
     tag_file(file)
@@ -28,7 +28,7 @@ def test_a_file_written_over_in_place_gets_a_new_one(tmp_path: Path) -> None:
     assert etag(file) == f'"{hashlib.md5(b"other rows").hexdigest()}"'
 
 
-def test_the_former_gateways_etag_of_a_multipart_upload_stays(tmp_path: Path) -> None:
+def test_the_etag_of_a_multipart_upload_of_s3proxy_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "big"
     file.write_bytes(b"rows")
     etags.set_attribute(file, etags._ETAG, b'"0123-2"')
@@ -36,7 +36,7 @@ def test_the_former_gateways_etag_of_a_multipart_upload_stays(tmp_path: Path) ->
     assert etag(file) == '"0123-2"' == current_etag(file, file.stat())
 
 
-def test_a_file_without_an_etag_gets_its_md5_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_file_without_an_etag_gets_its_md5_on_the_first_request(tmp_path: Path) -> None:
     file = tmp_path / "part-0.parquet"
     file.write_bytes(b"rows")
     expected = f'"{hashlib.md5(b"rows").hexdigest()}"'
@@ -55,5 +55,5 @@ def test_a_large_file_is_not_read_for_its_etag(tmp_path: Path) -> None:
     assert current_etag(file, file.stat()) != first
 
 
-def test_files_that_are_gone_are_no_errors(tmp_path: Path) -> None:
+def test_missing_files_are_not_errors(tmp_path: Path) -> None:
     assert not tag_file(tmp_path / "gone")

@@ -19,7 +19,7 @@ DEAD = "s3://lake/dead"
 
 
 class Crash(Exception):
-    """The process died here."""
+    """The process dies at this point."""
 
 
 def batch(number: int, *, start: int = 0, end: int = 10) -> Batch:
@@ -33,7 +33,7 @@ def opened(files: MemoryFiles, query: str = QUERY, *, adopt: bool = False) -> Le
 
 
 def stage(files: MemoryFiles, ledger: Ledger, number: int, content: bytes, *, parts: int = 2) -> Manifest:
-    """What the runner does up to the manifest: files of both tables into staging."""
+    """Stage files of both tables and return the manifest, as the runner does."""
     for table, (location, names) in enumerate(
         ((TABLE, [f"day=1/part-0000{n}-x.c000.snappy.parquet" for n in range(parts)]), (DEAD, ["date=2/part-0.parquet"]))
     ):
@@ -65,14 +65,14 @@ def refused() -> Manifest:
 
 
 class Dies(CommitHooks):
-    """The process dies when the files are in place, before the commit."""
+    """Hooks that let the process die when the files are in place, before the commit."""
 
     def update_catalog(self, manifest: Manifest) -> None:
         raise Crash
 
 
 class Diary(CommitHooks):
-    """What happens, in order."""
+    """Hooks that record their calls, in order."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -93,7 +93,7 @@ class Diary(CommitHooks):
 
 
 def visible(files: MemoryFiles) -> dict[str, bytes]:
-    """What readers of the tables see: everything without a hidden folder in its path."""
+    """Return the files that readers of the tables see: those without a hidden folder in their paths."""
     return {path: data for path, data in files.files.items() if "/_penstock/" not in path}
 
 
@@ -108,7 +108,7 @@ def test_names_are_deterministic_and_keep_the_partition() -> None:
     assert [(move.final, move.size) for move in moves] == [(f"t/day=1/part-{QUERY}-0000000007-0000.snappy.parquet", 7)]
 
 
-def test_a_committed_batch_is_known_again_by_a_new_process() -> None:
+def test_a_new_process_recognizes_a_committed_batch() -> None:
     files = MemoryFiles()
     commit(files, opened(files), 0, b"a")
     before = dict(files.files)
@@ -116,7 +116,7 @@ def test_a_committed_batch_is_known_again_by_a_new_process() -> None:
     assert files.files == before
 
 
-def test_the_steps_come_in_order_and_a_batch_that_is_run_again_begins_where_it_was_left() -> None:
+def test_the_steps_are_in_order_and_a_batch_that_is_run_again_continues_at_its_step() -> None:
     files = MemoryFiles()
     publish = ["publish", "moved 1", "moved 2", "moved 3", "catalog", "facts {'rows': 2}", "commit", "committed 0"]
     diary = Diary()
@@ -145,7 +145,7 @@ def test_a_batch_from_before_the_last_commits_is_refused() -> None:
     ledger = opened(files)
     for number in (1, 2):
         commit(files, ledger, number, b"a")
-    with pytest.raises(DataProblem, match="set back"):
+    with pytest.raises(DataProblem, match="an older checkpoint was restored"):
         ledger.run(batch(0), refused)
 
 
@@ -161,7 +161,7 @@ def test_another_query_is_refused_unless_adopted() -> None:
     assert opened(files, other).current_query() == other
 
 
-def test_adoption_undoes_what_the_old_query_left_half_published() -> None:
+def test_adoption_rolls_back_a_half_published_batch_of_the_old_query() -> None:
     files = MemoryFiles()
     ledger = opened(files)
     commit(files, ledger, 0, b"a")
@@ -173,20 +173,20 @@ def test_adoption_undoes_what_the_old_query_left_half_published() -> None:
     assert visible(files) == committed
 
 
-def test_a_ledger_without_commits_takes_any_query() -> None:
+def test_a_ledger_without_commits_accepts_any_query() -> None:
     files = MemoryFiles()
     opened(files)
     opened(files, "f" * 32)
 
 
-def test_old_manifests_go_and_the_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_manifests_are_deleted_and_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "KEEP", 3)
     files = MemoryFiles()
     ledger = opened(files)
     for number in range(10):
         commit(files, ledger, number, b"a")
     assert [manifest.batch.id for manifest in ledger.recent(100)] == [9, 8, 7]
-    assert len(files.walk(f"{TABLE}/_penstock")) == 4  # three manifests and the mark of the query
+    assert len(files.walk(f"{TABLE}/_penstock")) == 4  # three manifests and the query's marker
     assert len(visible(files)) == 30
 
 
@@ -199,7 +199,7 @@ def test_a_damaged_manifest_is_named() -> None:
         opened(files).run(batch(0), refused)
 
 
-def test_a_file_that_is_gone_stops_the_publication_and_the_next_run_stages_again() -> None:
+def test_a_missing_file_stops_the_publication_and_the_next_run_stages_again() -> None:
     files = MemoryFiles()
 
     class Loses(CommitHooks):
@@ -216,7 +216,7 @@ def test_a_file_that_is_gone_stops_the_publication_and_the_next_run_stages_again
 
 
 class Crashes(RuleBasedStateMachine):
-    """A stream whose process dies before any change to files or catalog; batches must come out whole, in order, once."""
+    """A stream whose process dies before any change to files or catalog; batches must be complete, in order, once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -286,7 +286,7 @@ class Crashes(RuleBasedStateMachine):
 
 
 class Catalog(CommitHooks):
-    """Notes which batches the catalog knows; the process may die before that."""
+    """Records the batches that the catalog has; the process may die before that."""
 
     def __init__(self, machine: Crashes) -> None:
         self._machine = machine

@@ -1,7 +1,7 @@
-"""The ledger on a disk that forgets: after a power loss any part of what was not synced may be there, and any may be gone.
+"""The ledger on a disk without its unsynced writes: after a power loss, any part of them may exist or be lost.
 
-What :mod:`test_ledger` shows for a process that dies holds for the machine as well, because each step is synced before the
-next one relies on it.
+What :mod:`test_ledger` shows for a process that dies is also true for the machine, because each step is synced before
+the next one relies on it.
 """
 
 import random
@@ -17,12 +17,12 @@ from tests.unit.lake.test_ledger import Catalog, Crash, Crashes, commit, opened
 
 
 class ForgetfulFiles(MemoryFiles):
-    """Files in memory, and what of them is on the disk. Staged files are Spark's, which syncs none."""
+    """Files in memory, and their state on the disk. Staged files are Spark's, which does not sync them."""
 
     def __init__(self, *arguments: Callable[..., Any]) -> None:
         super().__init__(*arguments)
         self.disk: dict[str, bytes] = {}
-        self.unsynced: set[str] = set()  # of these the content is not on the disk either
+        self.unsynced: set[str] = set()  # files whose content is not on the disk
 
     def write(self, path: str, data: bytes) -> None:
         super().write(path, data)
@@ -49,7 +49,7 @@ class ForgetfulFiles(MemoryFiles):
                 self.disk.pop(path, None)
 
     def lose_power(self, chance: random.Random) -> None:
-        """Each name is as it was synced or as it was last; a content that was not synced is lost with its name there."""
+        """Set each name to its synced or its last state; unsynced content is lost, but its name may exist."""
         for path in sorted({*self.files, *self.disk}):
             if path in self.files and chance.random() < 0.5:
                 self.disk[path] = b"" if path in self.unsynced else self.files[path]
@@ -60,7 +60,7 @@ class ForgetfulFiles(MemoryFiles):
 
 
 class PowerLosses(Crashes):
-    """A stream on a machine that loses its power before any change to the file system, and at its end."""
+    """A stream on a machine that loses power before any change to the file system, and at its end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class PowerLosses(Crashes):
         self.next = done
 
     def lose_a_staged_file(self, parts: Any) -> None:
-        """Not here: a disk that loses more than this is another test's."""
+        """Do nothing: another test has a disk that loses more."""
 
 
 PowerLosses.TestCase.settings = settings(max_examples=150, stateful_step_count=20, deadline=None)

@@ -1,4 +1,4 @@
-"""What ``s3://`` names lead to, and that nothing leads out of a bucket's folder."""
+"""The files of ``s3://`` names, and that no name leads out of a bucket's folder."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def lake(tmp_path: Path) -> LakeFolder:
     return LakeFolder(tmp_path / "lake")
 
 
-def test_a_name_leads_to_a_file_and_back(lake: LakeFolder) -> None:
+def test_a_name_is_translated_to_a_path_and_back(lake: LakeFolder) -> None:
     path = lake.path("s3a://bucket/words/part.parquet")
     assert path == lake.root.resolve() / "bucket" / "words" / "part.parquet"
     assert lake.uri(path) == "s3://bucket/words/part.parquet"
@@ -47,7 +47,7 @@ def test_a_name_leads_to_a_file_and_back(lake: LakeFolder) -> None:
         f"s3://bucket/{'a/' * 513}",
     ],
 )
-def test_what_leads_out_or_can_be_no_file_is_refused_everywhere(lake: LakeFolder, uri: str) -> None:
+def test_names_that_lead_out_or_cannot_be_files_are_refused(lake: LakeFolder, uri: str) -> None:
     with pytest.raises(InvalidInput):
         lake.path(uri)
     with pytest.raises(InvalidInput):

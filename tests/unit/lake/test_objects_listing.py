@@ -13,14 +13,14 @@ from penstock.lake.objects.attributes import Attributes
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, LakeStore
 
-# Few letters, and those around the slash, so that names meet.
+# Few characters, and those that sort around the slash, so that names collide.
 NAME = st.sampled_from(["a", "b", "a-", "a.", "a0", "a/", "aé", "a😀", "é", "-", ".", ".."])
 KEYS = st.lists(st.lists(NAME, min_size=1, max_size=3).map("/".join), max_size=12)
 PREFIX = st.sampled_from(["", "a", "a/", "a/b", "b-", "é", "a//", "../", "/"])
 
 
 def put(store: LakeStore, key: str) -> bool:
-    """Whether the key could be put."""
+    """Put the key; return whether that succeeded."""
     with store.draft() as draft:
         if not key.endswith("/"):
             draft.write(key.encode())
@@ -52,7 +52,7 @@ def listed(store: LakeStore, prefix: str, delimiter: str, limit: int) -> tuple[l
     limit=st.integers(1, 4),
     gone=st.sets(st.integers(0, 11)),
 )
-def test_a_listing_is_that_of_a_set_of_keys(
+def test_a_listing_equals_that_of_a_set_of_keys(
     wanted: list[str], prefix: str, delimiter: str, limit: int, gone: set[int]
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ def test_a_listing_is_that_of_a_set_of_keys(
         assert list((Path(folder) / ".penstock-s3" / "drafts").iterdir()) == []
 
 
-def test_a_deep_tree_is_read_as_far_as_a_page_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_folders_that_a_page_needs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LakeStore(tmp_path)
     store.create_bucket("bucket")
     for number in range(50):
@@ -102,5 +102,5 @@ def test_a_deep_tree_is_read_as_far_as_a_page_needs(tmp_path: Path, monkeypatch:
     assert len(read) == 1
     read.clear()
     assert len(store.page("bucket", after="d20/sub/19", limit=20).objects) == 20
-    # The bucket, the folders on the way to the start, and those of the page and of what follows it.
+    # The bucket, the folders on the way to the start, those of the page and of the key after it.
     assert len(read) <= 7

@@ -1,4 +1,4 @@
-"""Objects, deletions, buckets and parts that were answered are on the disk."""
+"""Acknowledged objects, deletions, buckets and parts are on the disk."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from penstock.testing.powerloss import ForgetfulDisk, after_power_loss
 
 
 class ForgetfulLake(LakeStore):
-    """A lake on a disk that forgets; ``left()`` is the one that a power loss leaves."""
+    """A lake on a disk that loses unsynced writes; ``left()`` is the lake after a power loss."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "lake")
@@ -48,7 +48,7 @@ def keys(store: LakeStore) -> list[str]:
     return [each.key for each in store.page("bk1").objects]
 
 
-def test_a_bucket_and_objects_are_there_with_their_folders(lake: ForgetfulLake) -> None:
+def test_a_bucket_and_objects_survive_with_their_folders(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"first")
     put(lake, "a/b/c", b"second")
@@ -59,7 +59,7 @@ def test_a_bucket_and_objects_are_there_with_their_folders(lake: ForgetfulLake) 
     assert (left.root / "bk1" / "marked").is_dir()
 
 
-def test_what_was_deleted_stays_so(lake: ForgetfulLake) -> None:
+def test_deleted_objects_stay_deleted(lake: ForgetfulLake) -> None:
     lake.create_bucket("bk1")
     put(lake, "a/b/c", b"x")
     put(lake, "a/d", b"x")

@@ -1,4 +1,4 @@
-"""What is answered of an object when its name gets another one meanwhile, and what may not be lost or left behind."""
+"""Responses about an object whose name gets another one meanwhile, and files that must not be lost or left behind."""
 
 import errno
 import hashlib
@@ -60,7 +60,7 @@ def test_an_open_object_keeps_its_etag_and_headers_when_it_is_replaced(
     assert opened.info.attributes.headers == {"content-type": "text/first"}
 
 
-def test_a_put_answers_of_its_own_object(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_put_responds_with_its_own_object(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def overtaken(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
         place(draft, bucket, target, exclusive=exclusive)
         target.unlink()
@@ -79,7 +79,7 @@ def test_a_folder_that_becomes_an_object_is_not_removed_with_its_last_file(
 
     def delete_meanwhile() -> None:
         deleting.start()
-        deleting.join(0.5)  # it ends, or has to wait for us
+        deleting.join(0.5)  # it ends, or waits for this thread
 
     calling_first(monkeypatch, "keep", delete_meanwhile)
     put(store, b"", "folder/")
@@ -89,7 +89,9 @@ def test_a_folder_that_becomes_an_object_is_not_removed_with_its_last_file(
         store.info("bucket", "folder/file")
 
 
-def test_an_object_that_may_not_be_removed_is_not_called_deleted(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_cannot_be_removed_is_not_reported_as_deleted(
+    store: LakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(store, b"kept")
 
     def refused(self: Path, *, missing_ok: bool = False) -> None:
@@ -100,7 +102,7 @@ def test_an_object_that_may_not_be_removed_is_not_called_deleted(store: LakeStor
         store.delete("bucket", "key")
 
 
-def test_a_bucket_with_nothing_but_leftovers_of_uploads_can_be_deleted(store: LakeStore) -> None:
+def test_a_bucket_with_only_leftovers_of_uploads_can_be_deleted(store: LakeStore) -> None:
     (store.root / "bucket" / ".mpus-1").write_bytes(b"left")
     (store.root / "bucket" / "folder").mkdir()
     (store.root / "bucket" / "folder" / ".s3proxy-2").write_bytes(b"left")
@@ -109,7 +111,7 @@ def test_a_bucket_with_nothing_but_leftovers_of_uploads_can_be_deleted(store: La
         store.bucket("bucket")
 
 
-def test_an_upload_that_a_killed_process_was_dropping_is_swept(store: LakeStore, tmp_path: Path) -> None:
+def test_an_upload_whose_deletion_was_interrupted_is_swept(store: LakeStore, tmp_path: Path) -> None:
     half = store.drafts / f"{'a' * 32}.dropped"
     half.mkdir()
     (half / "00001.part").write_bytes(b"part")

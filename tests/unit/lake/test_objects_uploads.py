@@ -1,4 +1,4 @@
-"""What bounds uploads in progress, and what a killed process leaves."""
+"""The limits of uploads in progress, and the files that a killed process leaves."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def begin(uploads: Uploads, key: str = "key") -> Upload:
     return uploads.create(Upload(id="", bucket="bucket", key=key, initiated=1.0, attributes=Attributes()))
 
 
-def test_there_are_so_many_uploads_at_once(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_uploads_is_limited(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_UPLOADS", 2)
     uploads = Uploads(store)
     first = begin(uploads)
@@ -37,7 +37,7 @@ def test_there_are_so_many_uploads_at_once(store: LakeStore, monkeypatch: pytest
     begin(uploads)
 
 
-def test_an_upload_that_nobody_touched_for_a_week_is_dropped(store: LakeStore) -> None:
+def test_an_upload_without_activity_for_a_week_is_deleted(store: LakeStore) -> None:
     uploads = Uploads(store)
     old, young = begin(uploads, "old"), begin(uploads, "young")
     with store.draft() as draft:

@@ -1,4 +1,4 @@
-"""Partition paths: round trips, and Spark's own answers as the reference."""
+"""Partition paths: round trips, and Spark's own results as the reference."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, escape, parse_parti
 _NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=20)
 _VALUES = st.none() | _NAMES.filter(lambda value: value != HIVE_DEFAULT_PARTITION)
 
-# Answers of org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils in Spark 4.1.1.
+# Results of org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils in Spark 4.1.1.
 SPARK_ESCAPED = {
     "a:b": "a%3Ab",
     ":ab": "%3Aab",
@@ -51,7 +51,7 @@ def test_null_and_empty_share_hives_default_folder() -> None:
 
 
 @pytest.mark.parametrize(("keys", "values"), [(["a"], []), (["a"], ["x\0"]), ([""], ["x"])])
-def test_refuses_what_no_path_can_hold(keys: list[str], values: list[str]) -> None:
+def test_refuses_values_that_a_path_cannot_have(keys: list[str], values: list[str]) -> None:
     with pytest.raises(InvalidInput):
         partition_path(keys, values)
 

@@ -17,7 +17,7 @@ def touch(root: Path, *keys: str) -> LakeFolder:
     return LakeFolder(root)
 
 
-def test_walk_passes_over_what_readers_pass_over(tmp_path: Path) -> None:
+def test_walk_skips_files_that_readers_skip(tmp_path: Path) -> None:
     lake = touch(tmp_path, "t/b", "t/a=1/x", "t/_SUCCESS", "t/.x.crc", "t/_tmp/x", "t/_p=1/x", "t/d_$folder$", "u/x")
     found = list(walk(lake, "s3://lake/t/"))
     assert [file.key for file in found] == ["_p=1/x", "a=1/x", "b"]
@@ -26,7 +26,7 @@ def test_walk_passes_over_what_readers_pass_over(tmp_path: Path) -> None:
     assert list(walk(lake, "s3://lake/u/x/")) == []
 
 
-def test_walk_follows_no_links(tmp_path: Path) -> None:
+def test_walk_does_not_follow_links(tmp_path: Path) -> None:
     lake = touch(tmp_path / "buckets", "t/x")
     (tmp_path / "secret").write_text("x")
     (tmp_path / "buckets/lake/t/file").symlink_to(tmp_path / "secret")

@@ -1,7 +1,7 @@
-"""What an object has beside its bytes, kept with the file: headers, user metadata, tags, checksums, sizes of parts.
+"""The attributes of an object, stored with its file: headers, user metadata, tags, checksums, sizes of parts.
 
-One extended attribute holds all of it as JSON; where a file has none, the attributes of s3proxy are read, which served
-the lake before. A file that somebody else wrote over in place has lost what was kept.
+One extended attribute has all of them as JSON; if a file has none, the attributes of s3proxy are read, which served the
+lake before. A file that another program overwrites in place loses its attributes.
 """
 
 import contextlib
@@ -22,15 +22,15 @@ _OURS = f"{_PREFIX}penstock-object"
 _MARKER = f"{_PREFIX}content-md5"
 _FORMER_HEADERS = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type")
 _FORMER_METADATA = "user-metadata."
-# What s3proxy kept for itself among the user's metadata, and showed to nobody.
+# s3proxy stored these among the user's metadata for its own use, and did not return them.
 _FORMER_OWN = "s3proxy_checksum_"
 MARKER_ETAG = bytes.fromhex("d41d8cd98f00b204e9800998ecf8427e")
-"""MD5 of nothing: what an object whose key ends in a slash has."""
+"""MD5 of no bytes: the ETag of an object whose key ends in a slash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attributes:
-    """``headers`` by their names in small letters, such as ``content-type``; ``checksums`` by algorithm, in base64.
+    """``headers`` by their names in lower case, such as ``content-type``; ``checksums`` by algorithm, in base64.
 
     ``parts`` are runs of sizes: ``(5242880, 3)`` is three parts of 5 MiB.
     """
@@ -45,7 +45,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectInfo:
-    """An object as it is now. ``size`` in bytes, ``modified`` in seconds since 1970, ``etag`` with its quotes."""
+    """The current state of an object. ``size`` in bytes, ``modified`` in seconds since 1970, ``etag`` with its quotes."""
 
     key: str
     size: int
@@ -57,9 +57,9 @@ class ObjectInfo:
 def read_info(
     key: str, path: Path, status: os.stat_result, *, whole: bool = True, descriptor: int | None = None
 ) -> ObjectInfo:
-    """What is kept with the file at ``path``; without ``whole`` no more than a listing shows.
+    """Return the state of the object at ``path``; without ``whole``, only the members of a listing.
 
-    With a ``descriptor`` it is what is kept with that open file, which another one may have replaced at ``path`` since.
+    With a ``descriptor``, read that open file, which another one may have replaced at ``path`` since.
     """
     if key.endswith("/"):
         attributes = _read(path, "") if whole else Attributes()
@@ -70,14 +70,14 @@ def read_info(
 
 
 def is_marker(folder: Path) -> bool:
-    """Whether the folder was made as an object, by a put of its name with a slash."""
+    """Return whether the folder is an object, by a put of its name with a slash."""
     return folder.is_dir() and get_attribute(folder, _MARKER) is not None
 
 
 def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
-    """Keep attributes and ETag with a file or, with :data:`MARKER_ETAG`, a folder, as it is now.
+    """Store attributes and ETag with the current state of a file or, with :data:`MARKER_ETAG`, a folder.
 
-    A file system without extended attributes keeps none: there an object has its bytes alone.
+    On a file system without extended attributes, nothing is stored: an object has only its bytes.
     """
     kept = {name: value for name, value in asdict(attributes).items() if value}
     folder = path.is_dir()
@@ -96,25 +96,25 @@ def keep(path: Path, attributes: Attributes, etag: bytes) -> None:
             raise S3Error(
                 "MetadataTooLarge",
                 "Your metadata headers exceed the maximum allowed metadata size",
-                remedy="The lake's file system keeps fewer bytes with a file than S3 does: send less metadata and tags.",
+                remedy="The lake's file system has less room for attributes than S3: send less metadata and tags.",
             ) from None
         raise
 
 
 def unmark(folder: Path) -> None:
-    """Remove what makes a folder an object."""
+    """Remove the attribute that makes a folder an object."""
     for name in (_MARKER, _OURS):
         remove_attribute(folder, name)
 
 
 def write_tags(path: Path, tags: Mapping[str, str], etag: bytes) -> None:
-    """Replace the tags that are kept with the file; ``etag`` is the one it has."""
+    """Replace the tags of the file; ``etag`` is its current one."""
     status = path.stat()
     keep(path, replace(_read(path, "" if path.is_dir() else stamp_of(status)), tags=dict(tags)), etag)
 
 
 def _read(path: Path | int, stamp: str) -> Attributes:
-    """What is kept with a file whose state is ``stamp``; nothing where it was kept with another state."""
+    """Return the attributes of a file in the state ``stamp``; none if they were stored with another state."""
     raw = get_attribute(path, _OURS)
     if raw is None:
         return Attributes() if was_hashed(path) else _read_former(path)

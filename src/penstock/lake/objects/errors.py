@@ -1,4 +1,4 @@
-"""S3's refusals, each with its code and HTTP status.
+"""S3's errors, each with its code and HTTP status.
 
 Source: Amazon S3 API reference, "Error responses", list of error codes.
 """
@@ -67,8 +67,8 @@ _STATUS = {
 
 
 class S3Error(PenstockError):
-    """A request that is refused or cannot be carried out. ``code`` is what clients match on, ``details`` are further
-    elements of the error's XML.
+    """A request that is refused or fails. Clients match on ``code``; ``details`` are further elements of the error's
+    XML.
     """
 
     def __init__(
@@ -80,5 +80,5 @@ class S3Error(PenstockError):
 
     @property
     def status(self) -> int:
-        """The HTTP status that goes with the code."""
+        """The HTTP status of the code."""
         return _STATUS[self.code]

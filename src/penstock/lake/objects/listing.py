@@ -1,7 +1,7 @@
-"""The keys of a bucket in S3's order, read from its folders as far as a page needs them.
+"""The keys of a bucket in S3's order, read from only those folders that a page needs.
 
 S3 sorts keys by their bytes in UTF-8, which is the order of Python's texts. A folder sorts as its name with a slash: the
-file ``a.txt`` comes before what is in ``a/``.
+file ``a.txt`` comes before the files in ``a/``.
 """
 
 import os
@@ -20,7 +20,7 @@ LAST = "\U0010ffff"
 
 @dataclass(slots=True, kw_only=True)
 class Page:
-    """A part of a listing. ``next_after`` is what the next page comes after, None where this is the last."""
+    """A page of a listing. The next page begins after ``next_after``, which is None for the last page."""
 
     objects: list[ObjectInfo] = field(default_factory=list)
     prefixes: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Page:
 
 
 def list_page(bucket: Path, *, prefix: str, delimiter: str, after: str, limit: int) -> Page:
-    """Up to ``limit`` keys and common prefixes after ``after``, in order."""
+    """Return up to ``limit`` keys and common prefixes after ``after``, in order."""
     page = Page()
     if limit == 0:
         return page
@@ -56,7 +56,7 @@ def list_page(bucket: Path, *, prefix: str, delimiter: str, after: str, limit: i
 
 
 def walk(bucket: Path, *, prefix: str = "", delimiter: str = "", after: str = "") -> Iterator[tuple[str, Path]]:
-    """The keys that begin with ``prefix`` and sort after ``after``, with their paths.
+    """Yield the keys that begin with ``prefix`` and sort after ``after``, with their paths.
 
     With the delimiter ``/`` one key stands for each folder below the prefix's own. Symbolic links are not followed.
     """
@@ -79,7 +79,7 @@ class _Walk:
     after: str
 
     def below(self, folder: str, base: str) -> Iterator[tuple[str, Path]]:
-        """What lies in ``folder``, whose keys begin with ``base``: the folder itself first, where it is an object."""
+        """Yield the keys in ``folder``, which begin with ``base``: first the folder itself, if it is an object."""
         if base and base > self.after and base.startswith(self.prefix) and is_marker(Path(folder)):
             yield base, Path(folder)
         for name in _names(folder):
@@ -91,13 +91,13 @@ class _Walk:
             elif (key > self.after or self.after.startswith(key)) and self._meets_prefix(key):
                 if self.grouped and key.startswith(self.prefix) and len(key) > len(self.prefix):
                     if self.after != key + LAST:
-                        # One is enough to show that there is something.
+                        # One key is enough for the common prefix.
                         yield from _first(_Walk(self.prefix, False, self.after).any_below(path, key))
                 else:
                     yield from self.below(path, key)
 
     def any_below(self, folder: str, base: str) -> Iterator[tuple[str, Path]]:
-        """As :meth:`below`; in any order where that is quicker."""
+        """Yield keys as :meth:`below` does, in any order if that is quicker."""
         if self.after.startswith(base):
             yield from self.below(folder, base)
         elif is_marker(Path(folder)):
@@ -123,7 +123,7 @@ def _first(keys: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
 
 
 def _names(folder: str) -> list[str]:
-    """The names in a folder, sorted as keys; those of folders end in a slash. Empty where it is gone or cannot be read."""
+    """Return the names in a folder, sorted as keys; folders end in a slash. Empty if it is gone or cannot be read."""
     names = []
     try:
         with os.scandir(folder) as entries:
@@ -142,7 +142,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _is_text(name: str) -> bool:
-    # A name that is not UTF-8, or that XML cannot show, is not a key: see names.check_key.
+    # A name that is not UTF-8, or that XML cannot represent, is not a key: see names.check_key.
     return name.isprintable() or not any(
         c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" for c in name
     )

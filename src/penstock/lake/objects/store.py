@@ -1,4 +1,4 @@
-"""One lake as S3 sees it: its buckets, and the objects in them. Every call may block; the store is safe among threads."""
+"""One lake as S3 sees it: its buckets and their objects. Every call may block; the store is safe for threads."""
 
 import contextlib
 import os
@@ -29,14 +29,14 @@ from penstock.lake.objects.writing import Draft, conflict, make_marker, place, p
 __all__ = ["WORK_FOLDER", "Condition", "LakeStore", "OpenObject", "no_such_key"]
 
 WORK_FOLDER = ".penstock-s3"
-"""Beside the buckets, where no name of one leads: drafts and uploads in progress."""
+"""The folder of drafts and uploads in progress, beside the buckets; its name is not a valid bucket name."""
 _STRIPES = 256
 _STALE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What has to hold for a write: ``match`` is the ETag that is there, ``absent`` that there is nothing."""
+    """The precondition of a write: ``match`` is the required ETag; ``absent`` requires that no object exists."""
 
     match: str | None = None
     absent: bool = False
@@ -44,12 +44,12 @@ class Condition:
 
 @dataclass(slots=True, kw_only=True)
 class OpenObject:
-    """An object that is being read: what it is, and an open file of it, -1 for a folder."""
+    """An object that is open for reading: its state and its file descriptor, -1 for a folder."""
 
     info: ObjectInfo
     descriptor: int
     content: bytes | None = None
-    """The whole of it, where it is small and that was asked for."""
+    """All bytes, if the object is small and reading ahead was requested."""
 
     def close(self) -> None:
         """Close the file."""
@@ -59,7 +59,7 @@ class OpenObject:
 
 
 class LakeStore:
-    """The buckets below the folder ``root``, which is made where it is not there."""
+    """The buckets below the folder ``root``, which is created if it does not exist."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,14 +69,14 @@ class LakeStore:
         for folder in (self.drafts, self.uploads):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._locks = [threading.Lock() for _ in range(_STRIPES)]
-        # A folder is not removed for being empty while it becomes an object: their keys differ, and so do their locks.
+        # An empty folder is not removed while it becomes an object: their keys differ, and so do their locks.
         self._folders = threading.Lock()
         self._sweep()
 
     # Buckets
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Names of the buckets, sorted, and since when they are there (seconds since 1970)."""
+        """Return the names of the buckets, sorted, and their creation times (seconds since 1970)."""
         found = []
         with os.scandir(self.root) as entries:
             for entry in entries:
@@ -87,7 +87,7 @@ class LakeStore:
         return sorted(found)
 
     def bucket(self, name: str) -> Path:
-        """The folder of a bucket; :class:`S3Error` where there is none."""
+        """Return the folder of a bucket. Raises :class:`S3Error` if it does not exist."""
         check_bucket_name(name)
         path = self.root / name
         if path.is_symlink() or not path.is_dir():
@@ -95,7 +95,7 @@ class LakeStore:
         return path
 
     def create_bucket(self, name: str) -> None:
-        """Make a bucket, for its owner alone."""
+        """Create a bucket that only its owner can read."""
         check_bucket_name(name)
         try:
             (self.root / name).mkdir(mode=0o700)
@@ -108,7 +108,7 @@ class LakeStore:
             ) from None
 
     def delete_bucket(self, name: str) -> None:
-        """Remove an empty bucket, with the empty folders that others left in it."""
+        """Remove an empty bucket, with empty folders of other programs in it."""
         folder = self.bucket(name)
         if list_page(folder, prefix="", delimiter="", after="", limit=1).objects or _has_files(folder):
             raise S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name})
@@ -127,19 +127,19 @@ class LakeStore:
     # Objects
 
     def page(self, bucket: str, *, prefix: str = "", delimiter: str = "", after: str = "", limit: int = 1000) -> Page:
-        """A part of a bucket's listing: see :func:`~penstock.lake.objects.listing.list_page`."""
+        """Return a page of a bucket's listing: see :func:`~penstock.lake.objects.listing.list_page`."""
         return list_page(self.bucket(bucket), prefix=prefix, delimiter=delimiter, after=after, limit=limit)
 
     def info(self, bucket: str, key: str) -> ObjectInfo:
-        """The object; :class:`S3Error` where there is none."""
+        """Return the state of the object. Raises :class:`S3Error` if it does not exist."""
         found = self.open(bucket, key)
         found.close()
         return found.info
 
     def open(self, bucket: str, key: str, ahead: int = 0) -> OpenObject:
-        """The object, open for reading: whatever happens to its name, these are its bytes.
+        """Open the object for reading; a later change of the name does not affect its bytes.
 
-        One of up to ``ahead`` bytes is read at once.
+        An object of up to ``ahead`` bytes is read at once.
         """
         folder = self.bucket(bucket)
         path = _existing(folder, key)
@@ -165,19 +165,19 @@ class LakeStore:
             raise
 
     def begin(self, bucket: str, key: str) -> Draft:
-        """A new file for an object of the bucket; :class:`S3Error` where it could not become one."""
+        """Return a new draft of an object of the bucket. Raises :class:`S3Error` if bucket or key is invalid."""
         check_key(key)
         self.bucket(bucket)
         return self.draft()
 
     def draft(self) -> Draft:
-        """A new file, to be written and committed."""
+        """Return a new draft, to be written and committed."""
         return Draft(self.drafts)
 
     def commit(
         self, draft: Draft, bucket: str, key: str, attributes: Attributes, *, etag: bytes, condition: Condition
     ) -> ObjectInfo:
-        """Make a synced draft the object ``key``, in one step; :class:`S3Error` where the condition does not hold."""
+        """Make a synced draft the object ``key``, atomically. Raises :class:`S3Error` if the condition is not met."""
         check_key(key)
         folder = self.bucket(bucket)
         target = file_of(folder, key)
@@ -187,13 +187,13 @@ class LakeStore:
             if draft.size:
                 raise S3Error(
                     "InvalidRequest",
-                    f"'{key[:200]}' ends in a slash: it is a folder in this store, and holds no bytes.",
+                    f"'{key[:200]}' ends in a slash: it is a folder in this store, which has no bytes.",
                     remedy="Send no body, or choose a key without a slash at its end.",
                 )
             return self._commit_marker(folder, key, target, attributes, condition)
         keep(draft.path, attributes, etag)
         draft.sync()
-        # Before it has its name: by the time that this returns, the name may be another object's.
+        # Before the draft has its name, because afterwards the name may be another object's.
         info = read_info(key, draft.path, draft.path.stat())
         with self._locked(bucket, key):
             self._check(folder, key, condition)
@@ -204,7 +204,7 @@ class LakeStore:
         return info
 
     def delete(self, bucket: str, key: str, *, condition: Condition | None = None) -> None:
-        """Remove the object; nothing where there is none."""
+        """Remove the object, if it exists."""
         folder = self.bucket(bucket)
         with self._locked(bucket, key):
             if condition is not None:
@@ -223,7 +223,7 @@ class LakeStore:
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 return
             except PermissionError:
-                # What macOS says of a folder; of a file it means that the object is still there.
+                # macOS raises this for a folder; for a file it means that the object still exists.
                 if path.is_dir():
                     return
                 raise
@@ -254,7 +254,7 @@ class LakeStore:
     def _prune(self, bucket: Path, folder: Path) -> None:
         with self._folders:
             left = prune(bucket, folder)
-        # Gone with all that was in it, where somebody was faster.
+        # Another caller may have removed it with its contents.
         with contextlib.suppress(FileNotFoundError):
             durable.sync(left)
 
@@ -281,20 +281,20 @@ class LakeStore:
             yield
 
     def _sweep(self) -> None:
-        """Remove what a killed process left of its drafts."""
+        """Remove the drafts of killed processes."""
         old = time.time() - _STALE_SECONDS
         for path in self.drafts.iterdir():
             with contextlib.suppress(OSError):
                 if path.lstat().st_mtime >= old:
                     continue
-                if path.is_dir():  # an upload that was being dropped
+                if path.is_dir():  # an upload whose removal was interrupted
                     shutil.rmtree(path)
                 else:
                     path.unlink()
 
 
 def no_such_key(key: str) -> S3Error:
-    """The refusal for a key without an object."""
+    """Return the error for a key without an object."""
     return S3Error("NoSuchKey", "The specified key does not exist.", details={"Key": key})
 
 
@@ -307,7 +307,7 @@ def _failed(header: str) -> S3Error:
 
 
 def _existing(bucket: Path, key: str) -> Path | None:
-    """Where the key's file would be; None where no file can have that name."""
+    """Return the path of the key's file; None if no file can have that name."""
     try:
         check_key(key)
     except S3Error as error:
@@ -318,5 +318,5 @@ def _existing(bucket: Path, key: str) -> Path | None:
 
 
 def _has_files(folder: Path) -> bool:
-    # What no listing shows is not to be lost with the bucket, but for what the former gateway left of uploads.
+    # Files that no listing shows must not be lost with the bucket, except for s3proxy's uploads in progress.
     return any(not is_hidden(name) for _, _, files in os.walk(folder) for name in files)

@@ -1,7 +1,7 @@
-"""Multipart uploads in progress: a folder each, beside the buckets, with one file and one record a part.
+"""Multipart uploads in progress: a folder each, beside the buckets, with one file and one record for each part.
 
-A part is synced before it is answered, and replaced whole. An upload that nobody touched for a week is dropped, as a
-lifecycle rule would, and there are only so many at once.
+A part is synced before its response, and replaced as a whole. An upload without activity for a week is deleted, as by a
+lifecycle rule, and the number of uploads is limited.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that was uploaded. ``md5`` is in hexadecimal digits; ``file`` the name of its file."""
+    """An uploaded part. ``md5`` is in hexadecimal digits, ``file`` is the name of its file."""
 
     number: int
     size: int
@@ -75,12 +75,12 @@ class Uploads:
         self._store = store
         self._lock = threading.Lock()
         self._swept = 0.0
-        # Clients whose patience ends before a large upload is put together ask again, and are to hear that it is done.
+        # A client that times out while a large upload is completed retries, and must learn that it is done.
         self._completing = [threading.Lock() for _ in range(_STRIPES)]
         self._completed: SharedCache[tuple[str, str, str], ObjectInfo] = SharedCache(_REMEMBERED)
 
     def create(self, upload: Upload) -> Upload:
-        """Begin an upload under a new id; :class:`S3Error` where there are too many."""
+        """Begin an upload with a new id. Raises :class:`S3Error` if there are too many."""
         check_key(upload.key)
         self._store.bucket(upload.bucket)
         self.sweep()
@@ -98,12 +98,12 @@ class Uploads:
         return made
 
     def get(self, bucket: str, key: str, upload_id: str) -> Upload:
-        """The upload; :class:`S3Error` where there is none of that id for the key."""
+        """Return the upload. Raises :class:`S3Error` if the key has no upload with that id."""
         self._store.bucket(bucket)
         upload = None
         if _ID.fullmatch(upload_id):
             upload = _read_upload(self._store.uploads / bucket / upload_id)
-        # The folder of its parts follows from what the record says, which therefore has to be this one's.
+        # The record names the folder of the parts, so it must be this upload's.
         if upload is None or (upload.bucket, upload.key, upload.id) != (bucket, key, upload_id):
             raise S3Error(
                 "NoSuchUpload",
@@ -114,13 +114,13 @@ class Uploads:
         return upload
 
     def of_bucket(self, bucket: str) -> list[Upload]:
-        """The uploads of a bucket, by key and id."""
+        """Return the uploads of a bucket, by key and id."""
         self._store.bucket(bucket)
         found = [_read_upload(folder) for folder in self._folders(bucket)]
         return sorted((each for each in found if each is not None), key=lambda each: (each.key, each.id))
 
     def put_part(self, upload: Upload, number: int, draft: Draft, checksums: Mapping[str, str]) -> Part:
-        """Keep a draft as a part, in place of one with its number."""
+        """Store a draft as a part; replace the part with its number."""
         folder = self._folder(upload)
         part = Part(
             number=number,
@@ -146,13 +146,13 @@ class Uploads:
         return part
 
     def parts(self, upload: Upload) -> list[Part]:
-        """The parts that are there, by number."""
+        """Return the uploaded parts, by number."""
         folder = self._folder(upload)
         found = [_read_part(path) for path in folder.glob("[0-9][0-9][0-9][0-9][0-9].json")]
         return sorted((each for each in found if each is not None), key=lambda each: each.number)
 
     def open_parts(self, upload: Upload, wanted: Sequence[tuple[int, str]]) -> list[Part]:
-        """The parts that a client names by number and ETag, checked: order, presence, ETag, size."""
+        """Return the parts that a client names by number and ETag, after a check of order, presence, ETag and size."""
         if [number for number, _ in wanted] != sorted({number for number, _ in wanted}):
             raise S3Error(
                 "InvalidPartOrder",
@@ -180,7 +180,7 @@ class Uploads:
         return chosen
 
     def assemble(self, upload: Upload, parts: Sequence[Part]) -> Draft:
-        """A draft with the bytes of the parts, one after the other."""
+        """Return a draft with the bytes of the parts, in order."""
         folder = self._folder(upload)
         draft = self._store.draft()
         try:
@@ -203,15 +203,15 @@ class Uploads:
 
     @contextlib.contextmanager
     def completing(self, bucket: str, key: str, upload_id: str) -> Iterator[ObjectInfo | None]:
-        """Hold the only place to complete the upload; the object that came of it, where it is one already."""
-        asked = (bucket, key, upload_id)
-        with self._completing[hash(asked) % _STRIPES]:
-            yield self._completed.peek(asked)
+        """Lock the upload for its completion; yield its object if it is already complete."""
+        identity = (bucket, key, upload_id)
+        with self._completing[hash(identity) % _STRIPES]:
+            yield self._completed.peek(identity)
 
     def complete(
         self, upload: Upload, parts: Sequence[Part], draft: Draft, checksums: Mapping[str, str], condition: Condition
     ) -> ObjectInfo:
-        """Make the assembled draft the object, and forget the upload."""
+        """Make the assembled draft the object, and delete the upload."""
         digest = hashlib.md5(b"".join(bytes.fromhex(part.md5) for part in parts), usedforsecurity=False).hexdigest()
         kept = upload.attributes
         attributes = Attributes(
@@ -229,11 +229,11 @@ class Uploads:
         return info
 
     def abort(self, upload: Upload) -> None:
-        """Drop the upload and its parts."""
+        """Delete the upload and its parts."""
         self._drop(self._folder(upload))
 
     def sweep(self) -> None:
-        """Drop what nobody touched for a week; looks once in ten minutes."""
+        """Delete uploads without activity for a week; checks at most every ten minutes."""
         now = time.monotonic()
         with self._lock:
             if self._swept and now - self._swept < _SWEEP_SECONDS:
@@ -252,7 +252,7 @@ class Uploads:
         return (path for path in self._store.uploads.glob(f"{bucket}/*") if _ID.fullmatch(path.name))
 
     def _drop(self, folder: Path) -> None:
-        # Gone at once for everybody, however long its files take.
+        # The rename hides the upload at once, even if deleting its files takes long.
         gone = self._store.drafts / f"{folder.name}.dropped"
         with contextlib.suppress(OSError):
             folder.rename(gone)
@@ -266,12 +266,12 @@ def _runs(parts: Sequence[Part]) -> tuple[tuple[int, int], ...]:
             runs[-1] = (part.size, runs[-1][1] + 1)
         else:
             runs.append((part.size, 1))
-    # Of parts with sizes of their own no more is known than that they are there: attributes have little room.
+    # If part sizes differ too often, only their number is stored: attributes have little room.
     return tuple(runs) if len(runs) <= 8 else ()
 
 
 def _write_json(path: Path, value: object) -> None:
-    # A part's own file lies in the same folder, whose entries are synced with this one.
+    # The part's file is in the same folder, whose entries are synced with this one.
     with durable.writing(path) as file:
         file.write(json.dumps(value).encode())
 

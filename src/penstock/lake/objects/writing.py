@@ -1,7 +1,7 @@
-"""Bytes on their way into a bucket: a draft outside the listings, then one rename.
+"""Writing objects: a draft outside the listings, then one rename.
 
-A draft is synced to the disk before it gets its name, and so is the folder afterwards: what was answered is there after a
-crash, and nothing half-written is ever seen.
+A draft is synced to the disk before it gets its name, and the folder is synced afterwards: an acknowledged object exists
+after a crash, and a partial one is never visible.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class Draft:
-    """A file being written; as a context manager it is removed at the end unless it was placed."""
+    """A file that is being written; as a context manager, it is removed at the end unless it was placed."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / secrets.token_hex(16)
@@ -41,7 +41,7 @@ class Draft:
         self._append(data)
 
     def append_file(self, source: int, *, start: int = 0, length: int, hashed: bool) -> None:
-        """Append ``length`` bytes of an open file, inside the kernel where they are not ``hashed``."""
+        """Append ``length`` bytes of an open file; the kernel copies them unless they are ``hashed``."""
         end = start + length
         while start < end:
             wanted = min(_COPY_BYTES, end - start)
@@ -59,14 +59,14 @@ class Draft:
             start += copied
 
     def blocks(self) -> Iterator[bytes]:
-        """What was written, in blocks."""
+        """Yield the written bytes, in blocks."""
         offset = 0
         while data := os.pread(self._descriptor, _COPY_BYTES, offset):
             offset += len(data)
             yield data
 
     def sync(self) -> None:
-        """Return when the bytes are on the disk."""
+        """Write the bytes to the disk."""
         with disk_full():
             durable.sync_file(self._descriptor)
 
@@ -84,7 +84,7 @@ class Draft:
         self.close()
 
     def close(self) -> None:
-        """Close the file, and remove it where it still has its first name."""
+        """Close the file, and remove it if it still has its first name."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -94,7 +94,7 @@ class Draft:
 
 @contextlib.contextmanager
 def disk_full() -> Iterator[None]:
-    """Say so where the disk is full."""
+    """Raise :class:`S3Error` if the disk is full."""
     try:
         yield
     except OSError as error:
@@ -106,10 +106,10 @@ def disk_full() -> Iterator[None]:
 
 
 def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
-    """Give a synced file its name, with the folders it needs, over one that is there unless ``exclusive``.
+    """Rename a synced file to its final path, with its folders; replace an existing file unless ``exclusive``.
 
-    ``FileExistsError`` where it is there and may not be; :class:`S3Error` where a file stands in a folder's place or the
-    other way round.
+    Raises ``FileExistsError`` if it exists and ``exclusive`` is set, and :class:`S3Error` if a file is in the place of a
+    folder or the other way round.
     """
     for _ in range(_TRIES):
         made = _make_folders(bucket, target.parent)
@@ -120,7 +120,7 @@ def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
             else:
                 draft.replace(target)
         except FileNotFoundError:
-            # Somebody removed the folder, empty as it was.
+            # Another caller removed the empty folder.
             continue
         except (IsADirectoryError, FileExistsError):
             if target.is_dir() and not target.is_symlink():
@@ -130,19 +130,19 @@ def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
         for folder in (target.parent, *made):
             _sync_folder(folder)
         return
-    raise S3Error("SlowDown", "The folders of the key come and go.", remedy="Try again.")
+    raise S3Error("SlowDown", "Other requests keep removing the folders of the key.", remedy="Try again.")
 
 
 def make_marker(bucket: Path, folder: Path) -> None:
-    """Make the folder of a key that ends in a slash."""
+    """Create the folder of a key that ends in a slash."""
     for made in (folder, *_make_folders(bucket, folder)):
         _sync_folder(made)
 
 
 def prune(bucket: Path, folder: Path) -> Path:
-    """Remove ``folder`` and the ones above it while they are empty and no objects: S3 has no empty folders.
+    """Remove ``folder`` and its parents while they are empty and not objects, because S3 has no empty folders.
 
-    The folder that is left, whose entries have changed.
+    Return the first folder that is left, whose entries have changed.
     """
     while folder != bucket and not is_marker(folder):
         try:
@@ -154,7 +154,7 @@ def prune(bucket: Path, folder: Path) -> Path:
 
 
 def _make_folders(bucket: Path, folder: Path) -> list[Path]:
-    """Make the folder and those above it; the folders that got a new entry."""
+    """Create the folder and its parents; return the folders with a new entry."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
@@ -181,7 +181,7 @@ def _make_folders(bucket: Path, folder: Path) -> list[Path]:
 
 
 def _clear(folder: Path) -> None:
-    """Remove a folder that holds nothing, for an object of its name."""
+    """Remove an empty folder, for an object of its name."""
     try:
         if is_marker(folder):
             raise OSError(errno.ENOTEMPTY, "is an object")
@@ -191,15 +191,15 @@ def _clear(folder: Path) -> None:
 
 
 def conflict(name: str, what: str) -> S3Error:
-    """The refusal of a key that is a file where others need a folder, or the other way round."""
+    """Return the error for a key that is a file where others need a folder, or the other way round."""
     return S3Error(
         "InvalidRequest",
         f"'{name[:200]}' is {what}: objects are files in this store.",
-        remedy="Choose another key, or delete what is in the way.",
+        remedy="Choose another key, or delete the conflicting object.",
     )
 
 
 def _sync_folder(folder: Path) -> None:
-    # Removed again by somebody else, with what was in it.
+    # Another caller removed it with its contents.
     with contextlib.suppress(FileNotFoundError), disk_full():
         durable.sync(folder)
