@@ -1,7 +1,6 @@
-"""Caches that threads share: bounded, least recently used out first, and with an age where one is given.
+"""Caches that threads share: bounded, with eviction of the least recently used value, and with an optional maximum age.
 
-Eviction and expiry are cachetools'. What it leaves to its users is here once: the lock, and that nothing is kept that was
-read before a change became known.
+Eviction and expiry are cachetools'. This module adds the lock, and does not cache a value that was read before a change.
 """
 
 import math
@@ -26,9 +25,9 @@ class _Entry(NamedTuple, Generic[V]):
 
 
 class SharedCache(Generic[K, V]):
-    """Values other than None, up to ``capacity`` in total weight; a value weighs 1 unless :meth:`put` is told otherwise.
+    """Values other than None, up to ``capacity`` in total weight; a value weighs 1 unless :meth:`put` gives another weight.
 
-    ``seconds`` bounds a value's age by ``clock``; without it a value stays until it is pushed out. Safe for threads.
+    ``seconds`` limits a value's age by ``clock``; without it a value stays until it is evicted. Safe for threads.
     """
 
     def __init__(self, capacity: int, *, seconds: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,21 +49,21 @@ class SharedCache(Generic[K, V]):
             return len(self._entries)
 
     def peek(self, key: K) -> V | None:
-        """The value where it is there and fresh."""
+        """Return the value if it is cached and not expired."""
         with self._lock:
             return self._found(key)
 
     def put(self, key: K, value: V, *, weight: int = 1) -> None:
-        """Keep a value, unless it alone is heavier than the whole cache."""
+        """Cache a value, unless it alone weighs more than the capacity."""
         expires = self._expiry()
         with self._lock:
             self._keep(key, value, weight, expires)
 
     def load(self, key: K, read: Callable[[], V]) -> V:
-        """What ``read`` returns, kept for the next :meth:`peek`; raises what ``read`` raises.
+        """Return the value of ``read`` and cache it for the next :meth:`peek`. Raises the errors of ``read``.
 
-        Its age counts from before the read. It is not kept where it is None, nor where :meth:`drop` or :meth:`clear` was
-        called during the read, which may have seen what was there before.
+        Its age counts from before the read. It is not cached if it is None, or if :meth:`drop` or :meth:`clear` was called
+        during the read, which may have returned the old value.
         """
         expires, changes = self._expiry(), self._changes
         value = read()
@@ -76,19 +75,19 @@ class SharedCache(Generic[K, V]):
         return value
 
     def drop(self, key: K) -> None:
-        """Forget a value."""
+        """Remove a value."""
         with self._lock:
             self._changes += 1
             self._remove(key)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         with self._lock:
             self._changes += 1
             self._entries.clear()
 
     def _found(self, key: K) -> V | None:
-        # Not get(), which looks twice: three times as long where entries expire.
+        # Not get(), which looks up twice: three times as slow if entries expire.
         try:
             return self._entries[key].value
         except KeyError:

@@ -1,8 +1,8 @@
-"""Files that are on the disk when a call returns, whole or not there: how every file that is relied on is written.
+"""Writes files durably: when a call returns, the file is on the disk, complete or not at all.
 
-A rename alone is not enough. After a power loss the new name can be there with nothing in it, because the file's content
-was still in memory, or the old name, because the folder's entry was (fsync(2): a file's entry in its folder takes an fsync
-of the folder's own). The steps are: write beside, sync the file, rename, sync the folder.
+A rename alone is not enough. After a power loss the file of the new name can be empty, because its content was still in
+memory, or the old name can be back, because the folder's entry was (fsync(2): a file's entry in its folder needs an fsync
+of the folder). The steps are: write a file beside it, sync the file, rename, sync the folder.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from typing import IO
 from penstock.errors import StorageFull
 
 try:
-    # macOS: fsync leaves the drive's own cache alone (fcntl(2) there), and this does not.
+    # On macOS, fsync does not flush the drive's cache, and this does (fcntl(2)).
     from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore]
 except ImportError:
     F_FULLFSYNC = None
@@ -25,13 +25,13 @@ except ImportError:
 __all__ = ["PRIVATE_UMASK", "full_disk", "make_folder", "remove", "replace", "sync", "sync_file", "writing"]
 
 PRIVATE_UMASK = 0o077
-"""Of every process that Penstock starts: what it writes is for its owner alone."""
+"""The umask of every process that Penstock starts: only the owner can read its files."""
 _PRIVATE = 0o600
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
 
 def full_disk(error: BaseException) -> StorageFull | None:
-    """What to tell where ``error`` says that a disk took no more; None for any other error."""
+    """Return the error to raise if ``error`` means that a disk accepts no writes; None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
         return None
     where = f"{error.filename} " if error.filename else "A file "
@@ -41,7 +41,7 @@ def full_disk(error: BaseException) -> StorageFull | None:
 def sync_file(descriptor: int) -> None:
     """Return once the file of ``descriptor`` is on the disk. Raises ``OSError``."""
     if F_FULLFSYNC is not None:
-        with contextlib.suppress(OSError):  # file systems that lack it have fsync
+        with contextlib.suppress(OSError):  # not all file systems have it
             fcntl(descriptor, F_FULLFSYNC)
             return
     os.fsync(descriptor)
@@ -57,26 +57,26 @@ def sync(path: Path | str) -> None:
 
 
 def make_folder(path: Path, *, mode: int = 0o777) -> None:
-    """Make a folder and those above it that are missing, with ``mode``, and sync the entries. Raises ``OSError``."""
+    """Create a folder and its missing parents, with ``mode``, and sync the entries. Raises ``OSError``."""
     missing = []
     while not path.is_dir():
         missing.append(path)
         path = path.parent
     for each in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # by another process, a moment ago
+        with contextlib.suppress(FileExistsError):  # another process was faster
             each.mkdir(mode=mode)
         sync(each.parent)
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename a whole file over ``target``, on the disk when this returns. Raises ``OSError``; ``source`` then stays."""
+    """Rename a complete file over ``target``, durably. Raises ``OSError``; ``source`` then stays."""
     sync(source)
     source.replace(target)
     sync(target.parent)
 
 
 def remove(paths: Iterable[Path]) -> None:
-    """Remove files, those that are missing too, and sync the folders that they were in. Raises ``OSError``."""
+    """Remove files, if they exist, and sync their folders. Raises ``OSError``."""
     folders: dict[Path, None] = {}
     for path in paths:
         path.unlink(missing_ok=True)
@@ -87,10 +87,10 @@ def remove(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def writing(path: Path, *, mode: int = _PRIVATE, new: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write: at the end of the block it is at ``path``, on the disk; after an error nothing has changed there.
+    """Yield a file to write: after the block it is at ``path``, on the disk; after an error nothing has changed there.
 
-    ``mode`` is its mode from the first byte on. With ``new`` it replaces nothing: ``FileExistsError`` where another one is
-    there by then. ``OSError`` names ``path`` where it cannot be written.
+    It has ``mode`` from the start. With ``new`` it replaces nothing: ``FileExistsError`` if the file exists by then.
+    ``OSError`` names ``path`` if it cannot be written.
     """
     scratch: Path | None = None
     try:
@@ -109,7 +109,7 @@ def writing(path: Path, *, mode: int = _PRIVATE, new: bool = False) -> Iterator[
             scratch = None
         sync(path.parent)
     except OSError as error:
-        # A full disk has no name of its own, and the scratch file's says nothing to anybody.
+        # The error of a full disk names no file or the scratch file.
         error.filename, error.filename2 = str(path), None
         raise
     finally:

@@ -1,19 +1,19 @@
-"""The one tree of coded errors.
+"""The tree of coded errors.
 
-Every error a user can meet derives from :class:`PenstockError`::
+Every error that users see derives from :class:`PenstockError`::
 
     PenstockError
     ├── InvalidInput            bad request, bad argument, bad file            400, exit 2
     │   └── OperationNotServed  AWS has the operation, this server does not yet 400
     ├── NotFound                the named thing does not exist                 400
     ├── AlreadyExists           the name is taken                              400
-    ├── ConcurrentModification  somebody else changed it first                 400
-    ├── LimitExceeded           a count, a size or a rate is used up           400
+    ├── ConcurrentModification  another client changed it first                400
+    ├── LimitExceeded           a count, size or rate limit is reached         400
     ├── AccessDenied            the signature or the permission is wrong       400/403
     ├── EnvironmentProblem      missing Java, taken port, dead broker          exit 3
-    │   └── StorageFull         a disk has no room, or takes no writes         503
-    ├── DataProblem             records that do not add up, drift, bad payload exit 4
-    └── InternalError           our fault                                      500
+    │   └── StorageFull         a disk is full, or accepts no writes           503
+    ├── DataProblem             missing or wrong records, drift, bad payload   exit 4
+    └── InternalError           a defect of Penstock                           500
 
 Packages subclass these where AWS has a code of its own for the case; each class carries the AWS code, HTTP status and
 fault side, and ``penstock.api`` looks the class up once. A message says what happened, to what, and what to do.
@@ -41,8 +41,8 @@ __all__ = [
 class PenstockError(Exception):
     """An error with a code, shown to users without a traceback.
 
-    ``aws_code`` is the ``__type`` AWS clients match on, ``http_status`` goes with it, ``exit_code`` is what the CLI
-    ends with. ``remedy`` is what the reader can do about it, a sentence of its own.
+    ``aws_code`` is the ``__type`` that AWS clients match on, with ``http_status``; ``exit_code`` is the command line's.
+    ``remedy`` is a sentence of its own, which says what the reader can do.
     """
 
     aws_code: ClassVar[str] = "InternalServiceException"
@@ -63,13 +63,13 @@ class PenstockError(Exception):
     def __str__(self) -> str:
         if not self.remedy:
             return self.message
-        # Texts that AWS words, and clients match, have no full stop of their own.
+        # AWS's own texts, which clients match on, have no full stop.
         stop = "" if self.message.endswith((".", "!", "?", ":", "\n")) else "."
         return f"{self.message}{stop} {self.remedy}"
 
 
 class InvalidInput(PenstockError):
-    """The request, argument or file is wrong; trying again unchanged cannot help."""
+    """The request, argument or file is wrong; a retry of the same cannot help."""
 
     aws_code = "InvalidInputException"
     http_status = 400
@@ -78,7 +78,7 @@ class InvalidInput(PenstockError):
 
 
 class OperationNotServed(InvalidInput):
-    """AWS has this operation and Penstock does not answer it yet."""
+    """AWS has this operation, and Penstock does not support it yet."""
 
     aws_code = "UnknownOperationException"
 
@@ -108,7 +108,7 @@ class ConcurrentModification(PenstockError):
 
 
 class LimitExceeded(PenstockError):
-    """A count, size or rate limit is used up."""
+    """A count, size or rate limit is reached."""
 
     aws_code = "ResourceNumberLimitExceededException"
     http_status = 400
@@ -116,7 +116,7 @@ class LimitExceeded(PenstockError):
 
 
 class AccessDenied(PenstockError):
-    """The caller is not who it says it is, or may not do this."""
+    """The caller's authentication failed, or the caller is not authorized."""
 
     aws_code = "AccessDeniedException"
     http_status = 400
@@ -130,13 +130,13 @@ class EnvironmentProblem(PenstockError):
 
 
 class StorageFull(EnvironmentProblem):
-    """A disk has no room left, or does not take what is written to it: nothing was changed, and trying later may help."""
+    """A disk is full, or does not accept writes: nothing was changed, and a later retry may succeed."""
 
     http_status = 503
 
 
 class DataProblem(PenstockError):
-    """Records that do not add up: a failed reconciliation, a drift, a payload that cannot be read."""
+    """Missing or wrong records: a failed reconciliation, a drift, a payload that cannot be read."""
 
     aws_code = "InvalidInputException"
     http_status = 400
@@ -145,4 +145,4 @@ class DataProblem(PenstockError):
 
 
 class InternalError(PenstockError):
-    """A defect of ours; the log has the details, the caller gets the request id."""
+    """A defect of Penstock; the log has the details, the caller gets the request id."""

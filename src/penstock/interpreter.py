@@ -1,7 +1,7 @@
-"""How a Python child process is started: never with the working directory among the places that modules come from.
+"""Starts Python child processes so that they do not import modules from the working directory.
 
-Python puts it there for ``-m`` and ``-c``, so that a file ``json.py`` in the folder where a command is called would be
-executed, with whatever credentials the command holds. ``-P`` and ``PYTHONSAFEPATH`` (Python 3.11) keep it out.
+Python adds it to the path for ``-m`` and ``-c``, so that a file ``json.py`` in the folder where a command is called would
+be executed, with the credentials of the command. ``-P`` and ``PYTHONSAFEPATH`` (Python 3.11) prevent that.
 """
 
 import os
@@ -14,10 +14,10 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 def python_module(module: str, *arguments: str) -> list[str]:
-    """The command line that runs ``module`` as ``python -m`` does, in this interpreter."""
+    """Return the command line that runs ``module`` as ``python -m`` does, in this interpreter."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def guard_children() -> None:
-    """Keep the working directory from this process's Python children, and from theirs."""
+    """Remove the working directory from the module path of this process's Python children, and of theirs."""
     os.environ.update(SAFE_PATH)

@@ -1,4 +1,4 @@
-"""Locks on files: one holder on this machine, and the kernel frees the lock when its process ends, however it ends."""
+"""File locks: one holder per machine. The kernel releases the lock however its process ends."""
 
 import fcntl
 from pathlib import Path
@@ -11,25 +11,25 @@ __all__ = ["file_lock", "is_locked"]
 
 
 def file_lock(path: Path, *, patience: float = 0.0, shared: bool = False) -> "BaseFileLock":
-    """A lock on ``path``, for ``acquire`` and ``release`` or for ``with``; all threads share it.
+    """Return a lock on ``path``, for ``acquire`` and ``release`` or for ``with``; all threads share it.
 
-    It is held until it is released or the object is gone; the file stays.
+    It is held until it is released or the object is deleted; the file stays.
     ``acquire`` raises :class:`TimeoutError` if another holds the lock after ``patience`` seconds, and :class:`OSError`
-    where the file cannot be opened or its file system has no locks. A file that is made is its owner's alone, or as the
-    umask says where several users are to lock it (``shared``). Those who try leave alone what the holder wrote into it.
+    if the file cannot be opened or its file system has no locks. A new file is private, or has the umask's mode if
+    several users lock it (``shared``). An attempt to lock it does not change what the holder wrote into it.
     """
-    from filelock import UnixFileLock  # noqa: PLC0415 - takes as long to import as click, and most commands lock nothing
+    from filelock import UnixFileLock  # noqa: PLC0415 - takes as long to import as click, and most commands need no lock
 
-    # The other kind of lock, a file that is there or not, would outlive a killed process.
+    # The soft lock, a file that exists or not, would outlive a killed process.
     if shared:
         return UnixFileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
     return UnixFileLock(path, timeout=patience, mode=0o600, thread_local=False, fallback_to_soft=False)
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the lock, this one included.
+    """Return whether any process holds the lock, this one included.
 
-    Those who ask share the lock for an instant: two who ask at once do not take each other for its holder.
+    The test takes a shared lock for a moment, so that two tests at once do not take each other for a holder.
     """
     try:
         with path.open() as handle:

@@ -1,4 +1,4 @@
-"""ARNs, ids and names as types, and the checks every row shares.
+"""ARNs, ids and names as types, and checks that all packages share.
 
 Sources: Glue API reference for name patterns; the service authorization reference for ARN formats.
 """
@@ -50,14 +50,16 @@ class Arn:
 
 
 def arn(service: str, region: str, account: str, resource: str) -> str:
-    """The ARN's text for ``resource`` (such as ``registry/NAME``) of ``service``."""
+    """Return the ARN's text for ``resource`` (such as ``registry/NAME``) of ``service``."""
     return f"arn:aws:{service}:{region}:{account}:{resource}"
 
 
 def parse_arn(text: str) -> Arn:
-    """Split an ARN; raise :class:`~penstock.errors.InvalidInput` if it is none."""
+    """Split an ARN; raise :class:`~penstock.errors.InvalidInput` if it is not one."""
     match = _ARN.fullmatch(text) if len(text) <= _MAX_ARN else None
     if match is None:
-        raise InvalidInput(f"'{text[:200]}' is not an ARN.", remedy="An ARN reads arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE.")
+        raise InvalidInput(
+            f"'{text[:200]}' is not an ARN.", remedy="An ARN has the form arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE."
+        )
     partition, service, region, account, resource = match.groups()
     return Arn(partition=partition, service=service, region=region, account=account, resource=resource)

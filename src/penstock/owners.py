@@ -1,4 +1,4 @@
-"""Which process runs something that the store keeps, and whether that process still lives."""
+"""The process that runs work recorded in the store, and whether that process still runs."""
 
 import os
 import socket
@@ -11,21 +11,22 @@ _living: set[str] = set()
 
 
 def new_owner() -> str:
-    """A name for a service of this process: host, process id, and a part of its own."""
+    """Return a name for a service of this process: host, process id, and a unique part."""
     owner = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex}"
     _living.add(owner)
     return owner
 
 
 def forget_owner(owner: str) -> None:
-    """The service of this name has ended."""
+    """Record that the service of this name has ended."""
     _living.discard(owner)
 
 
 def is_lost(owner: str, heartbeat: datetime, *, now: datetime, dead_after: timedelta) -> bool:
-    """Whether the process of ``owner`` is gone, which said at ``heartbeat`` that it lived.
+    """Return whether the process of ``owner``, which ran at ``heartbeat``, has ended.
 
-    On this host the process id tells at once; elsewhere, or where the id was given to another process, its silence does.
+    On this host the process id shows it at once; on another host, or if another process has the id, the age of the
+    heartbeat does.
     """
     if owner in _living:
         return False

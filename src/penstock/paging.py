@@ -20,7 +20,7 @@ _MAX_READ = 300
 
 
 class InvalidToken(InvalidInput):
-    """A token that is another listing's, or none of ours."""
+    """A token that is invalid or of another listing."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -47,11 +47,11 @@ def page(
     kind: type[K],
     weigh: Callable[[T], int] | None = None,
 ) -> Page[T]:
-    """One page of ``listing`` (its name and arguments).
+    """Return one page of ``listing`` (its name and arguments).
 
-    ``read(after, count)`` gives up to ``count`` rows behind the key ``after`` (None: from the start); ``key`` is a row's, of
-    type ``kind``. ``weigh`` gives a row's size in characters: a page ends where its rows would be more than 4 million, and
-    holds one row at least. Raises :class:`InvalidToken` as :func:`decode_token` does.
+    ``read(after, count)`` returns up to ``count`` rows after the key ``after`` (None: from the start); ``key`` returns a
+    row's key, of type ``kind``. ``weigh`` returns a row's size in characters: a page has at most 4 million, but at least
+    one row. Raises :class:`InvalidToken` as :func:`decode_token` does.
     """
     after = decode_token(listing, token, kind)
     if weigh is not None:
@@ -63,11 +63,11 @@ def page(
 
 
 def fitting(rows: Iterable[T], weigh: Callable[[T], int]) -> Iterator[T]:
-    """The first of ``rows`` that fit on one page, and the very first in any case. No more than one further is read."""
-    held = 0
+    """Yield the first of ``rows`` that fit on one page, and always the first one. Reads at most one further row."""
+    total = 0
     for number, row in enumerate(rows):
-        held += weigh(row)
-        if number and held > _MAX_WEIGHT:
+        total += weigh(row)
+        if number and total > _MAX_WEIGHT:
             return
         yield row
 
@@ -79,11 +79,11 @@ def _weighed(
     key: Callable[[T], K],
     weigh: Callable[[T], int],
 ) -> tuple[Sequence[T], bool]:
-    """The rows of one page, and whether there are more behind them."""
+    """Return the rows of one page, and whether more follow."""
     more = True
 
     def rows() -> Iterator[T]:
-        # Few at first: what the rows weigh is known when they are read.
+        # Few at first: their weight is known only when they are read.
         nonlocal after, more
         count, left = _FIRST_READ, size + 1
         while left:
@@ -102,12 +102,12 @@ def _weighed(
 
 
 def encode_token(listing: str, key: str | int) -> str:
-    """An opaque token for ``listing`` (such as ``tables:sales``) that goes on behind ``key``."""
+    """Return an opaque token for ``listing`` (such as ``tables:sales``) that continues after ``key``."""
     return base64.urlsafe_b64encode(json.dumps([listing, key]).encode()).decode()
 
 
 def decode_token(listing: str, token: str | None, kind: type[K]) -> K | None:
-    """The key in ``token``, None for no token; :class:`InvalidToken` if it is another listing's or none of ours."""
+    """Return the key in ``token``, None for no token; :class:`InvalidToken` if it is invalid or of another listing."""
     if not token:
         return None
     try:

@@ -1,6 +1,6 @@
-"""How often a call is tried again and how long is waited in between: all policies of the product, on tenacity.
+"""All retry policies of the product, and the retry loop, on tenacity.
 
-A pause grows with each failure and varies, so that those who failed together do not come back together
+Pauses grow with each failure and have jitter, so that clients that failed together do not retry together
 (https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/). Waiting for a condition is
 :func:`wait_until`. Botocore retries AWS's services by itself: :mod:`penstock.client.connection`.
 """
@@ -42,8 +42,8 @@ T = TypeVar("T")
 class RetryPolicy:
     """Up to ``attempts`` calls, or for ``deadline`` seconds (None: no limit), with a pause after each failure.
 
-    ``pauses`` are in seconds, the last one for all further failures. ``jitter`` is the part of a pause that chance decides,
-    from 0 (none) to 1 (all of it).
+    ``pauses`` are in seconds, the last one for all further failures. ``jitter`` is the random share of a pause, from 0
+    (none) to 1 (all of it).
     """
 
     pauses: tuple[float, ...]
@@ -52,40 +52,40 @@ class RetryPolicy:
     jitter: float = 0.0
 
     def pause(self, failures: int, chance: Callable[[], float] = random.random) -> float:
-        """Seconds to wait after ``failures`` in a row (1 or more); ``chance`` gives numbers from 0 to 1."""
+        """Return the seconds to wait after ``failures`` in a row (1 or more); ``chance`` returns numbers from 0 to 1."""
         full = self.pauses[min(failures, len(self.pauses)) - 1]
         return full * (1 - self.jitter * (1 - chance())) if self.jitter else full
 
 
 def doubling(first: float, longest: float) -> tuple[float, ...]:
-    """Pauses from ``first`` seconds on, each twice the one before, up to ``longest``."""
+    """Return pauses from ``first`` seconds on, each twice the one before, up to ``longest``."""
     pauses = [min(first, longest)]
     while 0 < pauses[-1] < longest:
         pauses.append(min(2 * pauses[-1], longest))
     return tuple(pauses)
 
 
-# A request to a registry with Confluent's interface.
+# A request to a registry with Confluent's API.
 CONFLUENT_CALL = RetryPolicy(attempts=3, pauses=doubling(0.4, 30.0), jitter=0.5)
-# Records that a stream throttles; a shard that does not let itself be read.
+# Records that a stream throttles; a shard that cannot be read.
 KINESIS_WRITE = RetryPolicy(attempts=8, pauses=doubling(0.1, 5.0), jitter=0.5)
 KINESIS_READ = RetryPolicy(pauses=doubling(1.0, 30.0), jitter=0.5)
-# Where a poller begins its partitions; records that wait for their schema; discarded records that are not stored yet.
+# The offsets at which a poller begins; records that wait for their schema; discarded records that are not stored yet.
 BROKER_OFFSETS = RetryPolicy(pauses=(1.0,))
 SCHEMA_REGISTRY = RetryPolicy(pauses=doubling(0.5, 30.0))
 DESTINATION = RetryPolicy(pauses=doubling(1.0, 60.0))
-# A function that failed, and a micro-batch (Glue's pauses): their declarations bound the attempts.
+# A function that failed, and a micro-batch (Glue's pauses): their declarations limit the attempts.
 HANDLER = RetryPolicy(pauses=doubling(0.5, 60.0))
 MICRO_BATCH = RetryPolicy(pauses=(1.0, 2.0, 5.0))
-# A transaction that the database gave up for another one; a file whose mode cannot be set while another connection writes.
+# A transaction that the database aborted for another one; a file whose mode cannot be set while another connection writes.
 TRANSACTION = RetryPolicy(attempts=10, pauses=doubling(0.005, 0.05), jitter=0.5)
 WAL_MODE = RetryPolicy(deadline=30.0, pauses=(0.01,))
-# A file; what came of it is kept.
+# A file; the bytes received are kept.
 DOWNLOAD = RetryPolicy(attempts=5, pauses=doubling(0.5, 4.0))
 
 
 class RetryStopped(Exception):
-    """A pause was ended from outside, and the next attempt was not made."""
+    """A caller ended a pause, and the next attempt was not made."""
 
 
 def call_with_retries(
@@ -98,10 +98,10 @@ def call_with_retries(
     sleep: Callable[[float], Any] | None = None,
     chance: Callable[[], float] = random.random,
 ) -> T:
-    """What ``function`` returns. Where it raises, it is called again as ``policy`` says and ``when`` allows of the error.
+    """Return the result of ``function``; on errors for which ``when`` is true, retry it by ``policy``.
 
-    Raises what it raised last. ``on_retry`` gets an error, how many attempts have failed and the seconds before the next
-    one. Setting ``stop`` ends a pause at once and raises :class:`RetryStopped`; ``sleep`` replaces ``time.sleep``.
+    Raises its last error. ``on_retry`` gets an error, how many attempts have failed and the seconds before the next one.
+    Setting ``stop`` ends a pause at once and raises :class:`RetryStopped`; ``sleep`` replaces ``time.sleep``.
     """
     try:
         return function()
@@ -131,7 +131,7 @@ def _retrying(
     pause: Callable[[float], None],
     chance: Callable[[], float],
 ) -> "Retrying":
-    # A call that succeeds pays nothing for tenacity, neither its import nor its bookkeeping (30 µs).
+    # A call that succeeds avoids tenacity's import and its overhead (30 µs).
     import tenacity  # noqa: PLC0415
 
     def before_sleep(state: "RetryCallState") -> None:
@@ -155,7 +155,7 @@ def _retrying(
 
 
 class Backoff:
-    """When to try again, for whoever has other things to do meanwhile. For one thread."""
+    """The time of the next attempt, for callers that do other work meanwhile. For one thread."""
 
     def __init__(self, policy: RetryPolicy) -> None:
         self._policy = policy
@@ -164,18 +164,18 @@ class Backoff:
 
     @property
     def left(self) -> float:
-        """Seconds until the next attempt; 0 where it may be made now."""
+        """Seconds until the next attempt; 0 if it may be made now."""
         return max(0.0, self._until - time.monotonic()) if self._failures else 0.0
 
     def failed(self) -> float:
-        """Note a failure; the seconds until the next attempt."""
+        """Count a failure. Return the seconds until the next attempt."""
         self._failures += 1
         pause = self._policy.pause(self._failures)
         self._until = time.monotonic() + pause
         return pause
 
     def succeeded(self) -> None:
-        """Begin anew with the first pause."""
+        """Reset to the first pause."""
         self._failures = 0
 
 
@@ -186,9 +186,9 @@ def wait_until(
     every: float = 0.05,
     longest: float | None = None,
 ) -> T | None:
-    """What ``condition`` gives once that is true; None if it was not within ``seconds`` (None: wait for ever).
+    """Return the value of ``condition`` once it is true; None if it was not within ``seconds`` (None: wait for ever).
 
-    It is asked at once and then ``every`` so many seconds; with ``longest`` the pauses grow by half up to that.
+    It is called at once and then ``every`` so many seconds; with ``longest`` the pauses grow by half up to that.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     pause = every

@@ -1,1 +1,1 @@
-"""The composition root: ports wired by hand, health, metrics, and the processes that serve."""
+"""The composition root: dependency wiring, health, metrics, and the server's processes."""

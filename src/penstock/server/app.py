@@ -1,4 +1,4 @@
-"""The ASGI application of one process: AWS's endpoint at /, Confluent's paths, health and metrics beside it."""
+"""The ASGI application of one process: AWS's endpoint at /, Confluent's paths, health and metrics."""
 
 import asyncio
 import contextlib
@@ -33,12 +33,12 @@ from penstock.settings.server import ServerSettings
 __all__ = ["build_app"]
 
 _FLUSH_SECONDS = 0.5
-_ROLES_PER_SECOND = 100  # an account may assume; each leaves a record
+_ROLES_PER_SECOND = 100  # limit of AssumeRole calls per account, each of which is stored
 _BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 def build_app(settings: ServerSettings) -> ASGIApp:
-    """The application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
+    """Return the application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
     services = wire(settings)
     metrics = Metrics(AccessLog() if settings.access_log else None, folder=settings.metrics_folder)
     directory = services.directory
@@ -75,7 +75,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     operational = _operational_app(services, metrics, guard, [aws.close, confluent.close, close_audit])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        # Routing costs more than verifying a signature: the two interfaces are picked out before the router.
+        # Routing costs more than verifying a signature: requests of the two APIs bypass the router.
         if scope["type"] == "http" and unserved.takes(scope):
             await unserved(scope, receive, send)
         elif scope["type"] == "http" and _is_aws(scope):
@@ -89,7 +89,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
 
 
 def _limits(settings: ServerSettings) -> Limits:
-    """Those of one process, its share of what the server as a whole takes."""
+    """Return the limits of one process: its share of the whole server's."""
     workers, rate = settings.workers, settings.requests_per_second
     failures = FAILURES_PER_SECOND if rate is None else min(FAILURES_PER_SECOND, rate)
     return Limits(
@@ -100,12 +100,12 @@ def _limits(settings: ServerSettings) -> Limits:
 
 
 def _is_aws(scope: Scope) -> bool:
-    # Confluent's root answers a bare GET; a GET with a query may be one that AWS's clients signed.
+    # Confluent's root answers a GET without a query; one with a query may be a request that AWS's clients signed.
     return scope["path"] == "/" and (scope["method"] not in {"GET", "HEAD"} or bool(scope["query_string"]))
 
 
 class _MetricsLogin:
-    """Lets in who has a key of the server's own account: metrics count what all accounts do."""
+    """Accepts only keys of the server's own account, because metrics count the requests of all accounts."""
 
     def __init__(self, login: BasicLogin, settings: ServerSettings) -> None:
         self._login = login
@@ -113,7 +113,7 @@ class _MetricsLogin:
         self._insecure = settings.insecure_basic_auth
 
     async def check(self, request: Request) -> None:
-        """Raise :class:`AccessDenied` for anybody else."""
+        """Raise :class:`AccessDenied` for other callers."""
         if not self._insecure:
             check_private(request.scope)
         client = request.client.host if request.client else "-"
@@ -146,7 +146,7 @@ def _operational_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        # What was built until now stays: the collector need not walk it with every full collection.
+        # Objects built until now stay: the garbage collector need not traverse them with every full collection.
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))

@@ -1,4 +1,4 @@
-"""The audit log of a process, by its settings."""
+"""Opens the audit log of a process, by its settings."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ __all__ = ["open_audit"]
 
 
 def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]:
-    """The audit log of this process, and what ends it."""
+    """Return the audit log of this process, and a function that closes it."""
     if settings.audit_folder is None:
         return NullAuditSink(), _nothing
     retention = Retention(keep_seconds=settings.audit_keep_days * 86_400.0, keep_bytes=settings.audit_keep_bytes)
@@ -19,4 +19,4 @@ def open_audit(settings: ServerSettings) -> tuple[AuditSink, Callable[[], None]]
 
 
 def _nothing() -> None:
-    """There is nothing to end."""
+    """Do nothing: there is no log to close."""

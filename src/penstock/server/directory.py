@@ -1,4 +1,4 @@
-"""Who may do what, wired: keys, sessions, users, roles, policies and accounts, which all accounts share one store for."""
+"""Wires access control: keys, sessions, users, roles, policies and accounts, which are in one store for all accounts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ __all__ = ["Directory", "connect_store"]
 
 
 def connect_store(url: str) -> Database:
-    """The server's database, in a folder that is made where it is not there."""
+    """Return the server's database, in a folder that is created if it is missing."""
     database = Database(url)
     file = database.url.database
     if database.is_sqlite and file not in {None, "", ":memory:"}:
@@ -44,7 +44,7 @@ def connect_store(url: str) -> Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """The parts of one server that know who is who; ``operations`` are those of IAM, STS and Organizations."""
+    """The access control of one server; ``operations`` are those of IAM, STS and Organizations."""
 
     store: AccessStore
     keys: KeyCache
@@ -63,9 +63,9 @@ class Directory:
         make_lake: Callable[[str], Path],
         oidc_keys: Mapping[str, Path] | None = None,
     ) -> "Directory":
-        """The directory over ``store``.
+        """Return the directory over ``store``.
 
-        ``account`` is the server's first one, ``make_lake`` gives an account its folder, ``oidc_keys`` are the files of
+        ``account`` is the server's first one, ``make_lake`` makes an account's folder, ``oidc_keys`` are the files of
         issuers' public keys, by issuer.
         """
         keys, sessions, authorizer = KeyCache(store), Sessions(seal), Authorizer(store)
@@ -96,7 +96,7 @@ class Directory:
         )
 
     def bootstrap(self, account: str, key: BootstrapKey | None) -> bool:
-        """Store the first account, and ``key`` as one of its root; False if that was deactivated or deleted before."""
+        """Store the first account, and ``key`` as a key of its root; return False if that was deactivated or deleted."""
         self.accounts.ensure_first()
         return key is None or self.store.put(
             AccessKey(

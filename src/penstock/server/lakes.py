@@ -1,6 +1,6 @@
-"""A lake for each account: the first one's where the settings say, the others' in a folder of folders, one an account.
+"""A lake for each account: the first one's as configured, each other one's as a subfolder of one folder.
 
-The two lie apart, so that no name of a bucket or a key in one leads into another.
+Neither contains the other, so that no bucket name or key of one account leads to another's files.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ __all__ = ["Lakes", "make_folder"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lakes:
-    """``lake`` is that of the account ``first``; ``others`` holds one folder for each other account, named after it.
+    """``lake`` is that of the account ``first``; ``others`` has a folder for each other account, named after it.
 
-    ``bucket`` is the one that results of statements go to by default.
+    ``bucket`` is the default one for results of statements.
     """
 
     first: str
@@ -28,7 +28,7 @@ class Lakes:
 
     @classmethod
     def under(cls, settings: ServerSettings) -> "Lakes":
-        """The lakes that the settings place."""
+        """Return the lakes of the settings."""
         return cls(
             first=settings.account,
             lake=settings.lake,
@@ -37,17 +37,17 @@ class Lakes:
         )
 
     def of(self, account: str) -> LakeFolder:
-        """The account's lake, whose folder may not be there yet."""
+        """Return the account's lake, whose folder may not exist yet."""
         return LakeFolder(self.lake if account == self.first else self.others / account)
 
     def make(self, account: str) -> Path:
-        """The folder of the account's lake, with its first bucket, made where it is not there."""
+        """Return the folder of the account's lake, with its first bucket, created if missing."""
         folder = self.of(account).root
         make_folder(folder / self.bucket, "lake")
         return folder
 
     def check_apart(self) -> None:
-        """Raise :class:`EnvironmentProblem` if the first lake and the others' folder lie one within the other."""
+        """Raise :class:`EnvironmentProblem` if one of the first lake and the others' folder is within the other."""
         lake, others = self.lake.resolve(), self.others.resolve()
         if lake.is_relative_to(others) or others.is_relative_to(lake):
             raise EnvironmentProblem(
@@ -58,7 +58,7 @@ class Lakes:
 
 
 def make_folder(path: Path, what: str) -> None:
-    """Make a folder for its owner alone; :class:`EnvironmentProblem` if that cannot be, ``what`` says whose it is."""
+    """Create a private folder; raise :class:`EnvironmentProblem`, which names ``what`` it is for, if that fails."""
     try:
         durable.make_folder(path, mode=0o700)
     except OSError as error:

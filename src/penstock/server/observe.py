@@ -1,8 +1,8 @@
 """Metrics and the access log of the AWS endpoint.
 
-With several workers prometheus_client's multiprocess mode adds their counters up: each worker keeps its values in files of
-one folder, and whichever worker is scraped reads them all. The variable that switches the mode on has to be set before
-prometheus_client is first imported, which is why the parent process sets it before it starts the workers.
+With several workers prometheus_client's multiprocess mode adds up their counters: each worker stores its values in files of
+one folder, and the worker that is scraped reads them all. The variable that enables the mode must be set before
+prometheus_client is first imported, so the parent process sets it before it starts the workers.
 """
 
 import sys
@@ -24,7 +24,7 @@ _FLUSH_LINES = 100
 
 
 class AccessLog:
-    """One JSON line a request, without bodies, headers or signatures. Lines are written in groups; call :meth:`flush`."""
+    """One JSON line per request, without bodies, headers or signatures. Lines are written in groups; call :meth:`flush`."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -32,7 +32,7 @@ class AccessLog:
         self._second = (0, "")
 
     def write(self, request: CompletedRequest) -> None:
-        """Note one request."""
+        """Add one request."""
         line = {
             "time": self._now(),
             "service": request.service,
@@ -49,7 +49,7 @@ class AccessLog:
             self.flush()
 
     def _now(self) -> str:
-        """The time in UTC; the part up to the second is made once a second."""
+        """Return the time in UTC; the part up to the second is formatted once a second."""
         moment = time.time()
         second = int(moment)
         if second != self._second[0]:
@@ -57,7 +57,7 @@ class AccessLog:
         return f"{self._second[1]}.{int((moment - second) * 1000):03}Z"
 
     def flush(self) -> None:
-        """Write what was noted."""
+        """Write the added lines."""
         if self._lines:
             lines, self._lines = self._lines, []
             self._stream.write(b"\n".join(lines).decode() + "\n")
@@ -65,7 +65,7 @@ class AccessLog:
 
 
 class Metrics:
-    """Counts requests by service, operation and code; times them; knows how many are in flight."""
+    """Counts requests by service, operation and code, their duration, and how many are in flight."""
 
     def __init__(self, log: AccessLog | None, *, folder: Path | None = None) -> None:
         self._log = log
@@ -89,11 +89,11 @@ class Metrics:
         self._running = 0
 
     def started(self) -> None:
-        """A request came in."""
+        """Count a request that arrived."""
         self._running += 1
 
     def finished(self, request: CompletedRequest) -> None:
-        """Its answer went out. Label values are the served operations' and our codes', never a client's text."""
+        """Count its answer. Label values are served operations and Penstock's codes, never a client's text."""
         self._running -= 1
         service, operation, code = request[:3]
         key = (service, operation, code)
@@ -106,9 +106,9 @@ class Metrics:
             self._log.write(request)
 
     def flush(self) -> None:
-        """Write the access log's pending lines, and add up what was counted since the last time.
+        """Write the access log's pending lines, and add the counts since the last call.
 
-        prometheus_client's counters cost more than a signature's arithmetic when they are in files.
+        prometheus_client's counters in files cost more than the computation of a signature.
         """
         if self._log is not None:
             self._log.flush()
@@ -118,7 +118,7 @@ class Metrics:
         self._in_flight.set(self._running)
 
     def exposition(self) -> bytes:
-        """Prometheus text of this process, or of all workers, the others' as of their last flush."""
+        """Return the Prometheus text of this process, or of all workers, the others' as of their last flush."""
         self.flush()
         if self._folder is None:
             return generate_latest(self.registry)

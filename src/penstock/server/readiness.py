@@ -1,4 +1,4 @@
-"""Whether the server can do its work: its store answers and takes writes, and the disks under it have room."""
+"""Tests readiness: the store answers and accepts writes, and the disks have space."""
 
 import logging
 import shutil
@@ -14,13 +14,13 @@ from penstock.store.sql.registry.tables import registry_epoch
 
 __all__ = ["Readiness"]
 
-_PROBE_BYTES = 8_000_000  # what SQLite's log grows to before it begins anew, and as much again
+_PROBE_BYTES = 8_000_000  # twice the size that SQLite's log reaches before it is reset
 
 _log = logging.getLogger("penstock.server")
 
 
 class Readiness:
-    """``folders``, by what they hold, need ``minimum_free`` bytes on their disks."""
+    """``folders``, by their contents, need ``minimum_free`` bytes on their disks."""
 
     def __init__(self, database: Database, folders: Mapping[str, Path], *, minimum_free: int) -> None:
         self._database = database
@@ -28,12 +28,12 @@ class Readiness:
         self._minimum = minimum_free
 
     def problems(self) -> Mapping[str, str]:
-        """What is wrong, by part: ``store``, ``lake``. Empty if the server is ready. Waits for the store."""
+        """Return the problems, by part: ``store``, ``lake``. Empty if the server is ready. Waits for the store."""
         found = {name: said for name, folder in self._folders.items() if (said := self._full(name, folder)) is not None}
         try:
             self._check_store()
-        except Exception as error:  # noqa: BLE001 -- whatever the driver raises, the answer is: not ready
-            # Of an error that is ours the text may be told to anybody, of a driver's the name alone.
+        except Exception as error:  # noqa: BLE001 -- any error of the driver means: not ready
+            # Anybody may read the text of Penstock's errors, but only the name of a driver's.
             found.setdefault("store", self._database.unwritable or type(error).__name__)
         return found
 
@@ -52,8 +52,8 @@ class Readiness:
             connection.execute(text("SELECT 1"))
         if self._database.unwritable is None:
             return
-        # A write has failed: others, which change nothing, tell whether there is room again. A small one may find some
-        # where a larger one does not.
+        # A write has failed. Further writes that change nothing test whether there is space again. A small one may succeed
+        # when a larger one does not.
         if "store" in self._folders:
             _fill(self._folders["store"])
         with self._database.write() as connection:

@@ -1,4 +1,4 @@
-"""The processes that serve: one, or a parent with workers that share its listening socket."""
+"""The server's processes: one, or a parent with workers that share its listening socket."""
 
 import contextlib
 import os
@@ -15,14 +15,14 @@ from penstock.settings.server import ServerSettings
 
 __all__ = ["serve"]
 
-_CLOSE_SECONDS = 10  # for crawls and statements to stop after the requests have ended
+_CLOSE_SECONDS = 10  # in which crawls and statements must stop after the requests have ended
 
 
 def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens and the store is ready.
+    """Serve until SIGTERM or SIGINT; ``announce`` is called with the URL when the socket listens and the store is ready.
 
-    Raises :class:`EnvironmentProblem` if the port is taken or the store cannot be used, and what
-    :func:`penstock.server.http.serving.check_listening` raises.
+    Raises :class:`EnvironmentProblem` if the port is taken or the store cannot be used, and the errors of
+    :func:`penstock.server.http.serving.check_listening`.
     """
     signal.signal(signal.SIGTERM, leave)
     listening = _listening(settings)
@@ -34,7 +34,7 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
             settings = replace(settings, metrics_folder=Path(folder))
             preload()
-        # Imported when the port is ours and while the workers' modules load: it brings every engine and store.
+        # Imported after the port is bound, and while the workers' modules load: it imports every engine and store.
         from penstock.server.wiring import prepare  # noqa: PLC0415
 
         prepare(settings)
@@ -46,7 +46,7 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
 
 
 def _serve_here(settings: ServerSettings, listener: socket.socket, beat: Callable[[], None] | None) -> None:
-    # Imported in the process that serves: prometheus_client picks its mode when it is imported.
+    # Imported in the process that serves: prometheus_client chooses its mode when it is imported.
     from penstock.server.app import build_app  # noqa: PLC0415
 
     serve_app(lambda: build_app(settings), listener, _listening(settings), beat=beat)

@@ -1,4 +1,4 @@
-"""The S3 endpoint as a process of its own: lakes, authenticator and the application, wired and served."""
+"""The S3 endpoint as a process of its own: wires lakes, authenticator and application, and serves them."""
 
 import signal
 from collections.abc import Callable
@@ -38,9 +38,9 @@ _ALIVE = JSONResponse({"status": "ok"})
 
 
 class BootstrapKeys:
-    """The server's access store; until a server has prepared it, ``key`` of the first account's root alone is known.
+    """The server's access store. Until a server has prepared it, only ``key`` of the first account's root is known.
 
-    From then on the store decides: a root key that was deactivated or deleted there is refused here too.
+    From then on the store decides: a root key that was deactivated or deleted in it is refused.
     """
 
     def __init__(self, database: Database, sealer: Sealer, key: BootstrapKey | None, account: str) -> None:
@@ -57,7 +57,7 @@ class BootstrapKeys:
             )
 
     def get(self, access_key_id: str) -> AccessKey | None:
-        """The key, or None."""
+        """Return the key, or None."""
         try:
             return self._store.get(access_key_id)
         except DBAPIError:
@@ -75,7 +75,7 @@ def _has_keys(database: Database) -> bool:
 
 
 def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
-    """Serve S3 until SIGTERM or SIGINT; ``announce`` is told the URL once the socket listens.
+    """Serve S3 until SIGTERM or SIGINT; ``announce`` is called with the URL when the socket listens.
 
     Raises :class:`EnvironmentProblem` if the port is taken or a lake cannot be used.
     """
@@ -99,7 +99,7 @@ def serve_s3(settings: ServerSettings, *, announce: Callable[[str], None]) -> No
 
 
 def build_s3_app(settings: ServerSettings) -> ASGIApp:
-    """The ASGI application for ``settings``; :data:`ALIVE_PATH` is answered to anybody and not recorded."""
+    """Return the ASGI application for ``settings``. :data:`ALIVE_PATH` needs no authentication and is not audited."""
     from penstock.api.s3.app import S3App  # noqa: PLC0415
 
     lakes, work = Lakes.under(settings), Work()
@@ -139,20 +139,20 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
 
 
 def _names_bucket(scope: Scope, domains: tuple[str, ...]) -> bool:
-    """Whether the host is named after a bucket, in which any path is a key."""
+    """Return whether the host name contains a bucket, so that any path is a key."""
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     return (host_of(host) or "").endswith(domains)
 
 
 class _OpenLakes:
-    """The lakes that were asked for since the start."""
+    """The lakes that were used since the start."""
 
     def __init__(self, lakes: Lakes) -> None:
         self._lakes = lakes
         self._known: dict[str, Lake] = {}
 
     def of(self, account: str) -> Lake:
-        """The account's lake, made with its first bucket where it is not there."""
+        """Return the account's lake, created with its first bucket if missing."""
         lake = self._known.get(account)
         if lake is None:
             store = LakeStore(self._lakes.make(account))

@@ -1,4 +1,4 @@
-"""The tenants of one process: a registry, a catalog, crawlers, statements and secrets over each account's own database."""
+"""The tenants of one process: registry, catalog, crawlers, statements and secrets over each account's own database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["ServedTenant", "ServedTenants"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedTenant(Tenant):
-    """A tenant with its AWS operations. ``recover`` fails what a dead server left running; ``close`` ends its services."""
+    """A tenant with its AWS operations. ``recover`` fails work of a dead server; ``close`` ends its services."""
 
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
@@ -32,11 +32,11 @@ class ServedTenants:
         self._closed = False
 
     def running(self, account: str) -> ServedTenant | None:
-        """The tenant where its services run already; reads nothing."""
+        """Return the tenant if its services run already. Reads no store."""
         return self._running.get(account)
 
     def get(self, account: str) -> ServedTenant | None:
-        """The tenant, its services started where need be; None if there is no such account. Reads the store."""
+        """Return the tenant, after starting its services if needed; None for an unknown account. Reads the store."""
         tenant = self._running.get(account)
         if tenant is not None or not self._known(account):
             return tenant
@@ -49,11 +49,11 @@ class ServedTenants:
         return tenant
 
     def handler(self, account: str, service: str, operation: str) -> AnyHandler:
-        """The handler of a running tenant."""
+        """Return the handler of a running tenant."""
         return self._handlers[account][service, operation]
 
     def close(self) -> None:
-        """End what runs, and start no more."""
+        """Close the running tenants, and start no more."""
         with self._lock:
             self._closed = True
             running = list(self._running.values())

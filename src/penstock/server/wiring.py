@@ -1,4 +1,4 @@
-"""Ports and services, built by hand from the settings: the one place that knows every implementation."""
+"""Builds the services from the settings: the only module that imports every implementation."""
 
 import logging
 import os
@@ -54,7 +54,7 @@ _log = logging.getLogger("penstock.server")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Everything one process serves. ``operations`` are the first account's, with those that all accounts share."""
+    """The services of one process. ``operations`` are the first account's, with those that all accounts share."""
 
     database: Database
     directory: Directory
@@ -62,7 +62,7 @@ class Services:
     operations: Sequence[OperationSet]
     readiness: Readiness
     children: ChildPool
-    """Where statements of all accounts run, no process of it for two of them."""
+    """Runs the statements of all accounts; a process of it serves only one account."""
 
     @property
     def schemas(self) -> RegistryService:
@@ -70,27 +70,27 @@ class Services:
         return self.tenants.first.schemas
 
     def recover(self) -> None:
-        """Migrate every account's store, and mark what a dead server left running."""
+        """Migrate every account's store, and mark work that a dead server left running as failed."""
         for account in self.directory.accounts.list():
             tenant = self.tenants.get(account.id)
             if tenant is not None:
                 tenant.recover()
 
     def close(self) -> None:
-        """End what runs, and close the stores."""
+        """Stop running work, and close the stores."""
         self.tenants.close()
         self.children.close()
         self.database.close()
 
 
 def wire(settings: ServerSettings) -> Services:
-    """The services over the settings' store, which has been prepared."""
+    """Return the services over the settings' store, which has been prepared."""
     database = connect_store(settings.store_url)
     return _assemble(settings, database, sealer_of(settings.master_key_file, database))
 
 
 def prepare(settings: ServerSettings) -> None:
-    """Once a start, before any worker: migrate, store the bootstrap key, mark what a dead server left running as failed.
+    """Migrate, store the bootstrap key, and mark work of a dead server as failed; once per start, before any worker.
 
     Raises :class:`EnvironmentProblem` if the store, a lake or the master key cannot be used.
     """
@@ -102,11 +102,11 @@ def prepare(settings: ServerSettings) -> None:
     try:
         migrate(services.database)
         for risk in services.database.risks():
-            _log.warning("%s on the store's PostgreSQL: a power loss there can lose or damage what was acknowledged.", risk)
+            _log.warning("%s on the store's PostgreSQL: a power loss there can lose or damage acknowledged data.", risk)
         if not services.directory.bootstrap(settings.account, settings.bootstrap_key):
             assert settings.bootstrap_key is not None
             _log.warning(
-                "The access key %s was deactivated or deleted, and stays so. Start with another one, or let another "
+                "The access key %s was deactivated or deleted. Start with another one, or let another "
                 "administrator activate it (aws iam update-access-key --status Active).",
                 settings.bootstrap_key.access_key_id,
             )
@@ -116,7 +116,7 @@ def prepare(settings: ServerSettings) -> None:
 
 
 def offline_coverage() -> dict[str, dict[str, bool]]:
-    """Every operation AWS has, by service, and whether it is served; needs no store."""
+    """Return every operation of AWS, by service, and whether it is served. Needs no store."""
     nowhere = Path(os.devnull)
     settings = ServerSettings(store_url="sqlite://", lake=nowhere, account_lakes=nowhere, master_key_file=nowhere)
     services = _assemble(settings, Database(settings.store_url), Sealer(bytes(32)))
@@ -156,7 +156,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
 
 
 def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]:
-    """The folders of this machine that are written to, by what they hold."""
+    """Return the folders of this machine that are written to, by their contents."""
     file = database.url.database if database.is_sqlite else None
     store = {} if file in {None, "", ":memory:"} else {"store": Path(str(file)).parent}
     return {**store, "lake": settings.lake}
@@ -205,7 +205,7 @@ def _tenant(
         tables=tables,
         crawls=crawls,
         operations=tuple(
-            # A database server may take its time, which the event loop has not.
+            # A database server may be slow, which must not block the event loop.
             operations if database.is_sqlite else replace(operations, inline=frozenset())
             for operations in (
                 registry.operations(schemas, tag_owners=owners),
@@ -223,7 +223,7 @@ def _tenant(
 
 
 def _columns_of(schemas: RegistryService) -> ColumnSource:
-    """The registry as the catalog sees it: the columns of a referenced schema."""
+    """Return the function by which the catalog reads the columns of a referenced schema."""
 
     def columns_of(reference: SchemaReference, /) -> Sequence[Column]:
         found = schemas.columns_of(reference)
@@ -233,7 +233,7 @@ def _columns_of(schemas: RegistryService) -> ColumnSource:
 
 
 def _sink(settings: ServerSettings, account: str, lake: LakeFolder) -> ResultSink:
-    """Where the account's results go: through the S3 endpoint, for the first account, or into its own lake."""
+    """Return the sink of the account's results: the S3 endpoint for the first account, else its own lake."""
     key = settings.bootstrap_key
     if account != settings.account or settings.s3_endpoint_url is None or key is None:
         return LakeSink(lake)

@@ -1,8 +1,8 @@
-"""Worker processes over one listening socket: started, replaced when they die or hang, ended together.
+"""Worker processes over one listening socket: starts them, replaces those that die or hang, and stops them together.
 
-They come from a fork server that has imported the application once, so that a new worker is ready at once. A worker holds
-one end of a pipe to its parent; when the parent is gone, even killed, the pipe ends and so does the worker. The event loop
-of each worker writes to a second pipe every few seconds; the parent ends one that does not, and starts another.
+A fork server, which has imported the application once, starts them, so that a new worker is ready at once. Each worker has
+one end of a pipe to its parent; when the parent ends, even killed, the pipe closes and the worker ends. The event loop of
+each worker writes to a second pipe every few seconds; the parent replaces a worker that does not.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ __all__ = ["preload", "run_workers"]
 
 _log = logging.getLogger("penstock.server")
 
-_YOUNG_SECONDS = 10.0  # a worker that dies younger than this would die again
+_YOUNG_SECONDS = 10.0  # a worker that ends sooner would end again
 _MAX_YOUNG_DEATHS = 5
 _PAUSE_SECONDS = 0.5
 
@@ -44,10 +44,10 @@ class _Worker:
     beats: Connection
     started: float
     silent_at: float
-    """When it counts as hung unless it is heard before."""
+    """When it counts as hung, unless it writes before."""
 
     def hear(self) -> None:
-        """Take what it wrote."""
+        """Read what it wrote, and extend its deadline."""
         with contextlib.suppress(OSError):
             if self.beats.poll() and os.read(self.beats.fileno(), 4096):
                 self.silent_at = time.monotonic() + _SILENT_SECONDS
@@ -58,9 +58,9 @@ class _Worker:
 
 
 def preload() -> None:
-    """Let the fork server import the application in the background, in the environment as it is now."""
+    """Let the fork server import the application in the background, with the current environment."""
     guard_children()  # the fork server is a "python -c"
-    # The fork server inherits this; a signal to the whole group has to reach the parent alone.
+    # The fork server inherits this: of a signal to the whole group, only the parent may act.
     with _signal_blocked(signal.SIGINT):
         forkserver.set_forkserver_preload(["penstock.server.app"])
         forkserver.ensure_running()
@@ -69,7 +69,7 @@ def preload() -> None:
 def run_workers(settings: ServerSettings, listener: socket.socket, serve_one: Serve, *, grace: float) -> None:
     """Run ``settings.workers`` processes that each call ``serve_one``, until SIGTERM or SIGINT.
 
-    ``grace`` is how many seconds workers may take to end. Raises :class:`EnvironmentProblem` if workers keep dying.
+    Workers have ``grace`` seconds to end. Raises :class:`EnvironmentProblem` if workers keep ending.
     """
     context = multiprocessing.get_context("forkserver")
     wake_reader, wake_writer = os.pipe()
@@ -114,7 +114,7 @@ def _watch(workers: list[_Worker], wake: int, stopping: threading.Event, start: 
             if young_deaths >= _MAX_YOUNG_DEATHS:
                 raise EnvironmentProblem(
                     f"Worker processes keep ending as soon as they start (exit status {worker.process.exitcode}).",
-                    remedy="The log above says why; 'penstock serve --workers 1' shows it in one process.",
+                    remedy="See the log above, or run 'penstock serve --workers 1'.",
                 )
             _log.error("worker %s ended with status %s: starting another", worker.process.pid, worker.process.exitcode)
             worker.close()
@@ -139,7 +139,7 @@ def _work(settings: ServerSettings, listener: socket.socket, serve_one: Serve, l
     os.set_blocking(beats.fileno(), False)
 
     def beat() -> None:
-        # A parent that does not read does not hold its workers up.
+        # A parent that does not read must not block its workers.
         with contextlib.suppress(OSError):
             os.write(beats.fileno(), b".")
 

@@ -166,7 +166,7 @@ def _no_authority(folder: Path, authority: TestAuthority) -> TlsFiles:
         (_mismatch, r"b\.key does not belong to the certificate in .*a\.crt"),
         (_expired, r"a\.crt expired on 20\d\d-"),
         (_no_certificate, "text holds no certificate"),
-        (_no_key, "text holds no private key that can be used"),
+        (_no_key, "text holds no usable private key"),
         (_no_authority, "text holds no certificate of an authority"),
     ],
 )

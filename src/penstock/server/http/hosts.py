@@ -1,8 +1,8 @@
-"""For which hosts a server answers: what the Host header may name.
+"""Checks the Host header: for which hosts a server answers.
 
-A page in a browser can be served under a name whose address its owner then changes to 127.0.0.1 (DNS rebinding), so that the
-browser takes our server for the page's own. The Host header still has that name. A server on a loopback address therefore
-answers for loopback names alone, and for those it is told.
+The owner of a web page's host name can change its address to 127.0.0.1 (DNS rebinding). A browser then sends the page's
+requests to this server, as if it were the page's own. The Host header still has that name. A server on a loopback address
+therefore answers only for loopback names and for allowed ones.
 """
 
 import ipaddress
@@ -23,22 +23,22 @@ _NAME = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 @lru_cache(maxsize=1024)
 def host_of(header: bytes) -> str | None:
-    """The host that a Host header's value names, in lower case and without port; None if it names none."""
+    """Return the host of a Host header's value, in lower case and without port; None if it has none."""
     match = _HOST.fullmatch(header)
     return None if match is None else match[1].decode("ascii").strip("[]").lower()
 
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """The hosts that may be asked for: exact ``names``, and those below ``domains`` (``.example.com``)."""
+    """The permitted hosts: exact ``names``, and subdomains of ``domains`` (``.example.com``)."""
 
     names: frozenset[str]
     domains: tuple[str, ...]
 
     def permits(self, host: str, local_address: str | None = None) -> bool:
-        """Whether ``host`` may be asked for on a connection that arrived at ``local_address``.
+        """Return whether ``host`` is permitted on a connection that arrived at ``local_address``.
 
-        The address itself always may: no name leads there that could be given another address.
+        The address itself always is: it is not a name, whose address could change.
         """
         if host in self.names or host == local_address or is_loopback(host):
             return True
@@ -46,10 +46,10 @@ class HostRule:
 
 
 def host_rule(bound: str, allowed: Iterable[str] = ()) -> HostRule | None:
-    """The rule for a server bound to ``bound``; None if every host may be asked for.
+    """Return the rule for a server bound to ``bound``; None permits every host.
 
-    That is so on an address that is not loopback as long as none is ``allowed``: whose names it has cannot be known there.
-    A name with a dot in front allows all below it. Raises :class:`InvalidInput` for what is not a name.
+    An address that is not loopback permits every host unless some are ``allowed``, because its names are not known. A name
+    with a leading dot allows all its subdomains. Raises :class:`InvalidInput` for an invalid name.
     """
     given = [each.lower().strip("[]") for each in allowed]
     for each in given:

@@ -1,4 +1,4 @@
-"""The event loop of our servers: uvloop's, with less patience for the begin and the end of TLS than a minute."""
+"""The event loop of the servers: uvloop's, with shorter timeouts than a minute for the start and end of TLS."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import uvloop
 __all__ = ["HANDSHAKE_SECONDS", "ServerLoop"]
 
 HANDSHAKE_SECONDS = 10.0
-_GOODBYE_SECONDS = 2.0  # a client in a pool does not answer that we close; RFC 8446 section 6.1 lets us not wait
+_GOODBYE_SECONDS = 2.0  # a pooled client does not answer close_notify; RFC 8446 section 6.1 requires no wait
 
 
 class ServerLoop(uvloop.Loop):
-    """uvicorn starts its listeners itself and passes no deadline on."""
+    """Sets the deadlines that uvicorn does not pass to the listeners that it starts."""
 
     async def create_server(self, *arguments: Any, **named: Any) -> Any:
-        """A listener; one with TLS gives each handshake :data:`HANDSHAKE_SECONDS`."""
+        """Return a listener; with TLS, each handshake has :data:`HANDSHAKE_SECONDS`."""
         if named.get("ssl") is not None:
             named.setdefault("ssl_handshake_timeout", HANDSHAKE_SECONDS)
             named.setdefault("ssl_shutdown_timeout", _GOODBYE_SECONDS)

@@ -1,9 +1,8 @@
-"""HTTP with bounds: how large a request's head is, how long a request may take to arrive, how many connections there are.
+"""HTTP with limits: of the size of a request's head, of the time a request takes to arrive, of the number of connections.
 
-uvicorn has none of them: a header without end fills the memory, and a connection that sends a byte now and then holds its
-place for ever. So a protocol of ours stands before uvicorn's and reads along with a parser of its own (ADR 24). What is
-refused here is refused before it is a request, so that the answer is one that both interfaces' clients read: AWS's
-``__type`` and ``message`` beside Confluent's ``error_code``.
+uvicorn has none of them: an endless header fills the memory, and a connection that sends a byte now and then stays open for
+ever. So this protocol wraps uvicorn's, and also parses the data (ADR 24). It refuses data before they are a request, with an
+answer that the clients of both APIs can read: AWS's ``__type`` and ``message`` beside Confluent's ``error_code``.
 """
 
 import asyncio
@@ -48,30 +47,30 @@ _TOO_LARGE = (431, "RequestHeadersTooLargeException", f"The request's head is la
 
 
 class IncompleteRequests:
-    """The connections whose next request is not whole yet, by when it has to be; the one that waits longest comes first.
+    """The connections whose next request is incomplete, with its deadline; the one that waits longest comes first.
 
-    One for a process, used by its event loop alone.
+    There is one per process, used only by its event loop.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.connections = 0
-        """How many there are, those that do not wait included."""
+        """The number of all connections, waiting or not."""
         self.since: dict[BoundedProtocol, float] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, connection: "BoundedProtocol") -> None:
-        """Note that ``connection`` began to wait."""
+        """Record that ``connection`` began to wait."""
         self.since[connection] = connection.loop.time()
         if self._timer is None:
             self._timer = connection.loop.call_later(_SWEEP_SECONDS, self._tick, connection.loop)
 
     def end(self, connection: "BoundedProtocol") -> None:
-        """Note that its request is there, or that it is gone."""
+        """Record that its request is complete, or that it was closed."""
         self.since.pop(connection, None)
 
     def make_room(self) -> bool:
-        """Whether there may be so many connections; one that waits is closed where there are more, the oldest first."""
+        """Return whether the number of connections is permitted. If it is too high, the oldest waiting one is closed."""
         if self.connections <= self.limit:
             return True
         oldest = next(iter(self.since), None)
@@ -85,7 +84,7 @@ class IncompleteRequests:
         self._timer = loop.call_later(_SWEEP_SECONDS, self._tick, loop) if self.since else None
 
     def sweep(self, now: float) -> None:
-        """Close the connections whose requests take too long to arrive, but for those that the server itself holds up."""
+        """Close the connections whose requests take too long to arrive, except those that the server itself delays."""
         late = [
             connection
             for connection, since in self.since.items()
@@ -108,11 +107,11 @@ waiting = IncompleteRequests(_connection_limit())
 
 
 class BoundedProtocol(asyncio.Protocol):
-    """:data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines for what arrives, before uvicorn's protocol gets it.
+    """Enforces :data:`MAX_HEAD_BYTES`, :data:`MAX_HEADERS` and deadlines before uvicorn's protocol gets the data.
 
-    uvicorn makes one for each connection, with arguments that are handed on. The application has to be a :func:`tracked`
-    one, which tells how far each answer is. ``hosts`` says for which hosts it answers; None is every host. ``inner`` makes
-    the protocol that serves.
+    uvicorn makes one for each connection; the arguments are passed on. The application must be a :func:`tracked` one, which
+    reports the progress of each answer. ``hosts`` are the permitted hosts; None permits every host. ``inner`` makes the
+    protocol that serves.
     """
 
     transport: asyncio.Transport
@@ -128,23 +127,23 @@ class BoundedProtocol(asyncio.Protocol):
         self.loop = asyncio.get_running_loop()
         self._inner = inner(app_state={**app_state, _CONNECTION: self}, **named)
         self._parser: Any = httptools.HttpRequestParser(self)
-        # As in uvicorn: what comes after a request that asks to close is another request, not an error.
+        # As in uvicorn: data after a request with "Connection: close" are another request, not an error.
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._hosts = hosts
         self._head_left = MAX_HEAD_BYTES
         self._headers_complete = False
-        self._bodiless = 0  # bytes since the last one of a body: sizes of chunks, their extensions, trailers
+        self._bodiless = 0  # bytes since the last byte of a body: chunk sizes, their extensions, trailers
         self._url = b""
         self._host_headers: list[bytes] = []
         self._headers = self._header_bytes = 0
         self._refusal: tuple[int, str, str] | None = None
-        self._requests = 0  # that are not answered yet
-        self._header_counts: deque[int] = deque()  # of those that the application has not begun
+        self._requests = 0  # not answered yet
+        self._header_counts: deque[int] = deque()  # of requests that the application has not begun
         self._answering = False
 
     @property
     def allowed_seconds(self) -> float:
-        """How long the request may take to arrive as far as it has to now."""
+        """Seconds in which the current part of the request must arrive."""
         return REQUEST_SECONDS if self._headers_complete else HEAD_SECONDS
 
     @property
@@ -164,12 +163,12 @@ class BoundedProtocol(asyncio.Protocol):
         waiting.connections -= 1
         waiting.end(self)
         self._end_inner(exc)
-        self._parser = None  # which holds this protocol
+        self._parser = None  # it refers to this protocol
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        # Not only where a request begins: empty lines before it begin none.
+        # Always, not only at the start of a request: empty lines do not start one.
         if not self.under_way and self not in waiting.since:
             waiting.start(self)
         if self._is_within_bounds(data):
@@ -185,8 +184,8 @@ class BoundedProtocol(asyncio.Protocol):
         self._inner.resume_writing()
 
     def _is_within_bounds(self, data: bytes) -> bool:
-        """Whether ``data`` may be handed on; it is refused here where not."""
-        # In pieces that end where the head has to end at the latest.
+        """Return whether ``data`` may be passed on; refuse them if not."""
+        # In pieces that end at the limit of the head.
         rest = memoryview(data)
         while rest:
             piece = rest[: MAX_HEAD_BYTES if self._headers_complete else self._head_left]
@@ -197,7 +196,7 @@ class BoundedProtocol(asyncio.Protocol):
             try:
                 self._parser.feed_data(piece)
             except httptools.HttpParserUpgrade:
-                # uvicorn serves the request as if it had not asked, and drops what came with it.
+                # uvicorn ignores the upgrade, serves the request, and drops the data after it.
                 return True
             except httptools.HttpParserError:
                 self._refuse_unread(*(self._refusal or _INVALID))
@@ -207,7 +206,7 @@ class BoundedProtocol(asyncio.Protocol):
                 return False
         return True
 
-    # What the parser calls.
+    # Callbacks of the parser.
 
     def on_message_begin(self) -> None:
         self._headers_complete = False
@@ -222,7 +221,7 @@ class BoundedProtocol(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._headers_complete:
-            # A trailer, which is not counted among the headers (RFC 9110 section 6.5.1).
+            # A trailer, which does not count as a header (RFC 9110 section 6.5.1).
             return
         self._headers += 1
         self._header_bytes += len(name) + len(value) + 4
@@ -232,7 +231,7 @@ class BoundedProtocol(asyncio.Protocol):
             self._host_headers.append(value)
 
     def on_headers_complete(self) -> None:
-        # Several requests can come in one piece, where only what was parsed tells how large each one's head is.
+        # One piece can have several requests; the size of each one's head is known only after parsing.
         if self._header_bytes + len(self._url) > MAX_HEAD_BYTES:
             self._stop(*_TOO_LARGE)
         self._check_target()
@@ -247,11 +246,11 @@ class BoundedProtocol(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         waiting.end(self)
-        # What comes next is the head of another request.
+        # Next is the head of another request.
         self._headers_complete = False
 
     def _check_target(self) -> None:
-        """What uvicorn needs of a target: a path, in ASCII."""
+        """Check what uvicorn requires of a target: a path, in ASCII."""
         try:
             path = httptools.parse_url(self._url).path
         except httptools.HttpParserInvalidURLError:
@@ -260,13 +259,13 @@ class BoundedProtocol(asyncio.Protocol):
             self._stop(*_INVALID)
 
     def _check_host(self) -> None:
-        """RFC 9112 section 3.2: one Host that names a host; HTTP/1.0 may do without."""
+        """Check RFC 9112 section 3.2: one Host header with a host; HTTP/1.0 may omit it."""
         given = self._host_headers
         if len(given) > 1:
             self._stop(400, "SerializationException", "The request has more than one Host header.")
         if not given and self._parser.get_http_version() != "1.0":
             self._stop(400, "SerializationException", "The request has no Host header.")
-        # A target with a host of its own goes before the header (section 3.2.2): both have to be ours.
+        # A target's own host takes precedence over the header (section 3.2.2): both must be permitted.
         absolute = None if self._url.startswith(b"/") else _ABSOLUTE.match(self._url)
         for value in (*given, *([absolute[1]] if absolute else [])):
             host = host_of(value)
@@ -285,14 +284,14 @@ class BoundedProtocol(asyncio.Protocol):
         return str(name[0]) if isinstance(name, tuple) else None
 
     def _stop(self, status: int, code: str, message: str) -> NoReturn:
-        """End the parser, in one of its callbacks, and answer."""
+        """Stop the parser, from one of its callbacks, and answer."""
         self._refusal = (status, code, message)
         raise _Stopped
 
-    # What the application tells.
+    # Callbacks of the application.
 
     def begins(self, scope: Scope) -> None:
-        """The application begins a request; uvicorn puts trailers among its headers, where none belongs."""
+        """The application begins a request. Remove trailers, which uvicorn adds to the headers."""
         scope["headers"] = scope["headers"][: self._header_counts.popleft()]
 
     def answer_begins(self) -> None:
@@ -305,7 +304,7 @@ class BoundedProtocol(asyncio.Protocol):
         self._requests -= 1
 
     def document(self, status: int, code: str, message: str) -> tuple[str, bytes]:
-        """Media type and body of a refusal."""
+        """Return media type and body of a refusal."""
         return "application/json", orjson.dumps({"__type": code, "message": message, "error_code": status})
 
     def _refuse_unread(self, status: int, code: str, message: str) -> None:
@@ -323,18 +322,18 @@ class BoundedProtocol(asyncio.Protocol):
             )
             self.transport.write(head.encode() + body)
         if self.under_way:
-            # Whoever works on the request need not wait for the rest of it, nor answer.
+            # The handler of the request need not wait for the rest of it, nor answer.
             self._end_inner(None)
         self.transport.close()
 
     def _end_inner(self, exc: Exception | None) -> None:
-        """Tell uvicorn that the connection is gone, once."""
+        """Tell uvicorn once that the connection was closed."""
         inner, self._inner = self._inner, asyncio.Protocol()
         inner.connection_lost(exc)
 
 
 def tracked(app: ASGIApp) -> ASGIApp:
-    """``app``, which tells the :class:`BoundedProtocol` of each request when its answer begins and ends."""
+    """Wrap ``app`` to tell the :class:`BoundedProtocol` of each request when its answer begins and ends."""
 
     async def tracking(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -363,10 +362,10 @@ def tracked(app: ASGIApp) -> ASGIApp:
 
 
 class SharingProtocol(BoundedProtocol):
-    """For a worker beside others: leaves the next connection to one of them.
+    """The protocol of one of several workers: it leaves the next connection to another worker.
 
-    All workers are woken for a connection, and the one that runs takes whichever come with it, so that connections opened
-    together would all be its own. libuv slept for the same reason, for the shortest time there is.
+    A connection wakes all workers, and the first to run also accepts the next ones, so that it would get all connections
+    that are opened together. libuv slept for the same reason, for the shortest possible time.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -375,4 +374,4 @@ class SharingProtocol(BoundedProtocol):
 
 
 class _Stopped(Exception):
-    """Raised in a callback of the parser, which stops there."""
+    """Raised in a callback of the parser to stop it."""

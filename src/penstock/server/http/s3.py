@@ -1,4 +1,4 @@
-"""HTTP for large bodies: an upload may take as long as it goes on, and what is not a request is refused in S3's XML."""
+"""HTTP for large bodies: an upload may take any time as long as data arrive, and refusals are S3's XML."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from penstock.server.http.protocol import BoundedProtocol, waiting
 __all__ = ["MIN_PROGRESS", "UploadProtocol"]
 
 MIN_PROGRESS = 64 * 1024
-"""Bytes of a body that have to arrive in each :data:`~penstock.server.http.protocol.REQUEST_SECONDS`."""
+"""Bytes of a body that must arrive in each :data:`~penstock.server.http.protocol.REQUEST_SECONDS`."""
 
 
 class UploadProtocol(BoundedProtocol):
-    """:class:`BoundedProtocol`, whose deadline for the body begins anew with each :data:`MIN_PROGRESS` bytes."""
+    """A :class:`BoundedProtocol` whose deadline for the body restarts with each :data:`MIN_PROGRESS` bytes."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
@@ -24,9 +24,9 @@ class UploadProtocol(BoundedProtocol):
     def on_body(self, body: bytes) -> None:
         super().on_body(body)
         self._progress += len(body)
-        # What comes after a refusal has the time that any request has.
+        # After a refusal, the rest has the time of any request.
         if self._progress >= MIN_PROGRESS and self in waiting.since and self.under_way:
             self._progress = 0
-            # Taken out first: the one that waits longest comes first there.
+            # Removed and added again: the one that waits longest comes first there.
             waiting.end(self)
             waiting.start(self)

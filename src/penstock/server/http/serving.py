@@ -1,4 +1,4 @@
-"""How every server of ours serves: a bounded HTTP protocol on one socket, with TLS and a rule for hosts."""
+"""Runs a server: a bounded HTTP protocol on one socket, with TLS and a rule for hosts."""
 
 import functools
 import signal
@@ -20,20 +20,21 @@ from penstock.settings.tls import TlsFiles
 __all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app", "url_of"]
 
 _BACKLOG = 2048
-# Longer than AWS's clients keep an idle connection (60 s in the Java SDK): they close it, not the server under a request.
+# Longer than AWS's clients keep an idle connection (60 s in the Java SDK), so that the server never closes it during a
+# request.
 _IDLE_SECONDS = 75
 _BEAT_SECONDS = 5
-# Set where SIGTERM came before uvicorn, which has a handler of its own: Python drops an exit that is raised in a finaliser.
+# Set if SIGTERM came before uvicorn installed its own handler: Python ignores an exit that a finalizer raises.
 _leaving = threading.Event()
 GRACE_SECONDS = 20  # a request that takes longer is cut off at shutdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """What one server listens on: ``host`` an address or name to bind, ``port`` (0 takes a free one).
+    """What one server listens on: ``host`` is an address or name to bind; ``port`` 0 takes a free one.
 
-    ``allowed_hosts`` may be asked for beside those of :func:`penstock.server.http.hosts.host_rule`.
-    ``insecure_plain_http`` lets it listen without TLS where others can read along.
+    ``allowed_hosts`` are permitted in addition to those of :func:`penstock.server.http.hosts.host_rule`.
+    ``insecure_plain_http`` allows listening without TLS on a network, where others can read the traffic.
     """
 
     host: str
@@ -44,9 +45,9 @@ class Listening:
 
 
 def check_listening(listening: Listening) -> None:
-    """Raise where the server cannot listen so: certificates that do not work, names of no host, a network without TLS.
+    """Raise for settings that the server cannot listen with: invalid certificates or host names, a network without TLS.
 
-    :class:`InvalidInput` for what is asked for, :class:`EnvironmentProblem` for what is in the files.
+    :class:`InvalidInput` for the settings, :class:`EnvironmentProblem` for the contents of files.
     """
     host_rule(listening.host, listening.allowed_hosts)
     if listening.tls is not None:
@@ -55,7 +56,7 @@ def check_listening(listening: Listening) -> None:
 
 
 def listen(listening: Listening) -> socket.socket:
-    """The listening socket; :class:`EnvironmentProblem` if its port cannot be used."""
+    """Return the listening socket; :class:`EnvironmentProblem` if its port cannot be used."""
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -66,13 +67,13 @@ def listen(listening: Listening) -> socket.socket:
         listener.close()
         raise EnvironmentProblem(
             f"Port {listening.port} of {listening.host} cannot be used: {error.strerror}.",
-            remedy="Stop what listens there, or choose another one with --port (0 takes a free one).",
+            remedy="Stop the program that listens there, or choose another port with --port (0 takes a free one).",
         ) from error
     return listener
 
 
 def url_of(listener: socket.socket, listening: Listening) -> str:
-    """The URL of what listens."""
+    """Return the listener's URL."""
     host, port = listener.getsockname()[:2]
     scheme = "http" if listening.tls is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
@@ -88,13 +89,13 @@ def serve_app(
 ) -> None:
     """Serve the ASGI application that ``make_app`` builds until SIGTERM or SIGINT.
 
-    ``beat`` is given where other processes serve on the socket too: the event loop calls it every few seconds. ``protocol``
-    is a kind of :class:`~penstock.server.http.protocol.BoundedProtocol` to serve with instead.
+    ``beat`` is given if other processes serve on the socket too: the event loop calls it every few seconds. ``protocol``
+    is a subclass of :class:`~penstock.server.http.protocol.BoundedProtocol` to use instead.
     """
     # Imported in the process that serves.
     from penstock.server.http.protocol import BoundedProtocol, SharingProtocol, tracked  # noqa: PLC0415
 
-    # uvicorn raises the signal that ended it once more when it is done; a stop that was asked for is not a failure.
+    # uvicorn raises the signal that ended it once more when it is done; a requested stop is not a failure.
     signal.signal(signal.SIGTERM, leave)
     http: Any = functools.partial(
         protocol or (BoundedProtocol if beat is None else SharingProtocol),
@@ -133,6 +134,6 @@ def serve_app(
 
 
 def leave(_signal: int, _frame: object) -> NoReturn:
-    """End the process as one that was asked to."""
+    """Exit the process with status 0, as after a requested stop."""
     _leaving.set()
     sys.exit(0)

@@ -1,9 +1,8 @@
-"""TLS of our listeners: a context that takes renewed certificates without a restart.
+"""TLS of the listeners: a context that loads renewed certificates without a restart.
 
-Every connection asks the context for a TLS object of its own (``SSLContext.wrap_bio``). That is where the files are looked
-at, once a second at most. A renewed pair gets a context of its own, because a loaded one keeps the old certificate beside
-the new where their key types differ. Files that do not go together, as half-way through a renewal, leave the old pair in
-use.
+Every connection gets a TLS object from the context (``SSLContext.wrap_bio``), which then checks the files, at most once a
+second. A renewed pair gets a new context, because a loaded one keeps the old certificate beside the new if their key types
+differ. While files do not match, as during a renewal, the old pair stays in use.
 """
 
 import logging
@@ -27,10 +26,10 @@ _Stamp = tuple[tuple[int, int, int], ...]
 
 
 def server_context(files: TlsFiles) -> "ReloadingContext":
-    """The context for a listener with ``files``; TLS 1.2 and later.
+    """Return the context for a listener with ``files``; TLS 1.2 and later.
 
-    Raises :class:`EnvironmentProblem` if a file is missing or unreadable, is not PEM, where the key does not belong to
-    the certificate, or where the certificate has expired.
+    Raises :class:`EnvironmentProblem` if a file is missing, unreadable or not PEM, if the key does not belong to the
+    certificate, or if the certificate has expired.
     """
     context = ReloadingContext(ssl.PROTOCOL_TLS_SERVER)
     context.watch(files)
@@ -38,7 +37,7 @@ def server_context(files: TlsFiles) -> "ReloadingContext":
 
 
 class ReloadingContext(ssl.SSLContext):
-    """A server's context whose certificate is that of its files when a connection begins."""
+    """A server's context that uses the certificate in its files when a connection begins."""
 
     _files: TlsFiles
     _current: ssl.SSLContext
@@ -47,14 +46,14 @@ class ReloadingContext(ssl.SSLContext):
     _clock: Callable[[], float]
 
     def watch(self, files: TlsFiles, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Load ``files`` and look after them; ``clock`` gives seconds. Raises what :func:`server_context` raises."""
+        """Load ``files`` and watch them; ``clock`` gives seconds. Raises the errors of :func:`server_context`."""
         self._files, self._clock = files, clock
         self._stamp = _stamp(files)
         self._current = _load(files)
         self._looked_at = clock()
 
     def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
-        """A TLS object of the certificate that is in the files now."""
+        """Return a TLS object with the certificate that is in the files now."""
         now = self._clock()
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
@@ -74,7 +73,7 @@ class ReloadingContext(ssl.SSLContext):
 
 
 def _stamp(files: TlsFiles) -> _Stamp:
-    """What changes when a file is replaced; nothing where one is not there just now."""
+    """Return values that change when a file is replaced; empty while one is missing."""
     try:
         stats = [path.stat() for path in files.paths]
     except OSError:
@@ -89,7 +88,7 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
         except OSError as error:
             raise EnvironmentProblem(
                 f"The TLS file {path} cannot be read: {error.strerror}.",
-                remedy="Name PEM files that the server's user may read.",
+                remedy="Name PEM files that the server's user can read.",
             ) from error
     _check_certificate(files)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -97,17 +96,17 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     context.set_alpn_protocols(["http/1.1"])
     try:
-        # A password would be asked for on the terminal.
+        # OpenSSL would ask for a password on the terminal.
         context.load_cert_chain(files.certificate, files.key, password=lambda: "")
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH" or "mismatch" in str(error).lower():
             raise EnvironmentProblem(
                 f"The private key in {files.key} does not belong to the certificate in {files.certificate}.",
-                remedy="Give the two that were issued together.",
+                remedy="Give the key of that certificate.",
             ) from error
         raise EnvironmentProblem(
-            f"{files.key} holds no private key that can be used: {error.reason or error}.",
-            remedy="It takes a PEM file with a private key without a password.",
+            f"{files.key} holds no usable private key: {error.reason or error}.",
+            remedy="Give a PEM file with a private key without a password.",
         ) from error
     if files.client_authority is not None:
         _require_clients(context, files)
@@ -120,7 +119,7 @@ def _check_certificate(files: TlsFiles) -> None:
     except ValueError as error:
         raise EnvironmentProblem(
             f"{files.certificate} holds no certificate.",
-            remedy="It takes a PEM file that begins with the server's certificate.",
+            remedy="Give a PEM file that begins with the server's certificate.",
         ) from error
     now, begin, end = datetime.now(UTC), certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if end < now:
@@ -131,7 +130,7 @@ def _check_certificate(files: TlsFiles) -> None:
     if begin > now:
         raise EnvironmentProblem(
             f"The certificate in {files.certificate} is not valid before {begin:%Y-%m-%d %H:%M} UTC.",
-            remedy="Look at this machine's clock, or wait.",
+            remedy="Check this machine's clock, or wait.",
         )
 
 
@@ -141,6 +140,6 @@ def _require_clients(context: ssl.SSLContext, files: TlsFiles) -> None:
     except ssl.SSLError as error:
         raise EnvironmentProblem(
             f"{files.client_authority} holds no certificate of an authority.",
-            remedy="It takes a PEM file with one certificate or more.",
+            remedy="Give a PEM file with one or more certificates.",
         ) from error
     context.verify_mode = ssl.CERT_REQUIRED
