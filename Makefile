@@ -9,6 +9,8 @@ export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
 # Each has a broker, a Spark and a PostgreSQL of its own in turn: more take memory, not only cores.
 TEST_WORKERS ?= 2
+# How many of the slowest tests are listed at the end.
+DURATIONS ?= 20
 export UV_PYTHON_DOWNLOADS := never
 ifndef PYTHON
 PYTHON := $(shell tools/find-python)
@@ -30,10 +32,10 @@ demo: setup
 
 # A file's tests stay with one worker, and so do the broker and the Spark that they share. The long ones begin.
 test: setup-dev
-	$(BIN)/pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder tests/integration tests/security tests/unit
+	$(BIN)/pytest -n $(TEST_WORKERS) --durations=$(DURATIONS) --dist loadfile --no-loadscope-reorder tests/integration tests/security tests/unit
 
 test-unit: python environment-dev
-	$(BIN)/pytest -n $(TEST_WORKERS) tests/unit
+	$(BIN)/pytest -n $(TEST_WORKERS) --durations=$(DURATIONS) tests/unit
 
 lint: python environment-dev
 	$(BIN)/ruff format --check .
