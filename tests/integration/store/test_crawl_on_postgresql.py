@@ -10,6 +10,8 @@ from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from tests.unit.crawl.crawl_world import World
+from tests.unit.crawl.test_crawl_policies import *  # noqa: F403
+from tests.unit.crawl.test_crawl_runs import *  # noqa: F403
 from tests.unit.crawl.test_crawl_service import *  # noqa: F403
 
 

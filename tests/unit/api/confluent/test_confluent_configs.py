@@ -10,12 +10,6 @@ from penstock.registry.model import SchemaKey
 from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, ConfluentApi
 from tests.unit.registry.registrations import register
 
-
-@pytest.fixture
-def api() -> ConfluentApi:
-    return ConfluentApi()
-
-
 UNDER = {"properties": {"owner": "nobody", "team": "core"}, "tags": {"R.a": ["X"]}, "sensitive": ["team"]}
 OVER = {"properties": {"team": "all"}, "sensitive": ["owner"]}
 

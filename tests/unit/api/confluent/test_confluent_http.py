@@ -17,11 +17,6 @@ KEY = "AKIA0123456789ABCDEF"
 SECRET = "a:secret with a colon and ü"
 
 
-@pytest.fixture
-def api() -> ConfluentApi:
-    return ConfluentApi()
-
-
 @pytest.fixture(scope="module")
 def guarded() -> ConfluentApi:
     store = MemoryAccessStore()

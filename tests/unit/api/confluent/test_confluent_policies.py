@@ -16,11 +16,6 @@ from tests.unit.api.handlers import called
 LEVELS = ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
 
 
-@pytest.fixture
-def api() -> ConfluentApi:
-    return ConfluentApi()
-
-
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("scope", ["", "/s", "/:.ctx:", "/:.ctx:s"])
 def test_keeps_every_level(api: ConfluentApi, level: str, scope: str) -> None:

@@ -9,11 +9,6 @@ from tests.unit.api.confluent.confluent_api import BROKEN, V1, V2, V3, Confluent
 PROTO = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
 
 
-@pytest.fixture
-def api() -> ConfluentApi:
-    return ConfluentApi()
-
-
 def test_reads_schemas_by_id(api: ConfluentApi) -> None:
     made = api.register("s", V1)
     assert api.get("/schemas/ids/1") == (200, {"schema": V1, "schemaType": "AVRO", "guid": made["guid"]})
