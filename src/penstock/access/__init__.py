@@ -1,1 +1,1 @@
-"""Who calls: access keys, principals and the signatures that prove them."""
+"""Authentication and authorization: access keys, principals, signatures, policies and the audit log."""

@@ -1,4 +1,4 @@
-"""From a signed request to the caller it proves: claim, key, signature, in that order."""
+"""Authenticates signed requests: checks claim, key and signature, in that order, and returns the caller."""
 
 import time
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from penstock.caching import SharedCache
 __all__ = ["GLOBAL_REGION", "Authenticator", "Caller", "KeyCache", "caller_of"]
 
 GLOBAL_REGION = "us-east-1"
-"""What requests to services without a region (IAM, and STS by its old name) are signed for."""
+"""The region in the signatures of requests to services without a region (IAM, and STS by its old name)."""
 
 _MAX_KEYS = 10_000
 
 
 class KeyCache:
-    """Access keys of the store, kept for ``ttl`` seconds; a removed key is refused after that long at the latest.
+    """Access keys of the store, cached for ``ttl`` seconds; a removed key is rejected after that time at the latest.
 
-    Only keys that exist are kept, so that made-up ids cannot fill it.
+    Only keys that exist are cached, so that made-up ids cannot fill the cache.
     """
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,23 +32,23 @@ class KeyCache:
         self._keys: SharedCache[str, AccessKey | None] = SharedCache(_MAX_KEYS, seconds=ttl, clock=clock)
 
     def fresh(self, access_key_id: str) -> AccessKey | None:
-        """The key as it was within the last ``ttl`` seconds, or None where :meth:`fetch` has to be asked."""
+        """Return the key as it was within the last ``ttl`` seconds, or None if :meth:`fetch` has to be called."""
         return self._keys.peek(access_key_id)
 
     def fetch(self, access_key_id: str) -> AccessKey | None:
-        """The key as the store has it now; reads the store, so it may block."""
+        """Return the key as the store has it now; reads the store, so it may block."""
         return self._keys.load(access_key_id, lambda: self._store.get(access_key_id))
 
     def forget(self, access_key_id: str) -> None:
-        """Read the key anew next time, after it changed."""
+        """Remove a changed key from the cache."""
         self._keys.drop(access_key_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authenticator:
-    """Proves callers for one region. ``now`` is the clock that signatures are compared with (aware, UTC).
+    """Authenticates callers for one region. ``now`` is the clock that signatures are compared with (aware, UTC).
 
-    Without ``sessions`` no temporary credential is taken.
+    Without ``sessions``, temporary credentials are rejected.
     """
 
     keys: KeyCache
@@ -57,9 +57,9 @@ class Authenticator:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def claim(self, request: SignedRequest, *, service: str, everywhere: bool = False) -> Claim:
-        """The request's claim with everything checked that needs no secret; raises the errors of ``access.errors``.
+        """Return the request's claim after all checks that need no secret; raise the errors of ``access.errors``.
 
-        ``everywhere`` takes a signature for :data:`GLOBAL_REGION` beside this server's own region.
+        ``everywhere`` also accepts a signature for :data:`GLOBAL_REGION`, besides this server's region.
         """
         claim = read_claim(request)
         region = GLOBAL_REGION if everywhere and claim.region == GLOBAL_REGION else self.region
@@ -67,7 +67,7 @@ class Authenticator:
         return claim
 
     def temporary(self, claim: Claim) -> TemporaryKey | None:
-        """The credential in the claim's token, None where it has no token; :class:`UnrecognizedClient`."""
+        """Return the credential in the claim's token, None if it has no token; raise :class:`UnrecognizedClient`."""
         if claim.token is None:
             return None
         if self.sessions is None:
@@ -78,7 +78,7 @@ class Authenticator:
         return self.sessions.open(claim.access_key_id, claim.token)
 
     def require(self, claim: Claim, key: AccessKey | TemporaryKey | None) -> AccessKey | TemporaryKey:
-        """``key``, that of the claim, where it is there and still good: needs nothing of the request's body."""
+        """Return ``key``, the claim's, if it exists and is valid; else raise. Does not need the request's body."""
         if key is None or (isinstance(key, AccessKey) and not key.active):
             raise UnrecognizedClient(
                 UNRECOGNIZED, remedy=f"This server has no access key '{claim.access_key_id[:128]}': see 'penstock env'."
@@ -95,7 +95,7 @@ class Authenticator:
         *,
         payload_hash: str | None = None,
     ) -> Caller:
-        """The caller, where ``key`` (that of the claim) gives the claimed signature and is still good.
+        """Return the caller if ``key`` (the claim's) gives the claimed signature and is still valid; else raise.
 
         ``payload_hash`` is as in :func:`~penstock.access.sigv4.check_signature`.
         """
@@ -105,7 +105,7 @@ class Authenticator:
 
 
 def caller_of(key: AccessKey) -> Caller:
-    """Whom a long-term key belongs to."""
+    """Return the caller that a long-term key belongs to."""
     return _caller(key.account, key.principal, key.owner_id)
 
 

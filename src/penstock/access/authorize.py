@@ -1,4 +1,4 @@
-"""Decides for callers: gathers the policies that are about one, keeps them for a while, and asks :mod:`evaluate`."""
+"""Authorizes callers: reads a caller's policies, caches them, and evaluates them by :mod:`evaluate`."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,15 +17,15 @@ from penstock.caching import SharedCache
 
 __all__ = ["Authorizer", "CallerPolicies", "denial"]
 
-_MAX_KEPT = 2_000  # callers; one with session policies of its own may take 100 kB
-_MAX_DECIDED = 1_000  # answers a caller
+_MAX_KEPT = 2_000  # callers; one with session policies may take 100 kB
+_MAX_DECIDED = 1_000  # cached decisions of a caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerPolicies:
-    """The policies that are about a caller, its groups' among them; ``boundary`` and ``session`` None where nothing bounds.
+    """The policies of a caller and its groups; ``boundary`` and ``session`` are None if there is no such bound.
 
-    ``decided`` are answers on action, resource and owner, kept where all of the policies are constant; None where not.
+    ``decided`` has decisions by action, resource and owner if all of the policies are constant; None otherwise.
     """
 
     identity: Sequence[Policy] = ()
@@ -40,9 +40,9 @@ _EVERYTHING = "arn:aws:iam::aws:policy/AdministratorAccess"
 
 
 class Authorizer:
-    """Decisions over the policies in ``store``, each caller's kept for ``ttl`` seconds.
+    """Decides by the policies in ``store``; each caller's are cached for ``ttl`` seconds.
 
-    A change that this process makes holds at once (:meth:`forget`), one of another process after ``ttl`` at the latest.
+    A change by this process takes effect at once (:meth:`forget`), one by another process after ``ttl`` at the latest.
     """
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,15 +50,15 @@ class Authorizer:
         self._kept: SharedCache[Caller, CallerPolicies] = SharedCache(_MAX_KEPT, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
-        """Read everything anew, after a change of users, roles or policies."""
+        """Clear the cache, after a change of users, roles or policies."""
         self._kept.clear()
 
     def fresh(self, caller: Caller) -> CallerPolicies | None:
-        """The policies as they were within the last ``ttl`` seconds; None where :meth:`fetch` has to read the store."""
+        """Return the policies as they were within the last ``ttl`` seconds; None if :meth:`fetch` has to be called."""
         return _ROOT if caller.is_root else self._kept.peek(caller)
 
     def fetch(self, caller: Caller) -> CallerPolicies:
-        """The policies; reads the store where it has to. :class:`UnrecognizedClient` where the user or role is gone."""
+        """Return the policies; may read the store. Raise :class:`UnrecognizedClient` if the user or role is deleted."""
         return self.fresh(caller) or self._kept.load(caller, lambda: self._load(caller))
 
     def decide(
@@ -73,13 +73,13 @@ class Authorizer:
         must_grant: bool = False,
         extra: Mapping[str, str] | None = None,
     ) -> Decision:
-        """Whether ``caller`` may do ``action`` with ``resource`` of the account ``owner``.
+        """Return the decision whether ``caller`` may do ``action`` with ``resource`` of the account ``owner``.
 
-        ``policy`` is the resource's own, which has to allow it in any case where ``must_grant`` says so; ``extra`` the
-        service's condition keys. Reads the store unless :meth:`fresh`.
+        ``policy`` is the resource's; with ``must_grant`` it has to allow the request in any case. ``extra`` are the
+        service's condition keys. Reads the store unless :meth:`fresh` returns the policies.
         """
         policies = self.fetch(caller)
-        # What the policies of the resource say may hang on more.
+        # A resource's policy may depend on more than action, resource and owner.
         kept = policies.decided if policy is None and not must_grant else None
         decision = kept.get((action, resource, owner)) if kept is not None else None
         if decision is not None:
@@ -105,7 +105,7 @@ class Authorizer:
         texts = [*principal.inline.values(), *self._managed(principal.attached)]
         for group in self._groups(principal):
             texts += [*group.inline.values(), *self._managed(group.attached)]
-        # A boundary that is not there allows nothing.
+        # A boundary that does not exist allows nothing.
         boundary = None if principal.boundary is None else _parsed(self._managed([principal.boundary]))
         bounds = self._session(caller)
         identity = _parsed(texts)
@@ -117,7 +117,7 @@ class Authorizer:
         session = caller.session
         if session is None or not session.narrowed:
             return None
-        # Not kept beyond the session's policies: each session may bring other texts.
+        # Parsed without the shared cache: each session may have other texts.
         own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
         return [*own, *_parsed(self._managed(session.policy_arns))]
 
@@ -133,9 +133,9 @@ class Authorizer:
         if caller.session is not None and caller.federated_by is not None:
             name, unique_id = caller.federated_by.rpartition("/")[2], caller.session.federated_by_id
         found = None if name is None else self._store.get_entity(kind, caller.account, name)
-        # One made anew under the name of a deleted one is another: its id tells.
+        # A user or role with the name of a deleted one is not the same: its id differs.
         if not isinstance(found, Principal) or unique_id != found.id:
-            raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} is not there any more.")
+            raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} does not exist any more.")
         return found
 
     def _managed(self, arns: Sequence[str]) -> list[str]:
@@ -153,7 +153,7 @@ class Authorizer:
 
 
 def denial(caller: Caller, action: str, resource: str, reason: str = "") -> NotAuthorized:
-    """The error for a refusal, in AWS's words; ``reason`` is the decision's."""
+    """Return the error for a denial, in AWS's words; ``reason`` is the decision's."""
     reason = f" {reason}" if reason else ""
     return NotAuthorized(f"User: {caller.principal} is not authorized to perform: {action} on resource: {resource}{reason}")
 

@@ -1,4 +1,4 @@
-"""The keys that conditions and policy variables read: who calls, from where, when. Source: "AWS global condition keys"."""
+"""The keys of conditions and policy variables: caller, origin, time. Source: "AWS global condition keys"."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _TAG = "aws:principaltag/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What is known of a request's way here. ``client`` is a network address."""
+    """Where a request comes from. ``client`` is a network address."""
 
     client: str = "-"
     secure: bool = False
@@ -24,7 +24,7 @@ class Origin:
 
 
 class RequestContextKeys:
-    """A request's keys, worked out when they are asked for. ``extra`` are keys of the service, in small letters."""
+    """A request's keys, computed on demand. ``extra`` are keys of the service, in lower case."""
 
     __slots__ = ("_account", "_caller", "_extra", "_origin", "_tags")
 
@@ -44,12 +44,12 @@ class RequestContextKeys:
         self._extra = extra or {}
 
     def get(self, key: str) -> Values | None:
-        """The values of a key; None where the request has it not."""
+        """Return the values of a key; None if the request lacks it."""
         value = self.text(key)
         return None if value is None else (value,)
 
     def text(self, key: str) -> str | None:
-        """The value of a key."""
+        """Return the value of a key that has exactly one; else None."""
         if key.startswith(_TAG):
             wanted = key.removeprefix(_TAG)
             return next((value for name, value in self._tags.items() if name.lower() == wanted), None)
@@ -97,4 +97,4 @@ _KNOWN: dict[str, Callable[[Caller, Origin], str | None]] = {
     "aws:viaawsservice": lambda _caller, _origin: "false",
 }
 SERVED_KEYS = frozenset({*_KNOWN, "aws:resourceaccount"})
-"""The keys that every request may have, in small letters; beside them are the tags of who calls."""
+"""The keys that every request may have, in lower case; the tags of the caller come on top."""

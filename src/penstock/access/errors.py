@@ -1,13 +1,13 @@
-"""Why a caller is refused, in AWS's codes and words.
+"""Errors of authentication and authorization, with AWS's codes and words.
 
 ::
 
     AccessDenied
-    ├── MissingAuthentication     no signature at all
+    ├── MissingAuthentication     no signature
     ├── IncompleteSignature       a signature that lacks a part or cannot be read
     ├── UnrecognizedClient        an unknown access key or session token
-    ├── ExpiredToken              a temporary credential that was valid once
-    ├── NotAuthorized             who calls is known, and may not do this
+    ├── ExpiredToken              an expired temporary credential
+    ├── NotAuthorized             an authenticated caller who may not do this
     └── InvalidSignature          a wrong signature, scope, clock or payload
 """
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class MissingAuthentication(AccessDenied):
-    """The request carries no signature."""
+    """The request has no signature."""
 
     aws_code = "MissingAuthenticationTokenException"
 
@@ -36,7 +36,7 @@ class IncompleteSignature(AccessDenied):
 
 
 class UnrecognizedClient(AccessDenied):
-    """The access key or the session token is not one of ours."""
+    """The access key or the session token is unknown to this server."""
 
     aws_code = "UnrecognizedClientException"
 
@@ -48,12 +48,12 @@ class ExpiredToken(AccessDenied):
 
 
 class NotAuthorized(AccessDenied):
-    """Policies do not allow the caller what it asks for; the message has AWS's words."""
+    """Policies do not allow the caller's request; the message has AWS's words."""
 
     aws_code = "AccessDeniedException"
 
 
 class InvalidSignature(AccessDenied):
-    """The signature does not fit the request: wrong key, scope, clock or payload."""
+    """The signature does not match the request: wrong key, scope, clock or payload."""
 
     aws_code = "InvalidSignatureException"

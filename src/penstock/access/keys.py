@@ -1,4 +1,4 @@
-"""Access keys, and the port that stores them with the users, roles and policies of every account."""
+"""Access keys, and the store's protocol for them and the users, roles and policies of every account."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ class AccessKeyExists(AlreadyExists):
 
 
 class AccessKeyNotFound(NotFound):
-    """There is no such access key."""
+    """The access key does not exist."""
 
     aws_code = "NoSuchEntity"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessKey:
-    """A long-term credential: who ``access_key_id`` is, and the secret that its signatures are made with."""
+    """A long-term credential: whose ``access_key_id`` it is, and the secret of its signatures."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -35,57 +35,55 @@ class AccessKey:
     created: datetime
     active: bool = True
     owner_id: str = ""
-    """Unique id of the user: a user made anew under the same name does not get the old one's keys."""
+    """Unique id of the user: a new user with the name of a deleted one does not get the old one's keys."""
 
 
 class EntityReader(Protocol):
-    """Entities as they are at one moment."""
+    """Reads entities, all from one moment."""
 
     def get_entity(self, kind: EntityKind, account: str, name: str) -> Entity | None:
-        """The entity, or None."""
+        """Return the entity, or None."""
 
     def list_identities(self, account: str) -> Sequence[Identity]:
-        """All users, then all roles, then all groups, each by name in small letters."""
+        """Return all users, then all roles, then all groups, each sorted by name in lower case."""
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
-        """All of one kind, by name in small letters."""
+        """Return all entities of one kind, sorted by name in lower case."""
 
 
 class AccessStore(EntityReader, Protocol):
     """Access keys by id, entities by account, kind and name, accounts by id.
 
-    Names are unique in any spelling of capitals. Implementations keep secrets encrypted wherever they outlive the process,
-    record each change but :meth:`put`'s with its actor, and run
-    :class:`penstock.testing.suites.AccessStoreSuite`.
+    Names are unique regardless of case. Implementations keep secrets encrypted if they outlive the process, audit each
+    change except :meth:`put` with its actor, and run :class:`penstock.testing.suites.AccessStoreSuite`.
     """
 
     def get(self, access_key_id: str) -> AccessKey | None:
-        """The key, or None."""
+        """Return the key, or None."""
 
     def add(self, key: AccessKey) -> None:
-        """Store a new key; :class:`AccessKeyExists` where the id is taken."""
+        """Store a new key; raise :class:`AccessKeyExists` if the id is taken."""
 
     def put(self, key: AccessKey) -> bool:
-        """Store a key, or the secret of one with the same id; whether it is taken from now on.
+        """Store a key, or the secret of one with the same id; return whether it is accepted from now on.
 
-        One that was made inactive stays so, and one that was removed is not stored again.
+        An inactive key stays inactive, and a key that was removed is not stored again.
         """
 
     def remove(self, access_key_id: str) -> None:
-        """Forget a key, whose id is never given again; :class:`AccessKeyNotFound` where there is none."""
+        """Remove a key, whose id is never used again; raise :class:`AccessKeyNotFound` if there is none."""
 
     def set_active(self, access_key_id: str, active: bool) -> None:
-        """Let a key be taken, or not for now; :class:`AccessKeyNotFound`."""
+        """Activate or deactivate a key; raise :class:`AccessKeyNotFound`."""
 
     def list(self, account: str) -> list[AccessKey]:
-        """The account's keys, by id."""
+        """Return the account's keys, by id."""
 
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
         """Store a new entity.
 
-        :class:`~penstock.access.identities.entities.EntityExists`;
-        :class:`~penstock.errors.LimitExceeded` where the account has ``limit`` of its kind.
-        ``operation`` is what the record calls the change.
+        Raises :class:`~penstock.access.identities.entities.EntityExists`, and :class:`~penstock.errors.LimitExceeded` if the
+        account has ``limit`` of its kind. ``operation`` is the name of the change in the audit log.
         """
 
     def change_entity(
@@ -98,20 +96,20 @@ class AccessStore(EntityReader, Protocol):
         *,
         check: Callable[[EntityReader], None] | None = None,
     ) -> None:
-        """Replace an entity by what ``change`` makes of it, in one step; None deletes it, and what it raises stops it.
+        """Replace an entity by the result of ``change``, in one transaction; None deletes it, an exception cancels it.
 
-        ``check`` looks at other entities within the step, before the change: nobody changes them meanwhile, and what it
-        raises stops it, too. :class:`~penstock.access.identities.entities.NoSuchEntity`.
+        ``check`` reads other entities within the transaction, before the change: they do not change meanwhile, and an
+        exception of it cancels the change, too. Raises :class:`~penstock.access.identities.entities.NoSuchEntity`.
         """
 
     def write_audit(self, operation: str, resource: str, outcome: str) -> None:
-        """Record something that changed nothing stored, such as a role that was assumed."""
+        """Record an event that changed nothing in the store, such as a role that was assumed."""
 
     def add_account(self, account: Account) -> None:
-        """Store a new account; :class:`~penstock.access.identities.entities.AccountExists`."""
+        """Store a new account; raise :class:`~penstock.access.identities.entities.AccountExists`."""
 
     def get_account(self, account: str) -> Account | None:
-        """The account, or None."""
+        """Return the account, or None."""
 
     def list_accounts(self) -> Sequence[Account]:
-        """All accounts, by id."""
+        """Return all accounts, by id."""

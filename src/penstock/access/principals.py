@@ -1,4 +1,4 @@
-"""Who a caller is, as an ARN and as the names that policies know it by; and the Principal element of policies.
+"""Callers, their ARNs and names in policies; and the Principal element of policies.
 
 Source: IAM user guide, "AWS JSON policy elements: Principal".
 """
@@ -35,35 +35,35 @@ _MAX_ENTRIES = 1_000  # actions, resources or principals of one statement
 
 
 def root_arn(account: str) -> str:
-    """ARN of an account's root."""
+    """Return the ARN of an account's root."""
     return f"arn:aws:iam::{account}:root"
 
 
 def user_arn(account: str, path: str, name: str) -> str:
-    """ARN of a user; ``path`` begins and ends with a slash."""
+    """Return the ARN of a user; ``path`` begins and ends with a slash."""
     return f"arn:aws:iam::{account}:user{path}{name}"
 
 
 def role_arn(account: str, path: str, name: str) -> str:
-    """ARN of a role."""
+    """Return the ARN of a role."""
     return f"arn:aws:iam::{account}:role{path}{name}"
 
 
 def session_arn(account: str, role: str, session: str) -> str:
-    """ARN of a role's session, which has the role's name and not its path."""
+    """Return the ARN of a role's session, which has the role's name and not its path."""
     return f"arn:aws:sts::{account}:assumed-role/{role}/{session}"
 
 
 def federated_arn(account: str, name: str) -> str:
-    """ARN of a federated user's session."""
+    """Return the ARN of a federated user's session."""
     return f"arn:aws:sts::{account}:federated-user/{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """What a temporary credential knows beside who it is. Times are in seconds since 1970.
+    """What a temporary credential has besides its principal. Times are in seconds since 1970.
 
-    ``policies`` are the session policies, texts; ``policy_arns`` managed ones.
+    ``policies`` are the texts of session policies; ``policy_arns`` are managed policies.
     """
 
     issued: int
@@ -74,37 +74,37 @@ class SessionContext:
     policies: tuple[str, ...] = ()
     policy_arns: tuple[str, ...] = ()
     federated_by: str | None = None
-    """ARN of the user, or of the root, who began a federated user's session (GetFederationToken)."""
+    """ARN of the user or root who created a federated user's session (GetFederationToken)."""
     federated_by_id: str = ""
     """The unique id of that user."""
 
     @property
     def narrowed(self) -> bool:
-        """Whether session policies bound what it may do; a federated user without any may do nothing."""
+        """Whether session policies limit the session; a federated user without any may do nothing."""
         return bool(self.policies or self.policy_arns) or self.federated_by is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whom a request comes from: an account, the ARN of the principal, and the session where its credential is temporary."""
+    """The sender of a request: an account, the ARN of the principal, and the session if its credential is temporary."""
 
     account: str
     principal: str
     user_id: str = ""
     """``aws:userid``: the user's unique id, the role's with the session's name, the account for its root.
 
-    It is the one of the time when the key was made or the session began: one made anew under the same name has another.
+    It is set when the key or the session is created: a new user or role with the same name has another id.
     """
     session: SessionContext | None = None
 
     def __hash__(self) -> int:
-        # Asked with every request: the whole of a session would cost more than the decision. Its time has to be in, since
-        # a program begins one session after the other under one name.
+        # Called for every request: to hash a whole session would cost more than the decision. The time is included, because
+        # a program may create one session after the other with the same name.
         return hash(self.principal) if self.session is None else hash((self.principal, self.session.issued))
 
     @property
     def is_root(self) -> bool:
-        """Whether it is the account's root, who may do all in its own account."""
+        """Whether it is the account's root, who may do everything in its own account."""
         return self.principal.endswith(":root") and self.principal == root_arn(self.account)
 
     @property
@@ -121,28 +121,28 @@ class Caller:
 
     @property
     def federated_by(self) -> str | None:
-        """The ARN of who began a federated user's session; None for everyone else."""
+        """The ARN of the creator of a federated user's session; None for other callers."""
         return None if self.session is None else self.session.federated_by
 
     @property
     def arn_for_policies(self) -> str:
-        """What ``aws:PrincipalArn`` is: the role's ARN for its sessions."""
+        """The value of ``aws:PrincipalArn``: for sessions of a role, the role's ARN."""
         role = self.session.role if self.session is not None else None
         return role or self.principal
 
 
 class Match(IntEnum):
-    """How closely a Principal element means a caller."""
+    """How closely a Principal element matches a caller."""
 
     NONE = 0
     ACCOUNT = 1
-    """Its account, which then decides by its own policies."""
+    """The caller's account, which then decides by its own policies."""
     EVERYBODY = 2
-    """Everybody, or all but some."""
+    """Everybody, or everybody except some."""
     PRINCIPAL = 3
     """The user or role itself."""
     SESSION = 4
-    """The very session."""
+    """The session itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +154,10 @@ class PrincipalElement:
     arns: frozenset[str]
     excluded: bool = False
     federated: frozenset[str] = frozenset()
-    """Identity providers, as they are written."""
+    """Identity providers, as the policy has them."""
 
     def match(self, caller: Caller) -> Match:
-        """How the element means ``caller``."""
+        """Return how closely the element matches ``caller``."""
         if not self.excluded:
             return self._named(caller)
         exempt = self._named(caller)
@@ -178,7 +178,7 @@ class PrincipalElement:
 
 
 def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalElement:
-    """The element's value; :class:`MalformedPolicy`. Services and canonical users are kept as nobody."""
+    """Return the parsed element; raise :class:`MalformedPolicy`. Services and canonical users match no caller."""
     if value == "*":
         return PrincipalElement(everybody=True, accounts=frozenset(), arns=frozenset(), excluded=excluded)
     if not isinstance(value, dict) or not value:
@@ -210,18 +210,18 @@ def _account(text: str) -> str | None:
 def _checked_arn(place: str, text: str) -> str:
     if _ARN.fullmatch(text) is None or "*" in text or "?" in text:
         raise MalformedPolicy(
-            place, f"'{text[:100]}' is no principal: it takes an account, or the ARN of a user, a role or a session"
+            place, f"'{text[:100]}' is not a principal: use an account, or the ARN of a user, a role or a session"
         )
     return text
 
 
 def texts_of(place: str, value: Any) -> list[str]:
-    """The entries of an element that takes one text or a list of them: actions, resources, principals."""
+    """Return the entries of an element with one string or a list of them: actions, resources, principals."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise MalformedPolicy(place, "has to be a text or a list of texts")
+        raise MalformedPolicy(place, "has to be a string or a list of strings")
     if len(texts) > _MAX_ENTRIES:
         raise MalformedPolicy(place, f"has more than {_MAX_ENTRIES:,} entries")
     if any("\x00" in text for text in texts):
-        raise MalformedPolicy(place, "holds the character NUL")
+        raise MalformedPolicy(place, "contains the character NUL")
     return texts

@@ -1,7 +1,7 @@
-"""Temporary credentials: a key of which the server keeps nothing, since the token holds it, sealed with the master key.
+"""Temporary credentials: the server stores nothing of them, because the token contains them, encrypted by the master key.
 
-A token that was changed, or that goes with another access key, does not open. Every server with the same master key reads
-it, before and after a restart; what it may do is looked up with each request, so that policies hold as they are now.
+A token that was changed, or that belongs to another access key, cannot be decrypted. Every server with the same master key
+can read it, before and after a restart. Policies are looked up with each request, so that changes of them take effect.
 """
 
 import base64
@@ -30,22 +30,22 @@ _SECRET_BYTES = 30  # 40 characters of base64, as many as AWS's secrets have
 
 
 class Seal(Protocol):
-    """Encrypts small values, bound to what ``context`` names; :class:`DataProblem` for one that does not open."""
+    """Encrypts small values, bound to ``context``; raises :class:`DataProblem` for one that cannot be decrypted."""
 
     def seal(self, value: bytes, context: str) -> bytes:
-        """The sealed value."""
+        """Return the encrypted value."""
 
     def open(self, sealed: bytes, context: str) -> bytes:
         """The value."""
 
     @property
     def generation(self) -> int:
-        """A number that is another one once the keys have changed: what opened before may not open any more."""
+        """A number that changes with the keys: values that could be decrypted before may not be any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporaryKey:
-    """A temporary credential and whose it is."""
+    """A temporary credential and its caller."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -54,21 +54,21 @@ class TemporaryKey:
     expires: datetime
 
     def check_current(self, now: datetime) -> None:
-        """Raise :class:`ExpiredToken` where it is not valid any more."""
+        """Raise :class:`ExpiredToken` if it has expired."""
         if now >= self.expires:
             raise ExpiredToken(_EXPIRED)
 
 
 class Sessions:
-    """Makes temporary credentials and reads them back."""
+    """Issues temporary credentials and reads their tokens."""
 
     def __init__(self, seal: Seal) -> None:
         self._seal = seal
-        # Only what opens is kept: made-up tokens cannot fill it.
+        # Only valid tokens are cached, so made-up ones cannot fill the cache.
         self._opened = lru_cache(maxsize=1024)(self._open)
 
     def issue(self, account: str, principal: str, session: SessionContext, *, user_id: str) -> TemporaryKey:
-        """A new credential for ``principal``; ``user_id`` is as in :class:`Caller`."""
+        """Return a new credential for ``principal``; ``user_id`` is as in :class:`Caller`."""
         access_key_id = new_id(_PREFIX, 16)
         secret = base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
         content = {"secret": secret, "account": account, "principal": principal, "id": user_id, **asdict(session)}
@@ -77,7 +77,7 @@ class Sessions:
         return self.open(access_key_id, token)
 
     def open(self, access_key_id: str, token: str) -> TemporaryKey:
-        """The credential of a token; :class:`UnrecognizedClient` where it is none of ours, or another key's."""
+        """Return the credential of a token; raise :class:`UnrecognizedClient` if it is not valid for this server and key."""
         if len(token) > _MAX_TOKEN or len(access_key_id) > 128:
             raise _unrecognized(access_key_id)
         return self._opened(access_key_id, token, self._seal.generation)
@@ -110,5 +110,5 @@ def _context(access_key_id: str) -> str:
 def _unrecognized(access_key_id: str) -> UnrecognizedClient:
     remedy = "Ask for temporary credentials again, and send id, secret and token together."
     if not access_key_id.startswith(_PREFIX):
-        remedy = "A long-term access key goes without a session token: unset AWS_SESSION_TOKEN."
+        remedy = "A long-term access key has no session token: unset AWS_SESSION_TOKEN."
     return UnrecognizedClient(UNRECOGNIZED, remedy=remedy)

@@ -1,7 +1,7 @@
-"""Signature Version 4 as pure functions: what was signed, by whom, and whether it holds.
+"""Signature Version 4 as pure functions: parse a request's claim, and check its signature.
 
-Source: AWS Identity and Access Management user guide, "Create a signed AWS API request"; error texts are those AWS's
-services answer with. All times are aware UTC datetimes.
+Source: AWS Identity and Access Management user guide, "Create a signed AWS API request"; error texts are those of AWS's
+services. All times are aware UTC datetimes.
 """
 
 import hashlib
@@ -40,8 +40,8 @@ _BASIC_LENGTH = 16
 _PLAIN_START = re.compile(rf"{ALGORITHM} Credential=([^\s,=]+), ?SignedHeaders=([^\s,=]+), ?")
 _SPACES = re.compile(r"\s+")
 _MAX_SIGNED_HEADERS = 100
-_MAX_CACHED = 1024  # characters of a credential and its header names that are worth keeping
-# Whoever could change one of these after signing would change what is asked, when, or as whom.
+_MAX_CACHED = 1024  # characters of a credential and its header names that are worth caching
+# An attacker who changes one of these after signing would change the operation, the time or the caller.
 _MUST_BE_SIGNED = ("x-amz-date", "x-amz-security-token", "x-amz-target")
 _SIGNATURE_MISMATCH = (
     "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "
@@ -50,7 +50,7 @@ _SIGNATURE_MISMATCH = (
 
 
 class SignedRequest(NamedTuple):
-    """What a signature covers. ``path`` and ``query`` are raw, as they came over the wire; header names are lower case."""
+    """What a signature covers. ``path`` and ``query`` are raw, as they were sent; header names are lower case."""
 
     method: str
     path: str
@@ -60,7 +60,7 @@ class SignedRequest(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a request says about its signature, read and not yet believed."""
+    """What a request says about its signature, parsed and not verified yet."""
 
     access_key_id: str
     date: str
@@ -74,7 +74,7 @@ class Claim(NamedTuple):
     signature: str
     token: str | None = None
     expires: int | None = None
-    """Seconds a presigned URL lives; None for a signature in the Authorization header."""
+    """Seconds for which a presigned URL is valid; None for a signature in the Authorization header."""
 
     @property
     def scope(self) -> str:
@@ -83,14 +83,14 @@ class Claim(NamedTuple):
 
 
 def is_unsigned(request: SignedRequest) -> bool:
-    """Whether the request carries no signature at all."""
+    """Return whether the request has no signature."""
     return "authorization" not in request.headers and "X-Amz-Signature=" not in request.query
 
 
 def read_claim(request: SignedRequest) -> Claim:
-    """The claim in the Authorization header or in the query.
+    """Return the claim in the Authorization header or in the query.
 
-    Raises :class:`MissingAuthentication` where there is none and :class:`IncompleteSignature` where it cannot be read.
+    Raises :class:`MissingAuthentication` if there is none, and :class:`IncompleteSignature` if it cannot be parsed.
     """
     authorization = request.headers.get("authorization")
     if authorization is not None:
@@ -101,9 +101,9 @@ def read_claim(request: SignedRequest) -> Claim:
 
 
 def check_claim(claim: Claim, request: SignedRequest, *, service: str, region: str, now: datetime) -> None:
-    """Raise :class:`InvalidSignature` unless scope, time and the list of signed headers are what they have to be.
+    """Raise :class:`InvalidSignature` unless scope, time and the list of signed headers are right.
 
-    ``service`` is the signing name of the service that is asked, ``region`` this server's.
+    ``service`` is the signing name of the request's service, ``region`` this server's.
     """
     if claim.terminator != _TERMINATOR:
         raise InvalidSignature(
@@ -112,7 +112,7 @@ def check_claim(claim: Claim, request: SignedRequest, *, service: str, region: s
     if claim.region != region:
         raise InvalidSignature(
             f"Credential should be scoped to a valid region, not '{claim.region[:100]}'.",
-            remedy=f"This server answers for {region}: set AWS_REGION={region}.",
+            remedy=f"This server's region is {region}: set AWS_REGION={region}.",
         )
     if claim.service != service:
         raise InvalidSignature(f"Credential should be scoped to correct service: '{service}'.")
@@ -125,14 +125,14 @@ def check_signature(
 ) -> None:
     """Raise :class:`InvalidSignature` unless the signature is the one that the secret gives for this request.
 
-    ``payload_hash`` stands in for the SHA-256 of a body that has not been read yet, in hexadecimal digits.
+    ``payload_hash`` replaces the SHA-256 of a body that has not been read yet, in hexadecimal digits.
     """
     body_hash = hashlib.sha256(request.body).hexdigest() if payload_hash is None else payload_hash
     declared = request.headers.get("x-amz-content-sha256")
     if declared is not None and not hmac.compare_digest(declared.encode(), body_hash.encode()):
         raise InvalidSignature(
             "The value passed in as x-amz-content-sha256 does not match the payload.",
-            remedy="Sign the payload: this endpoint takes no unsigned or streamed payloads.",
+            remedy="Sign the payload: this endpoint does not accept unsigned or streamed payloads.",
         )
     canonical = canonical_request(request, claim.signed_headers, body_hash, service=claim.service)
     to_sign = f"{ALGORITHM}\n{claim.stamp}\n{claim.scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
@@ -147,7 +147,7 @@ def check_signature(
 
 @lru_cache(maxsize=1024)
 def signing_key(secret_access_key: str, date: str, region: str, service: str) -> bytes:
-    """The key derived for one day, region and service; kept, because deriving it costs four digests a request."""
+    """Return the key derived for one day, region and service; cached, because deriving it costs four digests."""
     key = f"AWS4{secret_access_key}".encode()
     for part in (date, region, service, _TERMINATOR):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -155,7 +155,7 @@ def signing_key(secret_access_key: str, date: str, region: str, service: str) ->
 
 
 def canonical_request(request: SignedRequest, signed_headers: Sequence[str], payload_hash: str, *, service: str) -> str:
-    """The canonical request's text. The path is normalised and encoded once more for every service but S3."""
+    """Return the canonical request. The path is normalised and encoded once more for every service but S3."""
     path = request.path or "/"
     if path != "/" and service != "s3":
         path = quote(_normalised(path), safe="/~")
@@ -181,10 +181,10 @@ def _normalised(path: str) -> str:
 
 
 def _canonical_query(query: str) -> str:
-    # A plus is a space, as it is to who reads the request: a signed plus, %2B, is not to be taken for one.
+    # A plus is a space, as when the query is parsed: a signed plus, %2B, must not match it.
     pairs = []
     for item in query.split("&"):
-        # One without a name is a parameter too, to whoever reads the request as to those who sign it (botocore, say).
+        # An item without a name is a parameter, too, for parsers of queries and for signers such as botocore.
         name, _, value = item.partition("=")
         if name != "X-Amz-Signature":
             pairs.append((quote(unquote_plus(name), safe="-_.~"), quote(unquote_plus(value), safe="-_.~")))
@@ -209,7 +209,7 @@ def _header_claim(authorization: str, headers: Mapping[str, str]) -> Claim:
 
 @lru_cache(maxsize=1024)
 def _constant_fields(start: str) -> tuple[str, str] | None:
-    """Credential and SignedHeaders, where a header's part before its Signature is just them: the same all day."""
+    """Return Credential and SignedHeaders if a header has only them before its Signature: they stay the same all day."""
     plain = _PLAIN_START.fullmatch(start)
     return None if plain is None else (plain[1], plain[2])
 
@@ -288,7 +288,7 @@ def _claim(
 
 @lru_cache(maxsize=1024)
 def _scope(credential: str, signed_headers: str) -> tuple[tuple[str, str, str, str, str], tuple[str, ...]]:
-    """The five parts of a credential and the names of the signed headers: the same all day for one client."""
+    """Return the five parts of a credential and the names of the signed headers: the same all day for one client."""
     parts = credential.rsplit("/", 4)
     if len(parts) != 5 or not all(parts):
         raise IncompleteSignature(
@@ -343,7 +343,9 @@ def _check_time(claim: Claim, now: datetime) -> None:
     if claim.expires is not None:
         if claim.time + timedelta(seconds=claim.expires) < now:
             ended = _basic(claim.time + timedelta(seconds=claim.expires))
-            raise InvalidSignature(f"Signature expired: {ended} is now earlier than {_basic(now)}.", remedy="Presign again.")
+            raise InvalidSignature(
+                f"Signature expired: {ended} is now earlier than {_basic(now)}.", remedy="Presign the URL again."
+            )
     elif claim.time < now - MAX_SKEW:
         raise InvalidSignature(
             f"Signature expired: {signed} is now earlier than {_basic(now - MAX_SKEW)} ({_basic(now)} - 5 min.)",

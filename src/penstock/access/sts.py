@@ -1,6 +1,6 @@
-"""Temporary credentials by AWS STS's rules: roles assumed, session tokens given, callers named.
+"""Temporary credentials by AWS STS's rules: assumed roles, session tokens and federation tokens.
 
-Source: AWS STS API reference, and IAM user guide, "Methods to assume a role" for who may and for how long.
+Source: AWS STS API reference; IAM user guide, "Methods to assume a role", for who may assume one and for how long.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 DEFAULT_SECONDS = 3600
-CHAINED_SECONDS = 3600  # a role assumed with a role's credentials
+CHAINED_SECONDS = 3600  # at most, for a role assumed with a role's credentials
 _TOKEN_SECONDS = 43_200
 _ROOT_TOKEN_SECONDS = 3600
 _MAX_SESSION_POLICY = 2048  # characters of the text and the ARNs together
@@ -42,26 +42,26 @@ _ASSUME_WITH_IDENTITY = "sts:AssumeRoleWithWebIdentity"
 
 
 class BadDuration(InvalidInput):
-    """The session would be longer than it may be."""
+    """The session would be longer than allowed."""
 
     aws_code = "ValidationError"
 
 
 class BadRole(InvalidInput):
-    """The RoleArn is no role's."""
+    """The RoleArn is not a role's."""
 
     aws_code = "ValidationError"
 
 
 class PackedPolicyTooLarge(InvalidInput):
-    """The session policies are longer than a session holds."""
+    """The session policies are longer than allowed."""
 
     aws_code = "PackedPolicyTooLarge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumeRoleRequest:
-    """What AssumeRole is asked for; ``seconds`` None is one hour."""
+    """A request for AssumeRole; ``seconds`` None is one hour."""
 
     role_arn: str
     session_name: str
@@ -73,7 +73,7 @@ class AssumeRoleRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FederationTokenRequest:
-    """What GetFederationToken is asked for; ``seconds`` None is twelve hours."""
+    """A request for GetFederationToken; ``seconds`` None is twelve hours."""
 
     name: str
     seconds: int | None = None
@@ -83,7 +83,7 @@ class FederationTokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumedRole:
-    """The credentials, and how much of what a session policy may have is used (in percent; None without one)."""
+    """The credentials, and the used share of a session policy's maximal size (in percent; None without a policy)."""
 
     key: TemporaryKey
     packed_percent: int | None
@@ -110,24 +110,24 @@ class TokenService:
         self._now = now
 
     def assume_role(self, caller: Caller, request: AssumeRoleRequest, origin: Origin) -> AssumedRole:
-        """Credentials of the role for a while.
+        """Return credentials of the role for a limited time.
 
-        Raises :class:`~penstock.access.errors.NotAuthorized` where the role's trust policy or the caller's own policies do
-        not allow it, and where there is no such role; :class:`BadDuration`, :class:`MalformedPolicy`,
+        Raises :class:`~penstock.access.errors.NotAuthorized` if the role's trust policy or the caller's own policies do not
+        allow it, or if the role does not exist; :class:`BadDuration`, :class:`MalformedPolicy`,
         :class:`PackedPolicyTooLarge`, :class:`BadRole`.
         """
         if caller.federated_by is not None:
             raise denial(caller, _ASSUME, request.role_arn)
         role = self._role(request.role_arn)
         if role is None or not self._may_assume(caller, role, request, origin):
-            # Which of the reasons it was, strangers are not told.
+            # The same error for each reason, so that strangers cannot find out which roles exist.
             raise denial(caller, _ASSUME, request.role_arn)
         return self._begin(role, request, "AssumeRole", chained=caller.role_name is not None)
 
     def assume_role_with_identity(self, identity: WebIdentity, request: AssumeRoleRequest, origin: Origin) -> AssumedRole:
-        """Credentials of the role for who has a token of an identity provider; the errors are :meth:`assume_role`'s.
+        """Return credentials of the role for the owner of a web identity token; the errors are :meth:`assume_role`'s.
 
-        The role's trust policy has to name the provider, which is of the role's own account.
+        The role's trust policy has to name the provider, which belongs to the role's account.
         """
         role = self._role(request.role_arn)
         extra = {
@@ -141,9 +141,9 @@ class TokenService:
         return self._begin(role, request, "AssumeRoleWithWebIdentity", note=begun_by)
 
     def federation_token(self, caller: Caller, request: FederationTokenRequest) -> AssumedRole:
-        """Credentials of a federated user, who may do what both the caller and the session policies allow.
+        """Return credentials of a federated user, who may do what the caller's and the session policies both allow.
 
-        :class:`NotAuthorized` for temporary credentials; :class:`MalformedPolicy`, :class:`PackedPolicyTooLarge`.
+        Raises :class:`NotAuthorized` for temporary credentials; :class:`MalformedPolicy`, :class:`PackedPolicyTooLarge`.
         """
         if caller.session is not None:
             raise NotAuthorized("Cannot call GetFederationToken with session credentials")
@@ -190,11 +190,11 @@ class TokenService:
         return AssumedRole(key=key, packed_percent=percent)
 
     def session_token(self, caller: Caller, seconds: int | None) -> TemporaryKey:
-        """Temporary credentials of a user or an account's root; :class:`NotAuthorized` for temporary ones."""
+        """Return temporary credentials of a user or an account's root; raise :class:`NotAuthorized` for temporary ones."""
         if caller.session is not None:
             raise NotAuthorized("Cannot call GetSessionToken with session credentials")
         longest = _ROOT_TOKEN_SECONDS if caller.is_root else 3 * _TOKEN_SECONDS
-        # AWS shortens a root's session without a word, too.
+        # AWS silently shortens a root's session, too.
         granted = min(seconds or _TOKEN_SECONDS, longest)
         now = int(self._now().timestamp())
         session = SessionContext(issued=now, expires=now + granted)
@@ -204,9 +204,9 @@ class TokenService:
         try:
             arn = parse_arn(text)
         except InvalidInput:
-            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN reads arn:aws:iam::ACCOUNT:role/NAME.") from None
+            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN is arn:aws:iam::ACCOUNT:role/NAME.") from None
         if arn.service != "iam" or not arn.resource.startswith("role/"):
-            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN reads arn:aws:iam::ACCOUNT:role/NAME.")
+            raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN is arn:aws:iam::ACCOUNT:role/NAME.")
         found = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
         return found if isinstance(found, Role) and found.arn == text else None
 
@@ -224,7 +224,7 @@ class TokenService:
             if arn not in AWS_MANAGED:
                 found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
                 if found is None or found.arn != arn:
-                    raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is no policy of {account}")
+                    raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is not a policy of {account}")
 
 
 def _seconds(request: AssumeRoleRequest, role: Role, *, chained: bool) -> int:
@@ -239,9 +239,9 @@ def _seconds(request: AssumeRoleRequest, role: Role, *, chained: bool) -> int:
 
 
 def _trusts(role: Role, identity: WebIdentity, origin: Origin, extra: Mapping[str, str]) -> bool:
-    """Whether the role's trust policy names the provider, and its conditions hold for the token."""
+    """Return whether the role's trust policy names the provider, and its conditions match the token."""
     provider = identity.provider
-    # Of no account: that a policy trusts an account does not mean the identities of its providers.
+    # Without an account: a policy that trusts an account does not trust the identities of its providers.
     stranger = Caller(account="", principal=provider.arn, user_id=f"{provider.arn}:{identity.subject}")
     context = RequestContextKeys(stranger, origin, resource_account=role.account, extra=extra)
     request = AccessRequest(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, context=context)
@@ -255,7 +255,7 @@ def _check_session_policies(texts: Sequence[str], arns: Sequence[str]) -> int | 
     length = sum(map(len, texts)) + sum(map(len, arns))
     if length > _MAX_SESSION_POLICY:
         raise PackedPolicyTooLarge(
-            f"The session policies have {length} characters; {_MAX_SESSION_POLICY} is the most.", remedy="Shorten them."
+            f"The session policies have {length} characters; {_MAX_SESSION_POLICY} is the maximum.", remedy="Shorten them."
         )
     for text in texts:
         parse_policy(text, Kind.IDENTITY)

@@ -21,7 +21,7 @@ class AccessChecker:
         self._region = region
 
     def is_cached(self, caller: Caller, tenant: Tenant | None) -> bool:
-        """Whether all policies that :meth:`check` evaluates are in memory."""
+        """Return whether all policies that :meth:`check` evaluates are in memory."""
         known = tenant is None or tenant.schemas.resource_policies.cache.is_fresh
         return known and self._authorizer.fresh(caller) is not None
 
@@ -38,7 +38,7 @@ class AccessChecker:
     ) -> None:
         """Raise :class:`~penstock.access.errors.NotAuthorized` unless the caller may do ``action`` with each resource.
 
-        ``owner`` is the account that they belong to, ``tenant`` its services where resource policies are to be evaluated.
+        ``owner`` is the account that they belong to, ``tenant`` its services if resource policies are to be evaluated.
         """
         if caller.is_root and caller.account == owner:
             return
@@ -59,9 +59,9 @@ class AccessChecker:
         tenant: Tenant | None,
         allowed: str | None = None,
     ) -> Decision | None:
-        """The decision that hides a member of a container from the caller; None where the caller may see it.
+        """Return the decision that hides a member of a container from the caller; None if the caller may see it.
 
-        It is hidden where a policy denies one of ``actions`` explicitly on one of its ``resources``, or where no policy
+        A member is hidden if a policy explicitly denies one of ``actions`` on one of its ``resources``, or if no policy
         allows the action ``allowed`` on each of them.
         """
         if caller.is_root and caller.account == owner:

@@ -1,4 +1,4 @@
-"""Request bodies, bounded: bytes, and how deep their JSON goes; and answers to requests whose bodies are not wanted."""
+"""Request bodies within bounds of size and JSON depth, and the rest of bodies that are not read."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -24,10 +24,10 @@ __all__ = [
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
-# What of an oversize body is read and thrown away, so that the client gets its answer instead of a broken connection.
+# Bytes of an oversize body that are read and discarded, so that the client gets its answer and not a broken connection.
 _DRAINED = 8 * MAX_BYTES
-# What is thrown away of a body that nobody wanted, once its answer is out: closing at once would reset the connection of a
-# client that is still sending, which then sees no answer.
+# Bytes of an unread body that are discarded after its answer: closing at once would reset the connection of a client that is
+# still sending, which then would not see the answer.
 _LINGER_BYTES = 1024 * 1024
 _LINGER_SECONDS = 2.0
 
@@ -36,39 +36,39 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class ClientGone(Exception):
-    """The client closed the connection before its request was whole."""
+    """The client closed the connection before its request was complete."""
 
 
 def declared_length(headers: Headers) -> int | None:
-    """The body's length as its head says; None where it comes in chunks or has none."""
+    """Return the body's length by its header; None if it is chunked or has no length."""
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() else None
 
 
 def body_size(headers: Headers) -> int:
-    """How many bytes a body may come to, by its head: the bound where it does not say, nothing where it is over it."""
+    """Return the bytes to reserve for a body: its length, or the maximum if it is unknown, or 0 if it is too large."""
     declared = declared_length(headers)
     if declared is not None:
-        # Of a body that is too large nothing is kept.
+        # A body that is too large is not kept.
         return declared if declared <= MAX_BYTES else 0
     return MAX_BYTES if "transfer-encoding" in headers else 0
 
 
 class Unread:
-    """A request that is answered before its body was read: whether its connection goes on, and what becomes of the rest."""
+    """A request that is answered before its body is read: whether its connection is closed, and the rest is discarded."""
 
     __slots__ = ("closes", "pending")
 
     def __init__(self, headers: Headers) -> None:
         declared = declared_length(headers)
         chunked = declared is None and "transfer-encoding" in headers
-        # Whoever waits for 100 Continue does not send the body; what follows on the connection nobody could tell.
+        # A client that waits for 100 Continue may not send the body, so what follows on the connection is ambiguous.
         waits = "expect" in headers
         self.pending = not waits and (chunked or bool(declared))
         self.closes = waits or chunked or (declared or 0) > SMALL_BODY
 
     async def drop(self, receive: Receive) -> None:
-        """Throw away what still comes: 1 MB and 2 seconds at most of a connection that is closed afterwards."""
+        """Discard the rest of the body: at most 1 MB and 2 seconds if the connection is closed afterwards."""
         dropped = 0
         try:
             async with asyncio.timeout(_LINGER_SECONDS if self.closes else None):
@@ -82,7 +82,7 @@ class Unread:
 
 
 async def read_body(receive: Receive, declared: int | None) -> bytes:
-    """The body's bytes. Raises :class:`RequestTooLarge` over :data:`MAX_BYTES`, :class:`ClientGone` when it ends early."""
+    """Return the body. Raises :class:`RequestTooLarge` over :data:`MAX_BYTES`, :class:`ClientGone` if it ends early."""
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body", False):
         body: bytes = message.get("body", b"")
@@ -111,7 +111,7 @@ async def read_body(receive: Receive, declared: int | None) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value of ``body``, ``{}`` for an empty one; :class:`UnreadableRequest` where it is none or too deep."""
+    """Return the JSON value of ``body``, ``{}`` if empty; raise :class:`UnreadableRequest` if it is invalid or too deep."""
     if not body:
         return {}
     try:
@@ -124,7 +124,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def query_members(query: str) -> Mapping[str, str]:
-    """Members of a presigned request: signers put a body's text members into the query."""
+    """Return the members of a presigned request: signers put a body's string members into the query."""
     return {name: value for name, value in parse_qsl(query, keep_blank_values=True) if not name.startswith("X-Amz-")}
 
 

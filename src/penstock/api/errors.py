@@ -3,11 +3,11 @@
 ::
 
     InvalidInput
-    ├── UnreadableRequest     not JSON, or a value of another type   400
-    └── RequestTooLarge       more bytes than the server takes       413
+    ├── UnreadableRequest     not JSON, or a value of the wrong type   400
+    └── RequestTooLarge       more bytes than the server accepts       413
     LimitExceeded
-    ├── Throttled             more requests in flight than the server takes
-    └── Overloaded            more bytes in flight than the server takes   503
+    ├── Throttled             more requests than the server accepts
+    └── Overloaded            more bytes in flight than the server accepts   503
 """
 
 from penstock.errors import InvalidInput, LimitExceeded
@@ -16,26 +16,26 @@ __all__ = ["Overloaded", "RequestTooLarge", "Throttled", "UnreadableRequest"]
 
 
 class UnreadableRequest(InvalidInput):
-    """The body is not JSON, or a value is of another JSON type than the model's."""
+    """The body is not JSON, or a value does not have the JSON type of the model."""
 
     aws_code = "SerializationException"
 
 
 class RequestTooLarge(InvalidInput):
-    """The body has more bytes than the server takes."""
+    """The body has more bytes than the server accepts."""
 
     aws_code = "RequestEntityTooLargeException"
     http_status = 413
 
 
 class Throttled(LimitExceeded):
-    """More requests wait than the server can hold; clients back off and try again."""
+    """The server does not accept more requests now; clients back off and retry."""
 
     aws_code = "ThrottlingException"
 
 
 class Overloaded(LimitExceeded):
-    """No room for the request's body came free in time; clients back off and try again."""
+    """No room for the request's body became free in time; clients back off and retry."""
 
     aws_code = "ServiceUnavailableException"
     http_status = 503

@@ -1,4 +1,4 @@
-"""How many bytes of request bodies a process holds at once, and who waits when there are more."""
+"""Bounds the bytes of request bodies that a process holds at once; further requests wait."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -7,20 +7,20 @@ from penstock.api.errors import Overloaded
 
 __all__ = ["SMALL_BODY", "BodyBudget"]
 
-SMALL_BODY = 64 * 1024  # bytes: what the HTTP parser takes of a body before anybody asks for it
+SMALL_BODY = 64 * 1024  # bytes of a body that the HTTP parser reads before the application does
 _SMALL_TOTAL = 32 * 1024 * 1024
 _LARGE_TOTAL = 64 * 1024 * 1024
-_LARGE_SHARE = 20 * 1024 * 1024  # of one owner: two of the largest bodies
+_LARGE_SHARE = 20 * 1024 * 1024  # bytes of one owner: two of the largest bodies
 _TIMEOUT = 5.0  # seconds
 _MOST_WAITING = 256
 
 
 class BodyBudget:
-    """Room for bodies, taken before the first byte is read and given back with the answer.
+    """Room for bodies, taken before the first byte is read and released with the answer.
 
-    Small bodies and large ones have room of their own, so that uploads do not hold up calls. An owner is an address with
-    its access key: one has a third of the room for large bodies at most, and owners who wait are served in turn. Called on
-    the event loop alone.
+    Small and large bodies have separate room, so that uploads do not delay other calls. An owner is an address with its
+    access key: each has at most a third of the room for large bodies, and waiting owners are served in turn. To be called
+    only on the event loop.
     """
 
     def __init__(
@@ -35,16 +35,16 @@ class BodyBudget:
         self._large = _Pool(large, share, timeout)
 
     async def acquire(self, owner: str, size: int) -> None:
-        """Take room for ``size`` bytes; :class:`Overloaded` where none came free for 5 seconds, or too many wait for it."""
+        """Take room for ``size`` bytes; raise :class:`Overloaded` if none is free within 5 seconds, or too many wait."""
         if not size:
-            # Nothing is counted of a request without a body, so that any number of them may be answered at once.
+            # A request without a body is not counted, so any number of them may be answered at once.
             return
         pool = self._small if size <= SMALL_BODY else self._large
         if not pool.take(owner, size):
             await pool.wait(owner, size)
 
     def release(self, owner: str, size: int) -> None:
-        """Give the room back."""
+        """Release the room."""
         if size:
             (self._small if size <= SMALL_BODY else self._large).release(owner, size)
 
@@ -59,7 +59,7 @@ class _Pool:
         self._count = 0
 
     def take(self, owner: str, size: int) -> bool:
-        """Whether the room was there at once; those of the owner who wait already come first."""
+        """Take room if it is free at once, and return whether it was; waiting requests of the owner come first."""
         if owner in self._waiting or not self._fits(owner, size):
             return False
         self._give(owner, size)
@@ -76,7 +76,7 @@ class _Pool:
             async with asyncio.timeout(self._timeout):
                 await granted
         except BaseException as error:
-            # Granted in the very turn in which the wait ended otherwise.
+            # The room was granted in the same turn of the loop in which the wait timed out or was cancelled.
             if granted.done() and not granted.cancelled():
                 self.release(owner, size)
             else:
@@ -96,7 +96,7 @@ class _Pool:
             self._serve()
 
     def _serve(self) -> None:
-        """Give what is free to those who wait, one of each owner in turn."""
+        """Give free room to waiting requests, one of each owner in turn."""
         served = True
         while served:
             served = False
@@ -128,6 +128,4 @@ class _Pool:
 
 
 def _overloaded() -> Overloaded:
-    return Overloaded(
-        "The server holds as many bytes of request bodies as it takes.", remedy="Back off and try again: SDKs do."
-    )
+    return Overloaded("The server has no room for more request bodies in flight.", remedy="Back off and try again: SDKs do.")

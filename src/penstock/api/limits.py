@@ -1,4 +1,4 @@
-"""What both APIs of a process share of limits: requests of a key, failed logins, bytes of bodies in flight."""
+"""Limits that the APIs of a process share: requests of a key, failed logins, bytes of bodies in flight."""
 
 import ipaddress
 import time
@@ -16,18 +16,19 @@ __all__ = ["FAILURES_PER_SECOND", "FailedLogins", "Limits", "network_of"]
 
 FAILURES_PER_SECOND = 20.0
 _BURST = 10  # seconds of failures at once
-_OF_A_KEY = 10  # times as many for a key id, over all addresses
+_OF_A_KEY = 10  # times as many failures for a key id, from all addresses
 _MAX_PROVEN = 10_000
-_IPV6_NETWORK = 64  # bits that one household or machine is given
+_IPV6_NETWORK = 64  # bits of the prefix that one household or machine has
 
 
 class FailedLogins:
     """Bounds failed logins by source address and by access key id.
 
-    An address that has used up its failures is refused before its key is looked up and before its body is read, unless it
-    has proven the same key before: whoever shares an address with an attacker goes on. A key id that has used up its
-    failures is refused to addresses that failed lately and have not proven it; knowing a key id is not enough to lock its
-    owner out. ``rate`` is in failures a second of one address; both tables are bounded. Called on the event loop alone.
+    An address that has used up its failures is rejected before its key is looked up and before its body is read, unless it
+    has succeeded with the same key before: callers who share an address with an attacker are not locked out. A key id that
+    has used up its failures is rejected from addresses that failed recently and never succeeded with it, so knowing a key id
+    is not enough to lock its owner out. ``rate`` is in failures a second of one address; both tables are bounded. To be
+    called only on the event loop.
     """
 
     def __init__(self, rate: float = FAILURES_PER_SECOND, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,7 +38,7 @@ class FailedLogins:
         self._proven: LRUCache[tuple[str, str], bool] = LRUCache(_MAX_PROVEN)
 
     def check(self, address: str, key_id: str) -> None:
-        """Raise :class:`Throttled` where the address or the key id had too many failures."""
+        """Raise :class:`Throttled` if the address or the key id had too many failures."""
         network = network_of(address)
         left = self._of_address.left(network)
         if left >= self._burst or (network, key_id) in self._proven:
@@ -46,21 +47,21 @@ class FailedLogins:
             raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
 
     def failed(self, address: str, key_id: str) -> None:
-        """Count a failure; ``key_id`` is empty where the request named none. :class:`Throttled` for one too many."""
+        """Count a failure; ``key_id`` is empty if the request named none. Raise :class:`Throttled` for one too many."""
         if key_id:
             self._of_key.take(key_id[:128])
         if not self._of_address.take(network_of(address)):
             raise Throttled("Rate exceeded", remedy="Too many failed logins from this address: wait, then check the key.")
 
     def succeeded(self, address: str, key_id: str) -> None:
-        """Note that the address has this key."""
+        """Remember that the address succeeded with this key."""
         self._proven[network_of(address), key_id] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of one process. Without ``throttle`` an access key sends what it likes, without ``account_throttle`` an
-    account.
+    """The limits of one process. Without ``throttle``, an access key's requests are not limited; without
+    ``account_throttle``, an account's are not.
     """
 
     throttle: Throttle | None = None
@@ -69,14 +70,14 @@ class Limits:
     bodies: BodyBudget = field(default_factory=BodyBudget)
 
     def count(self, key_id: str) -> None:
-        """Count a request of a proven key; :class:`Throttled`."""
+        """Count a request of an authenticated key; raise :class:`Throttled` if it had too many."""
         if self.throttle is not None:
             self.throttle.take(key_id)
 
 
 @lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
-    """What is counted as one address: an IPv6 address by its first 64 bits, every other as it is."""
+    """Return what is counted as one address: the first 64 bits of an IPv6 address, every other address as it is."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

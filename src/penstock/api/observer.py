@@ -1,4 +1,4 @@
-"""What metrics and the access log are told of each request."""
+"""What metrics and the access log get of each request."""
 
 from typing import NamedTuple, Protocol
 
@@ -19,10 +19,10 @@ class CompletedRequest(NamedTuple):
 
 
 class Observer(Protocol):
-    """Hears of every request."""
+    """Is called for every request."""
 
     def started(self) -> None:
-        """A request came in."""
+        """A request has arrived."""
 
     def finished(self, request: CompletedRequest) -> None:
-        """Its answer went out."""
+        """Its answer has been sent."""

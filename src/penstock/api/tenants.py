@@ -1,4 +1,4 @@
-"""A tenant is one account of the server with services of its own, which all APIs answer from."""
+"""A tenant is one account of the server with its own services, which all APIs use."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,7 +13,7 @@ __all__ = ["Tenant", "Tenants"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """The services of one account that requests name resources of."""
+    """The services of the account whose resources a request names."""
 
     account: str
     schemas: RegistryService
@@ -29,7 +29,7 @@ class Tenants(Protocol):
     def first(self) -> Tenant: ...
 
     def running(self, account: str) -> Tenant | None:
-        """The tenant where its services run already; reads nothing."""
+        """Return the tenant if its services are running; reads nothing."""
 
     def get(self, account: str) -> Tenant | None:
-        """The tenant, its services started where need be; None where there is no such account."""
+        """Return the tenant, starting its services if necessary; None if the account does not exist."""

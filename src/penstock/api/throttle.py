@@ -1,4 +1,4 @@
-"""Bounds on how many requests a second a key, an account or an address may send; SDKs wait at the answer and try again."""
+"""Bounds on the requests a second of a key, an account or an address; SDKs wait and retry on the answer."""
 
 import time
 from collections.abc import Callable
@@ -15,8 +15,8 @@ _MAX_NAMES = 10_000
 class Buckets:
     """A token bucket for each name: ``rate`` tokens a second, ``burst`` at most.
 
-    Holds 10,000 names; beyond that the one that was used longest ago is forgotten, and so full again. Called on the event
-    loop alone. Each worker process counts for itself.
+    Holds 10,000 names. Beyond that, the least recently used one is dropped, and so has a full bucket again. To be called
+    only on the event loop. Each worker process counts separately.
     """
 
     def __init__(self, rate: float, burst: float, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,12 +26,12 @@ class Buckets:
         self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(_MAX_NAMES)
 
     def left(self, name: str) -> float:
-        """How many tokens the bucket has now."""
+        """Return how many tokens the bucket has now."""
         kept = self._buckets.get(name)
         return self._burst if kept is None else min(self._burst, kept[0] + (self._clock() - kept[1]) * self._rate)
 
     def take(self, name: str) -> bool:
-        """Take a token; False, and nothing taken, where there is none."""
+        """Take a token and return True; return False if there is none."""
         left = self.left(name)
         if left < 1.0:
             return False
@@ -40,8 +40,8 @@ class Buckets:
 
 
 class Throttle:
-    """What a name, an access key's or an account's, may send: ``rate`` requests a second, as many at once after a second
-    of rest. ``whose`` is what the error calls them, ``what`` what is counted.
+    """Bounds the requests of an access key or an account to ``rate`` a second, and to as many at once after a second
+    without requests. In the error's text, ``whose`` is the kind of name and ``what`` the things that are counted.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Throttle:
         self._remedy = f"{whose} may send {rate:g} {what} a second."
 
     def check(self, name: str) -> None:
-        """Raise :class:`Throttled` where :meth:`take` would, and count nothing."""
+        """Raise :class:`Throttled` if :meth:`take` would, without counting a request."""
         if self._buckets.left(name) < 1.0:
             raise self._refusal()
 
     def take(self, name: str) -> None:
-        """Count a request of the key or account; :class:`Throttled` where it had too many."""
+        """Count a request of the key or account; raise :class:`Throttled` if it had too many."""
         if not self._buckets.take(name):
             raise self._refusal()
 

@@ -1,4 +1,4 @@
-"""The threads on which an interface runs what takes longer than the event loop may wait."""
+"""The threads on which an API runs calls that would block the event loop too long."""
 
 import asyncio
 import threading
@@ -17,19 +17,19 @@ R = TypeVar("R")
 
 _Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
-_RUNS = 8  # of one coalescer at a time: a slow item does not hold up all that come after it
-_PATIENCE = 0.05  # seconds that items wait behind runs that go on before another one starts
+_RUNS = 8  # concurrent runs of one coalescer: a slow item does not delay all that come after it
+_RELIEF_SECONDS = 0.05  # seconds that items wait for current runs before another one starts
 _MAX_BATCH = 32
-_LINGER = 0.001  # seconds behind a run of several in which what comes is collected
-_MAX_WAITING = 1_000  # requests that wait for a thread before clients are told to slow down
-_MAX_OF_ONE = 500  # of them of one owner
+_LINGER = 0.001  # seconds after a run of several in which new items are collected
+_MAX_WAITING = 1_000  # requests that may wait for a thread; clients of further ones have to slow down
+_MAX_OF_ONE = 500  # waiting requests of one owner
 
 
 class Workers:
-    """A pool of ``threads``, named ``name``, in front of which a bounded number of requests waits.
+    """A pool of ``threads``, named ``name``, with a bounded queue.
 
-    An owner, an access key or an address without one, has half of the threads at a time at most, and owners who wait are
-    served in turn: calls of others go ahead of those that are behind its share. May be called from any thread.
+    An owner (an access key, or an address without one) has at most half of the threads at a time, and waiting owners are
+    served in turn: calls beyond an owner's share wait until calls of others have started. May be called from any thread.
     """
 
     def __init__(self, threads: int, *, name: str) -> None:
@@ -43,16 +43,16 @@ class Workers:
         self._closed = False
 
     async def run(self, work: Callable[..., Any], *arguments: Any, owner: str = "") -> Any:
-        """What ``work`` returns; :class:`Throttled`, and nothing run, where too many wait.
+        """Run ``work`` and return its result; raise :class:`Throttled` without running it if too many wait.
 
-        Work of no owner is the server's own and for many owners together: it takes its turn and has no share.
+        Work without an owner is the server's, for many owners together: it is queued like others and has no share.
         """
         call: _Call = (Future(), partial(work, *arguments))
         with self._lock:
             if self._closed:
                 raise RuntimeError("the threads are closed")
             queue = self._queues.get(owner, ())
-            # Owners who wait for nothing yet are not kept out by those who do.
+            # An owner without waiting calls gets in even if the queue is full of others' calls.
             if len(queue) >= _MAX_OF_ONE or (queue and self._waiting >= _MAX_WAITING):
                 raise _throttled()
             self._queues.setdefault(owner, deque()).append(call)
@@ -61,7 +61,7 @@ class Workers:
         return await asyncio.wrap_future(call[0])
 
     def close(self) -> None:
-        """Let running work end and start no more."""
+        """Wait for running work, and start no more."""
         with self._lock:
             self._closed = True
             left = [answer for queue in self._queues.values() for answer, _ in queue]
@@ -72,7 +72,7 @@ class Workers:
         self._threads.shutdown(wait=True)
 
     def _hand_out(self) -> None:
-        """Give free threads to those who wait, a call of each owner in turn. The lock is held."""
+        """Start waiting calls on free threads, one of each owner in turn. The caller has the lock."""
         while self._free:
             owner = next((each for each in self._queues if not each or self._busy[each] < self._share), None)
             if owner is None:
@@ -90,7 +90,7 @@ class Workers:
 
     def _do(self, owner: str, call: _Call) -> None:
         answer, work = call
-        # False where whoever asked gave up.
+        # False if the caller has cancelled the call.
         if answer.set_running_or_notify_cancel():
             try:
                 result = work()
@@ -108,12 +108,12 @@ class Workers:
 
 
 class RequestCoalescer(Generic[T, R]):
-    """Collects the items that wait while others are worked on, and gives them to a thread together.
+    """Collects items that wait while others are processed, and processes them together on a thread.
 
-    For work that costs less for many at once, such as writes that are committed together, and because a thread that
-    answers one request after the other hands the interpreter to the event loop and back for each.
+    Many items at once cost less: writes are committed together, and a thread that answers requests one by one passes the
+    interpreter lock to the event loop and back for each.
 
-    ``work`` takes items and returns, for each in order, its result or the exception that it is answered with.
+    ``work`` takes items and returns, for each in order, its result or its exception.
     """
 
     def __init__(self, workers: Workers, work: Callable[[Sequence[T]], Sequence[R | Exception]]) -> None:
@@ -124,7 +124,7 @@ class RequestCoalescer(Generic[T, R]):
         self._relief: asyncio.TimerHandle | None = None
 
     async def run(self, item: T) -> R:
-        """What ``work`` makes of ``item``; :class:`Throttled` where too many wait."""
+        """Return the result of ``work`` for ``item``; raise :class:`Throttled` if too many wait."""
         if len(self._waiting) >= _MAX_WAITING:
             raise _throttled()
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
@@ -137,25 +137,25 @@ class RequestCoalescer(Generic[T, R]):
         loop = asyncio.get_running_loop()
         self._runs.add(loop.create_task(self._run()))
         if self._relief is None:
-            self._relief = loop.call_later(_PATIENCE, self._relieve)
+            self._relief = loop.call_later(_RELIEF_SECONDS, self._relieve)
 
     def _relieve(self) -> None:
-        """Start another run where items still wait behind those that go on."""
+        """Start another run if items still wait for the current ones."""
         self._relief = None
         if self._waiting and len(self._runs) < _RUNS:
             self._start()
         elif self._runs:
-            self._relief = asyncio.get_running_loop().call_later(_PATIENCE, self._relieve)
+            self._relief = asyncio.get_running_loop().call_later(_RELIEF_SECONDS, self._relieve)
 
     async def _run(self) -> None:
-        # What the loop reads in the same turn goes along.
+        # Items that the loop reads in the same turn join this run.
         await asyncio.sleep(0)
         try:
             while self._waiting:
                 taken = [self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))]
                 await self._answer(taken)
                 if len(self._waiting) < len(taken) > 1:
-                    # Who was answered together often asks again at once: they come together once more.
+                    # Clients that were answered together often send again at once, and so are collected again.
                     await asyncio.sleep(_LINGER)
         finally:
             self._runs.discard(asyncio.current_task())
@@ -175,7 +175,7 @@ class RequestCoalescer(Generic[T, R]):
                 if not answer.done():
                     answer.set_exception(error)
         finally:
-            # The threads were closed: nobody will answer.
+            # The threads are closed, so there will be no answer.
             for _, answer in taken:
                 if not answer.done():
                     answer.cancel()

@@ -190,7 +190,7 @@ def test_policies_of_aws_that_jobs_and_crawlers_are_given(iam: Any, server: Runn
     for attached in ("AmazonS3FullAccess", "AmazonS3ReadOnlyAccess"):
         iam.attach_role_policy(RoleName="job", PolicyArn=f"arn:aws:iam::aws:policy/{attached}")
     other = {"RoleName": "job", "PolicyArn": "arn:aws:iam::aws:policy/PowerUserAccess"}
-    assert "CreatePolicy takes the text" in refused("NoSuchEntity", 404, iam.attach_role_policy, **other)
+    assert "create others by CreatePolicy" in refused("NoSuchEntity", 404, iam.attach_role_policy, **other)
 
 
 def test_lists_come_in_pages(iam: Any) -> None:

@@ -42,7 +42,7 @@ def refused(call: Any, **arguments: Any) -> tuple[str, str]:
         (policy(allow("s3:List", "arn:aws:s3::example")), "is cut short"),
         (policy(allow("s3:List", "arn:aws:s3:us-east-1::example")), "cannot contain a region"),
         (policy(allow("s3:List", "arn:aws:iam:us-east-1::user/a")), "cannot contain a region"),
-        (policy(allow("s3:List", "arn:aws:iam:::example")), "is no resource of IAM"),
+        (policy(allow("s3:List", "arn:aws:iam:::example")), "is not a resource of IAM"),
     ],
 )
 def test_a_malformed_policy_is_refused_with_its_place(iam: Any, text: str, place: str) -> None:

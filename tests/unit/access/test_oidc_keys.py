@@ -44,7 +44,7 @@ KEY = TokenIssuer(ISSUER).key_set()["keys"][0]
         (json.dumps({"keys": [{"kty": "RSA", "kid": "x"}]}), "is not a JSON Web Key Set"),
         (json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}), "has no RSA or EC key"),
         (json.dumps({"keys": [KEY | {"use": "enc"}]}), "has no RSA or EC key"),
-        (json.dumps({"keys": [KEY | {"d": "AQAB"}]}), "holds a private key"),
+        (json.dumps({"keys": [KEY | {"d": "AQAB"}]}), "has a private key"),
         (json.dumps({"keys": [KEY | {"n": KEY["n"][:171]}]}), "less than 2,048 bits"),
         (" " * 300_000, "has more than 262,144 bytes"),
     ],

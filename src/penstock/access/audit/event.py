@@ -1,4 +1,4 @@
-"""One decision, and its record in CloudTrail's form.
+"""One decision as an audit event, rendered in CloudTrail's form.
 
 Source: CloudTrail user guide, "CloudTrail record contents" and "CloudTrail userIdentity element".
 """
@@ -20,7 +20,7 @@ __all__ = ["MOST_TEXT", "OUTCOMES", "AuditEvent", "is_reading", "render_event", 
 OUTCOMES = ("allowed", "denied", "failed login")
 
 _READING = ("BatchGet", "Check", "Describe", "Get", "Head", "List", "Lookup", "Query", "Search")
-# Members that hold secrets, or may: never in a record.
+# Members that may contain secrets: never in an event.
 _SECRET = frozenset(
     {
         "AccessToken",
@@ -46,7 +46,7 @@ _SECRET = frozenset(
         "WebIdentityToken",
     }
 )
-# How names end of values that people choose the names of: parameters of a table, of a URL.
+# Endings of names that users choose themselves: parameters of a table, of a URL.
 _SECRETIVE = (
     "apikey",
     "passphrase",
@@ -66,10 +66,10 @@ _MOST_DEPTH = 8
 
 
 class AuditEvent(NamedTuple):
-    """What was decided about one request. ``time`` is in seconds since 1970.
+    """The decision on one request. ``time`` is in seconds since 1970.
 
-    ``service`` is an AWS service's name, or ``confluent``; ``code`` the error's, empty for an answer. ``parameters`` and
-    ``resources`` are worked out when the record is written, off the request's way; they may be values or functions.
+    ``service`` is an AWS service's name, or ``confluent``; ``code`` is the error's, empty for a success. ``parameters`` and
+    ``resources`` may be values or functions; they are evaluated when the event is written, after the request.
     """
 
     time: float
@@ -87,36 +87,36 @@ class AuditEvent(NamedTuple):
     message: str = ""
     secure: bool = False
     parameters: Mapping[str, Any] | bytes | None = None
-    """Those of the request, or what :func:`render_parameters` made of them."""
+    """The request's parameters, or the result of :func:`render_parameters` for them."""
     resources: Sequence[str] | Callable[[], Sequence[str]] = ()
     read_only: bool | None = None
     data: bool = False
-    """Whether it is about an object in a lake, and not about what describes or guards it."""
+    """Whether it is about an object in a lake, and not about metadata or access to it."""
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether the request changes nothing."""
         return is_reading(self.operation) if self.read_only is None else self.read_only
 
     @property
     def succeeded(self) -> bool:
-        """Whether it was allowed and did not fail: nothing is left to refuse."""
+        """Whether the request was allowed and did not fail, so that it cannot be rejected any more."""
         return self.outcome == OUTCOMES[0] and not self.code
 
     @property
     def is_mandatory(self) -> bool:
-        """Whether it must not be dropped: every change, denial and failed login."""
+        """Whether the event must not be dropped: every change, denial and failed login."""
         return not self.is_read_only or self.outcome != OUTCOMES[0]
 
 
 def is_reading(operation: str) -> bool:
-    """Whether an operation of AWS changes nothing, by its name."""
+    """Return whether an operation of AWS changes nothing, by its name."""
     return operation.startswith(_READING)
 
 
 def render_event(event: AuditEvent, previous: str) -> bytes:
-    """The record as one line of JSON; ``previous`` is the SHA-256 of the line before it."""
-    # What a client's requests have in common is rendered once: there is a record of each read by id, too.
+    """Return the event as one line of JSON; ``previous`` is the SHA-256 of the line before it."""
+    # The members that a client's requests have in common are rendered once, because every read by id is recorded, too.
     common = _common(
         event.caller,
         event.access_key_id,
@@ -146,7 +146,7 @@ def render_event(event: AuditEvent, previous: str) -> bytes:
     )
 
 
-# A serializer would build and look through a dictionary of what is the same in all records.
+# Faster than a serializer, which would build and traverse a dictionary of members that are the same in all events.
 _RECORD = (
     b'%b,"eventTime":"%b","requestID":%b,"eventID":"%b","requestParameters":%b,"resources":%b,"additionalEventData":'
     b'{"decision":%b,"secureTransport":%b,"previousDigest":"%b"}%b}'
@@ -171,7 +171,7 @@ def _common(  # noqa: PLR0917 -- the key of the cache
     reads: bool,
     data: bool,
 ) -> bytes:
-    """The members that do not change from one request to the next, without the closing brace."""
+    """Return the members that do not change from one request to the next, without the closing brace."""
     confluent = service == "confluent"
     members = {
         "eventVersion": "1.11",
@@ -200,7 +200,7 @@ _numbers = count()
 
 
 def _new_id() -> str:
-    # A version 4 UUID: the process's own digits and a count behind them. It names a record and guards nothing.
+    # A version 4 UUID: random digits of the process and a counter. The id is not a secret.
     return f"{_process()}-{next(_numbers):012x}"
 
 
@@ -246,20 +246,20 @@ def _rendered(parameters: Mapping[str, Any] | bytes) -> bytes:
 
 
 def render_parameters(parameters: Mapping[str, Any]) -> bytes:
-    """The parameters as they stand in a record, in JSON: without secrets, with long texts cut; 8 KB at most.
+    """Return the parameters of an event in JSON: without secrets, with long texts cut; 8 KB at most.
 
-    What cannot be rendered is ``null``: the decision itself is recorded in any case.
+    Parameters that cannot be rendered are ``null``: the decision itself is recorded in any case.
     """
     shown = {f"{name[0].lower()}{name[1:]}": _shown(name, value, 0) for name, value in parameters.items() if name}
     try:
         text = orjson.dumps(shown, default=str)
-    except orjson.JSONEncodeError:  # lone surrogates, say
+    except orjson.JSONEncodeError:  # for example lone surrogates
         return b"null"
     return text if len(text) <= _MOST_BYTES else orjson.dumps(dict.fromkeys(list(shown)[:_MOST_ITEMS], _OMITTED))
 
 
 def shown_query(query: str) -> str:
-    """A URL's query as it stands in a record: without the values of secrets."""
+    """Return a URL's query for an event: without the values of secrets."""
     shown = []
     for part in query.split("&"):
         name, sign, _ = part.partition("=")

@@ -21,38 +21,38 @@ _log = logging.getLogger("penstock.audit")
 _FLUSH_SECONDS = 0.2
 _BATCH = 1_000
 _MOST_WAITING = 5_000  # events
-_SPARE = 1_000  # slots that allowed reads do not take
+_SPARE = 1_000  # slots that allowed reads leave free
 _RETRY_SECONDS = 1.0
 
 
 class AuditUnavailable(LimitExceeded):
-    """The audit log cannot be written, so that nothing may change."""
+    """The audit log cannot be written, so changes are rejected."""
 
     aws_code = "ServiceUnavailableException"
     http_status = 503
 
 
 class AuditSink(Protocol):
-    """Takes decisions. Safe to be called from any thread; never waits for a disk."""
+    """Records decisions. Safe to be called from any thread; never waits for a disk."""
 
     @property
     def records_reads(self) -> bool:
-        """Whether allowed reads are recorded: where not, nobody has to note one."""
+        """Whether allowed reads are recorded. If not, callers need not write them."""
 
     def check(self) -> None:
-        """Raise :class:`AuditUnavailable` where a change could not be recorded now: asked before each change."""
+        """Raise :class:`AuditUnavailable` if a change could not be recorded now. To be called before each change."""
 
     def write(self, event: AuditEvent) -> None:
-        """Record a decision; :class:`AuditUnavailable` where one that must not be dropped finds no room."""
+        """Record a decision; raise :class:`AuditUnavailable` if there is no room for one that must not be dropped."""
 
 
 class NullAuditSink:
-    """An :class:`AuditSink` that forgets everything."""
+    """An :class:`AuditSink` that discards everything."""
 
     records_reads = False
 
     def check(self) -> None:
-        """Nothing is recorded, so that nothing is in the way."""
+        """Do nothing: there is no log that could be unavailable."""
 
     def write(self, event: AuditEvent) -> None:
         """Forget it."""
@@ -60,7 +60,7 @@ class NullAuditSink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFolder:
-    """Where the log is kept, what of, and for how long."""
+    """The folder of the log, what is recorded, and for how long it is kept."""
 
     path: Path
     records_reads: bool = True
@@ -68,16 +68,16 @@ class AuditFolder:
     retention: Retention
 
     def open(self) -> "AuditWriter":
-        """The log of this process, which is to be closed."""
+        """Return the log of this process, which has to be closed."""
         return AuditWriter(self)
 
 
 class AuditWriter:
     """An :class:`AuditSink` over files of this process.
 
-    An allowed read that finds the queue full is dropped and counted; the count is a record of its own once there is room
-    again. Everything else waits in the queue while the disk is full, and is refused where that is full, too: a change
-    before it is made. Failed logins have files of their own, so that whoever cannot log in pushes nothing else out.
+    If the queue is full, an allowed read is dropped and counted; the count is recorded as an event once there is room again.
+    All other events wait in the queue while the disk is full. If the queue is full, too, the request is rejected, a change
+    before it is made. Failed logins have separate files, so that an attacker without a login cannot displace other events.
     """
 
     def __init__(self, folder: AuditFolder, *, clock: Callable[[], float] = time.time) -> None:
@@ -86,7 +86,7 @@ class AuditWriter:
         self._decisions = Segments(folder.path, "decisions", folder.retention)
         self._logins = Segments(folder.path, "logins", folder.retention.share(4))
         self._waiting: deque[AuditEvent] = deque()
-        # Taken from the queue and not written yet.
+        # Events that are taken from the queue and not written yet.
         self._taken: dict[Segments, list[AuditEvent]] = {self._decisions: [], self._logins: []}
         self._dropped = 0
         self._failing = False
@@ -101,7 +101,7 @@ class AuditWriter:
     def write(self, event: AuditEvent) -> None:
         waiting = len(self._waiting)
         if event.is_mandatory:
-            # A change that was made is recorded in any case; check() refuses the next one.
+            # A change that was made is recorded in any case; check() rejects the next one.
             if waiting >= _MOST_WAITING and not event.succeeded:
                 raise _unavailable()
         elif not self.records_reads:
@@ -112,7 +112,7 @@ class AuditWriter:
         self._waiting.append(event)
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write the waiting events, and stop."""
         self._stopping.set()
         self._thread.join()
 
@@ -136,7 +136,7 @@ class AuditWriter:
             self._note_dropped()
         except OSError as error:
             if not self._failing:
-                _log.error("The audit log cannot be written: %s. Nothing may change until it can.", error.strerror)
+                _log.error("The audit log cannot be written: %s. Changes are rejected until it can.", error.strerror)
             self._failing = True
         else:
             if self._failing:
@@ -172,12 +172,12 @@ def _line(event: AuditEvent, previous: str) -> bytes:
     try:
         return render_event(event, previous)
     except Exception:  # noqa: BLE001 -- nothing that a request holds may end the log
-        # A request that nobody foresaw: the decision itself is recorded in any case.
+        # Unexpected parameters must not lose the event: the decision itself is recorded in any case.
         _log.exception("the parameters of request %s could not be recorded", event.request_id)
         return render_event(event._replace(parameters=None, resources=(), user_agent="", message=""), previous)
 
 
 def _unavailable() -> AuditUnavailable:
     return AuditUnavailable(
-        "The audit log cannot be written, so that nothing may change.", remedy="Make room on the disk of the server's home."
+        "The audit log cannot be written, so changes are rejected.", remedy="Make room on the disk of the server's home."
     )

@@ -1,4 +1,4 @@
-"""Reading the audit log: what matches, what was not exported yet, and whether a line was changed or taken out."""
+"""Reads the audit log: events that match, lines that were not exported yet, and lines that were changed or removed."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,12 @@ from penstock.access.audit.segments import segments_in
 __all__ = ["Position", "Wanted", "broken_chains", "matching", "unexported"]
 
 Position = Mapping[str, int]
-"""Bytes that were exported of each file, by its name."""
+"""The number of exported bytes of each file, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which events are looked for; an empty text matches all. ``since`` is as ``eventTime`` is written."""
+    """A filter of events; an empty string matches all. ``since`` has the form of ``eventTime``."""
 
     event_name: str = ""
     source: str = ""
@@ -28,7 +28,7 @@ class Wanted:
     since: str = ""
 
     def matches(self, record: Mapping[str, Any]) -> bool:
-        """Whether an event is one of them."""
+        """Return whether an event matches."""
         identity = record["userIdentity"]
         return (
             self.event_name in {"", record["eventName"]}
@@ -41,7 +41,7 @@ class Wanted:
 
 
 def matching(folder: Path, wanted: Wanted, count: int) -> list[Mapping[str, Any]]:
-    """The newest ``count`` events that are wanted, the newest first. Reads file by file, the newest one first."""
+    """Return the newest ``count`` events that match, the newest first. Reads file by file, the newest file first."""
     found: list[Mapping[str, Any]] = []
     for file in reversed(list(segments_in(folder))):
         if len(found) >= count and found[count - 1]["eventTime"] > _last_time(file):
@@ -53,7 +53,7 @@ def matching(folder: Path, wanted: Wanted, count: int) -> list[Mapping[str, Any]
 
 
 def unexported(folder: Path, position: Position) -> Iterator[tuple[bytes, str, int]]:
-    """Lines behind ``position``, in the order of files: the line without its end, its file's name, where it ends."""
+    """Yield lines after ``position``, in the order of files: the line without newline, its file's name, its end in bytes."""
     for file in segments_in(folder):
         end = position.get(file.name, 0)
         with file.open("rb") as lines:
@@ -66,9 +66,9 @@ def unexported(folder: Path, position: Position) -> Iterator[tuple[bytes, str, i
 
 
 def broken_chains(folder: Path) -> list[str]:
-    """``FILE:LINE`` of each line that does not follow on the one before it; empty where nothing was changed.
+    """Return ``FILE:LINE`` of each line whose digest is not that of the line before; empty if no line was changed.
 
-    A file's first line follows on the last one of another file, or on nothing where the retention removed that.
+    A file's first line follows the last line of another file, unless the retention removed that file.
     """
     broken: list[str] = []
     for file in segments_in(folder):

@@ -1,7 +1,7 @@
-"""The files of the audit log: appended to, begun anew by size and age, removed by age and size of all.
+"""The files of the audit log: lines are appended, new files begin by size and age, old ones are removed by age and size.
 
-Each line holds the SHA-256 of the one before it, and the first line of a file that of the last one of the file before, so
-that a line that was changed or taken out shows.
+Each line has the SHA-256 of the line before it, and the first line of a file that of the last line of the file before, so
+that a changed or removed line can be detected.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _FOLDER_MODE = 0o700
 _TIDY_SECONDS = 60.0
 _SLICE = 8  # lines
 _PAUSE_SECONDS = 0.000_5
-_LIVE_SECONDS = 120.0  # since its last change, in which a file may be another process's own
+_LIVE_SECONDS = 120.0  # since its last change: so long a file may still be in use by another process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +36,18 @@ class Retention:
     keep_bytes: int = 1024 * 1024 * 1024
 
     def share(self, divisor: int) -> "Retention":
-        """The same for files that take a part of the room."""
+        """Return the retention of files that get a part of the room."""
         return replace(self, segment_bytes=self.segment_bytes // divisor, keep_bytes=self.keep_bytes // divisor)
 
 
 class Segments:
-    """The files of one kind in a folder. One process appends to a file of its own; used by one thread."""
+    """The files of one kind in a folder. Each process appends to its own file; to be used by one thread."""
 
     def __init__(self, folder: Path, kind: str, retention: Retention) -> None:
         self._folder = folder
         self._kind = kind
         self._retention = retention
-        # Names lie in the order of time; servers and workers that begin one at once have another one each.
+        # Names sort by time; servers and workers that begin files at the same time get different names.
         self._owner = f"{os.getpid()}-{secrets.token_hex(3)}"
         self._file: Path | None = None
         self._descriptor = -1
@@ -57,13 +57,13 @@ class Segments:
         self._tidied = 0.0
 
     def append(self, lines: Iterable[Callable[[str], bytes]], now: float) -> None:
-        """Append lines, each made from the digest of the one before it. All of them or, raising ``OSError``, none."""
+        """Append lines, each made from the digest of the line before: all of them or, raising ``OSError``, none."""
         if self._descriptor < 0 or self._size >= self._retention.segment_bytes or now - self._began > self._age:
             self._begin(now)
         digest, content = self._digest, bytearray()
         for number, make in enumerate(lines, start=1):
             if number % _SLICE == 0:
-                # A thread that computes keeps the interpreter for 5 ms, which is long for who waits for an answer.
+                # A computing thread keeps the interpreter lock for 5 ms, which would delay answers.
                 time.sleep(_PAUSE_SECONDS)
             line = make(digest)
             digest = hashlib.sha256(line).hexdigest()
@@ -75,7 +75,7 @@ class Segments:
                 left = left[os.write(self._descriptor, left) :]
             durable.sync_file(self._descriptor)
         except OSError:
-            # The same lines are written again, once there is room.
+            # The same lines are written again when there is room.
             os.ftruncate(self._descriptor, self._size)
             raise
         self._size += len(content)
@@ -96,14 +96,14 @@ class Segments:
                 total -= status.st_size
 
     def _status(self, file: Path) -> os.stat_result | None:
-        """None for its own file, and for one that another process has just removed."""
+        """Return None for the own file, and for one that another process has just removed."""
         try:
             return None if file == self._file else file.stat()
         except FileNotFoundError:
             return None
 
     def close(self) -> None:
-        """Append no more."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -122,7 +122,7 @@ class Segments:
 
 
 def segments_in(folder: Path, kind: str = "") -> Iterator[Path]:
-    """The files of the log, of one kind or of all, the oldest first."""
+    """Yield the files of the log, of one kind or of all, the oldest first."""
     found = [file for file in folder.glob(f"{kind}*{SUFFIX}") if file.is_file()]
-    # By time: the kind stands in front of it.
+    # Names begin with the kind, and files are sorted by the time after it.
     yield from sorted(found, key=lambda file: (file.name.partition("-")[2], file.name))

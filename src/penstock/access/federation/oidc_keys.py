@@ -1,6 +1,6 @@
-"""The public keys of identity providers, which the operator hands to the server as files: no URL is ever followed.
+"""The public keys of identity providers, which the operator gives to the server as files: no URL is ever fetched.
 
-A file is a JSON Web Key Set (RFC 7517), as ``kubectl get --raw /openid/v1/jwks`` prints it. It is read anew when it changes.
+A file is a JSON Web Key Set (RFC 7517), as ``kubectl get --raw /openid/v1/jwks`` prints it. It is read again if it changes.
 """
 
 import json
@@ -27,7 +27,7 @@ _LOOK_AGAIN = 5.0  # seconds
 
 
 class MissingIssuerKeys(EnvironmentProblem):
-    """The server has no keys that the issuer's tokens could be verified with."""
+    """The server has no keys to verify the issuer's tokens with."""
 
     aws_code = "IDPCommunicationError"
     http_status = 400
@@ -35,7 +35,7 @@ class MissingIssuerKeys(EnvironmentProblem):
 
 
 class IssuerKeys:
-    """Keys by issuer, out of ``files``; what a file has is kept for 5 seconds."""
+    """Keys by issuer, from ``files``; each file is looked at once in 5 seconds at most."""
 
     def __init__(self, files: Mapping[str, Path], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._files = dict(files)
@@ -45,7 +45,7 @@ class IssuerKeys:
         self._read: dict[Path, tuple[tuple[int, int], Sequence[JsonWebKey]]] = {}
 
     def check(self) -> None:
-        """Read every file; :class:`InvalidInput` names the one that is not a set of public keys."""
+        """Read every file; raise :class:`InvalidInput` for one that is not a set of public keys."""
         for issuer, file in self._files.items():
             if not issuer.startswith("https://"):
                 raise InvalidInput(
@@ -54,23 +54,23 @@ class IssuerKeys:
             _read(file)
 
     def of(self, issuer: str) -> Sequence[JsonWebKey]:
-        """The issuer's keys; :class:`MissingIssuerKeys` where the operator gave none, or its file cannot be read."""
+        """Return the issuer's keys; raise :class:`MissingIssuerKeys` if it has no file or the file cannot be read."""
         file = self._files.get(issuer)
         if file is None:
             raise MissingIssuerKeys(
                 "Couldn't retrieve verification key from your identity provider",
-                remedy=f"The operator gives the server the keys of {issuer[:255]}: penstock serve --oidc-keys ISSUER=FILE.",
+                remedy=f"Give the server the keys of {issuer[:255]}: penstock serve --oidc-keys ISSUER=FILE.",
             )
         try:
             return self._fresh.peek(issuer) or self._fresh.load(issuer, lambda: self._current(file))
         except (OSError, InvalidInput) as error:
             raise MissingIssuerKeys(
                 "Couldn't retrieve verification key from your identity provider",
-                remedy=f"The server's file of the keys of {issuer[:255]} cannot be read.",
+                remedy=f"The server cannot read its file with the keys of {issuer[:255]}.",
             ) from error
 
     def _current(self, file: Path) -> Sequence[JsonWebKey]:
-        """The keys in the file, which is parsed only where it has changed."""
+        """Return the keys in the file, which is parsed only if it has changed."""
         stat = file.stat()
         version = (stat.st_mtime_ns, stat.st_size)
         known = self._read.get(file)
@@ -84,7 +84,7 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
         with file.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
-            raise InvalidInput(f"{file} has more than {_MAX_BYTES:,} bytes.", remedy="Give the issuer's public keys alone.")
+            raise InvalidInput(f"{file} has more than {_MAX_BYTES:,} bytes.", remedy="Give only the issuer's public keys.")
         listed = json.loads(content)["keys"]
         if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
             raise ValueError
@@ -92,7 +92,7 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise InvalidInput(
             f"{file} is not a JSON Web Key Set.",
-            remedy='It reads {"keys": [{"kty": "RSA", "kid": ..., "n": ..., "e": ...}]}.',
+            remedy='It has to be {"keys": [{"kty": "RSA", "kid": ..., "n": ..., "e": ...}]}.',
         ) from error
     keys = [key for key in found if key is not None]
     if not keys:
@@ -101,20 +101,20 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
 
 
 def _key(file: Path, members: Any) -> JsonWebKey | None:
-    """One key; None for one that signs no tokens of this kind. A private or weak key is refused."""
+    """Return one key; None for one that does not sign such tokens. Raise for a private or weak key."""
     if not isinstance(members, dict):
         raise ValueError
     if members.get("kty") not in ("RSA", "EC") or members.get("use", "sig") != "sig":
         return None
     if _PRIVATE & set(members):
         raise InvalidInput(
-            f"{file} holds a private key.", remedy="Give the issuer's public keys, and keep that one from others."
+            f"{file} has a private key.", remedy="Give the issuer's public keys, and keep the private one secret."
         )
     if members["kty"] == "EC":
         return ECKey.import_key(members)
     modulus = len(members["n"]) * 6  # bits, of base64
     if modulus < _LEAST_BITS:
         raise InvalidInput(
-            f"{file} has an RSA key of less than {_LEAST_BITS:,} bits.", remedy="Let the issuer use a longer one."
+            f"{file} has an RSA key of less than {_LEAST_BITS:,} bits.", remedy="Use a longer key at the issuer."
         )
     return RSAKey.import_key(members)

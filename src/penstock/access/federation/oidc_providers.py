@@ -1,4 +1,4 @@
-"""OpenID Connect providers of an account: whose web identity tokens its roles may trust. Source: IAM API reference."""
+"""OpenID Connect providers of an account, whose web identity tokens its roles may trust. Source: IAM API reference."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ARN = re.compile(r"arn:aws:iam::(\d{12}):oidc-provider/(.{1,255})", re.ASCII)
 
 
 class InvalidProvider(InvalidInput):
-    """A URL, an ARN, a client id or a thumbprint that is none."""
+    """A URL, an ARN, a client id or a thumbprint is invalid."""
 
     aws_code = "InvalidInput"
 
@@ -43,12 +43,12 @@ class OidcProviders:
         thumbprints: Sequence[str] = (),
         tags: Mapping[str, str] | None = None,
     ) -> OidcProvider:
-        """A new provider; :class:`InvalidProvider`, :class:`EntityExists`, :class:`LimitExceeded`."""
+        """Create a provider; raise :class:`InvalidProvider`, :class:`EntityExists`, :class:`LimitExceeded`."""
         name = url.removeprefix("https://")
         if not url.startswith("https://") or len(name) > _MAX_NAME or _NAME.fullmatch(name) is None:
             raise InvalidProvider(
                 "Invalid Open ID Connect Provider URL",
-                remedy=f"It reads https://HOST/PATH, without a port or a query, in {_MAX_NAME} characters.",
+                remedy=f"It has to be https://HOST/PATH, without a port or a query, of up to {_MAX_NAME} characters.",
             )
         provider = OidcProvider(
             account=account,
@@ -63,7 +63,7 @@ class OidcProviders:
         return provider
 
     def get(self, account: str, arn: str) -> OidcProvider:
-        """The provider; :class:`InvalidProvider`, :class:`NoSuchEntity`."""
+        """Return the provider; raise :class:`InvalidProvider`, :class:`NoSuchEntity`."""
         name = _name(account, arn)
         found = self._store.get_entity(EntityKind.OIDC, account, name)
         if not isinstance(found, OidcProvider) or found.arn != arn:
@@ -71,16 +71,16 @@ class OidcProviders:
         return found
 
     def list(self, account: str) -> Sequence[OidcProvider]:
-        """All providers of the account, by name."""
+        """Return all providers of the account, by name."""
         return [each for each in self._store.list_entities(EntityKind.OIDC, account) if isinstance(each, OidcProvider)]
 
     def set_thumbprints(self, account: str, arn: str, thumbprints: Sequence[str]) -> None:
-        """Replace the thumbprints; :class:`InvalidProvider`, :class:`NoSuchEntity`."""
+        """Replace the thumbprints; raise :class:`InvalidProvider`, :class:`NoSuchEntity`."""
         checked = _thumbprints(thumbprints)
         self._change(account, arn, "UpdateOpenIDConnectProviderThumbprint", lambda each: replace(each, thumbprints=checked))
 
     def add_client(self, account: str, arn: str, client_id: str) -> None:
-        """Take tokens for one more audience; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Accept tokens for one more audience; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
 
         def change(provider: OidcProvider) -> OidcProvider:
             return replace(provider, client_ids=_clients([*provider.client_ids, client_id]))
@@ -88,7 +88,7 @@ class OidcProviders:
         self._change(account, arn, "AddClientIDToOpenIDConnectProvider", change)
 
     def remove_client(self, account: str, arn: str, client_id: str) -> None:
-        """Take no more tokens for an audience; :class:`NoSuchEntity` for the provider alone, as in AWS."""
+        """Stop accepting tokens for an audience; raise :class:`NoSuchEntity` only for the provider, as in AWS."""
 
         def change(provider: OidcProvider) -> OidcProvider:
             return replace(provider, client_ids=tuple(each for each in provider.client_ids if each != client_id))
@@ -96,7 +96,7 @@ class OidcProviders:
         self._change(account, arn, "RemoveClientIDFromOpenIDConnectProvider", change)
 
     def tag(self, account: str, arn: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+        """Add or replace tags, and remove others; raise :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(provider: OidcProvider) -> OidcProvider:
             return replace(provider, tags=changed_tags(provider.tags, add or {}, remove))
@@ -105,7 +105,7 @@ class OidcProviders:
         self._change(account, arn, operation, change)
 
     def delete(self, account: str, arn: str) -> None:
-        """Delete a provider: no token of its issuer is taken any more; :class:`NoSuchEntity`."""
+        """Delete a provider: its issuer's tokens are rejected from then on. Raise :class:`NoSuchEntity`."""
         self._change(account, arn, "DeleteOpenIDConnectProvider", lambda _: None)
 
     def _change(self, account: str, arn: str, operation: str, change: Callable[[OidcProvider], OidcProvider | None]) -> None:
@@ -122,7 +122,7 @@ class OidcProviders:
 def _name(account: str, arn: str) -> str:
     found = _ARN.fullmatch(arn)
     if found is None:
-        raise InvalidProvider("Invalid ARN", remedy="One reads arn:aws:iam::ACCOUNT:oidc-provider/HOST/PATH.")
+        raise InvalidProvider("Invalid ARN", remedy="It has to be arn:aws:iam::ACCOUNT:oidc-provider/HOST/PATH.")
     if found[1] != account:
         raise NoSuchEntity(f"OpenIDConnect Provider not found for arn {arn[:400]}")
     return found[2]

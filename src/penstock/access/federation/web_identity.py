@@ -1,6 +1,6 @@
-"""Web identity tokens: JSON Web Tokens of an identity provider that an account trusts, verified.
+"""Verifies web identity tokens: JSON Web Tokens of an identity provider that an account trusts.
 
-Source: RFC 7519 and RFC 8725 (algorithms are those of public keys alone, whatever a token says); OpenID Connect Core 1.0,
+Source: RFC 7519 and RFC 8725 (only algorithms of public keys are accepted, whatever a token says); OpenID Connect Core 1.0,
 "ID Token Validation"; AWS STS API reference, AssumeRoleWithWebIdentity. The signature is verified by joserfc.
 """
 
@@ -25,19 +25,19 @@ __all__ = ["InvalidIdentityToken", "TokenExpired", "WebIdentities", "WebIdentity
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512")
 _MAX_TOKEN = 20_000
 _MAX_SUBJECT = 255
-_SKEW = 60  # seconds that the issuer's clock may be off
-_LATEST = 1e12  # seconds
+_SKEW = 60  # seconds that the issuer's clock may differ
+_LATEST = 1e12  # seconds since 1970
 
 
 class InvalidIdentityToken(AccessDenied):
-    """The token is not one of a provider that the account trusts."""
+    """The token does not come from a provider that the account trusts."""
 
     aws_code = "InvalidIdentityToken"
     http_status = 400
 
 
 class TokenExpired(AccessDenied):
-    """The token was valid once."""
+    """The token has expired."""
 
     aws_code = "ExpiredTokenException"
     http_status = 400
@@ -45,7 +45,7 @@ class TokenExpired(AccessDenied):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebIdentity:
-    """Whom a verified token is about. ``audience`` is the one of the provider's that it was made for."""
+    """The subject of a verified token. ``audience`` is the one of the provider's audiences that it was issued for."""
 
     provider: OidcProvider
     subject: str
@@ -53,13 +53,13 @@ class WebIdentity:
 
     @property
     def condition_keys(self) -> Mapping[str, str]:
-        """The keys for conditions of trust policies, such as ``oidc.example.com/id/1:sub``; names in small letters."""
+        """The keys for conditions of trust policies, such as ``oidc.example.com/id/1:sub``; names in lower case."""
         issuer = self.provider.name.lower()
         return {f"{issuer}:sub": self.subject, f"{issuer}:aud": self.audience}
 
 
 class WebIdentities:
-    """Verifies tokens against the providers of an account and the keys that the operator gave of their issuers."""
+    """Verifies tokens by the providers of an account and the keys that the operator gave for their issuers."""
 
     def __init__(
         self, store: AccessStore, keys: IssuerKeys, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -69,7 +69,7 @@ class WebIdentities:
         self._now = now
 
     def verify(self, account: str, token: str) -> WebIdentity:
-        """Whom the token is about, by a provider of ``account``.
+        """Return the identity in the token, which has to come from a provider of ``account``.
 
         Raises :class:`InvalidIdentityToken`, :class:`TokenExpired`, and
         :class:`~penstock.access.federation.oidc_keys.MissingIssuerKeys`.
@@ -80,7 +80,7 @@ class WebIdentities:
         if isinstance(issuer, str) and issuer.startswith("https://") and len(issuer) <= _MAX_SUBJECT:
             name = issuer.removeprefix("https://")
             found = self._store.get_entity(EntityKind.OIDC, account, name)
-            # Names are found in any spelling of capitals; an issuer is this very one.
+            # The store finds names in any case; an issuer's name is case-sensitive.
             provider = found if isinstance(found, OidcProvider) and found.name == name else None
         if provider is None:
             raise InvalidIdentityToken(f"No OpenIDConnect provider found in your account for {str(issuer)[:255]}")
@@ -93,9 +93,9 @@ class WebIdentities:
     def _check_signature(self, token: str, header: Mapping[str, Any], provider: OidcProvider) -> None:
         key = self._key(header, provider)
         if key is None:
-            raise InvalidIdentityToken("Couldn't find the key that the token says it is signed with.")
+            raise InvalidIdentityToken("Couldn't find the key that the token names.")
         try:
-            # Members of the header that are not of the standard name nothing that is followed.
+            # Members of the header that are not standard are ignored.
             registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
             jwt.decode(token, key, algorithms=ALGORITHMS, registry=registry)
         except (JoseError, ValueError) as error:
@@ -111,7 +111,7 @@ class WebIdentities:
         now = self._now().timestamp()
         expires, issued = _time(claims, "exp"), _time(claims, "iat")
         if expires is None or issued is None:
-            raise InvalidIdentityToken("The token has to say when it was issued and when it expires (iat, exp).")
+            raise InvalidIdentityToken("The token lacks the time of issue or of expiry (iat, exp).")
         if expires + _SKEW <= now:
             raise TokenExpired("Token expired: current date/time must be before the expiration date/time")
         begins = _time(claims, "nbf")
@@ -120,7 +120,7 @@ class WebIdentities:
 
 
 def _peek(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the claims of a token of which nothing is proven yet."""
+    """Return the header and the claims of a token that is not verified yet."""
     parts = token.split(".")
     if len(token) > _MAX_TOKEN or len(parts) != 3 or not token.isascii():
         raise InvalidIdentityToken("The ID Token provided is not a valid JWT.")
@@ -145,19 +145,19 @@ def _time(claims: Mapping[str, Any], name: str) -> float | None:
 def _subject(claims: Mapping[str, Any]) -> str:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= _MAX_SUBJECT or not subject.isprintable():
-        raise InvalidIdentityToken(f"The token has to name its subject (sub), in up to {_MAX_SUBJECT} characters.")
+        raise InvalidIdentityToken(f"The token lacks a subject (sub) of up to {_MAX_SUBJECT} characters.")
     return subject
 
 
 def _audience(claims: Mapping[str, Any], provider: OidcProvider) -> str:
-    """The audience that the token was made for: ``azp`` where it has one, otherwise the first that is registered."""
+    """Return the audience that the token was issued for: ``azp`` if it has one, else the first that is registered."""
     listed = claims.get("aud")
     audiences = [listed] if isinstance(listed, str) else listed
     party = claims.get("azp")
     if party is not None:
         audiences = [party] if isinstance(audiences, list) else None
     if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
-        raise InvalidIdentityToken("The token has to say whom it was made for (aud).")
+        raise InvalidIdentityToken("The token lacks an audience (aud).")
     found = next((each for each in audiences if each in provider.client_ids), None)
     if found is None:
         raise InvalidIdentityToken(

@@ -16,7 +16,7 @@ from penstock.errors import LimitExceeded, NotFound
 __all__ = ["ACCESS_ROLE", "AccountNotFound", "Accounts", "TooManyAccounts"]
 
 ACCESS_ROLE = "OrganizationAccountAccessRole"
-"""The role of a new account that the first one may assume."""
+"""The role of a new account that the first account may assume."""
 
 _ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 _MAX_ACCOUNTS = 100  # each has connections and a database of its own
@@ -24,19 +24,19 @@ _ATTEMPTS = 10
 
 
 class AccountNotFound(NotFound):
-    """There is no such account."""
+    """The account does not exist."""
 
     aws_code = "AccountNotFoundException"
 
 
 class TooManyAccounts(LimitExceeded):
-    """The server has as many accounts as it takes."""
+    """The server has its maximal number of accounts."""
 
     aws_code = "ConstraintViolationException"
 
 
 class Accounts:
-    """Accounts, made under ``first``, the server's own."""
+    """Accounts, created by ``first``, the server's own."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Accounts:
         self._now = now
 
     def create(self, name: str, email: str, *, role: str | None = None, tags: Mapping[str, str] | None = None) -> Account:
-        """A new account with a random id, and the role by which the first one administers it; :class:`TooManyAccounts`."""
+        """Create an account with a random id and the role for the first account; raise :class:`TooManyAccounts`."""
         if len(self._store.list_accounts()) >= _MAX_ACCOUNTS:
             raise TooManyAccounts(f"The server has {_MAX_ACCOUNTS} accounts already.")
         account = self._add(name, email)
@@ -66,26 +66,26 @@ class Accounts:
         return account
 
     def ensure_first(self) -> None:
-        """Store the server's own account where it is not there."""
+        """Store the server's own account if it is missing."""
         if self._store.get_account(self._first) is None:
             created = self._now().replace(microsecond=0)
-            # Servers that start at once on one store find that another one was faster.
+            # Another server that starts at the same time on the same store may be faster.
             with suppress(AccountExists):
                 self._store.add_account(Account(id=self._first, name="penstock", email="root@localhost", created=created))
 
     def get(self, account: str) -> Account:
-        """The account; :class:`AccountNotFound`."""
+        """Return the account, or raise :class:`AccountNotFound`."""
         found = self.find(account)
         if found is None:
-            raise AccountNotFound(f"There is no account {account}.", remedy="ListAccounts lists them.")
+            raise AccountNotFound(f"There is no account {account}.", remedy="ListAccounts lists the accounts.")
         return found
 
     def find(self, account: str) -> Account | None:
-        """The account, or None."""
+        """Return the account, or None."""
         return self._store.get_account(account)
 
     def list(self) -> Sequence[Account]:
-        """All accounts, by id."""
+        """Return all accounts, by id."""
         return self._store.list_accounts()
 
     def _add(self, name: str, email: str) -> Account:

@@ -1,4 +1,4 @@
-"""What an account holds for its administration: users, groups, roles, policies and more, and the account itself."""
+"""The entities of an account's administration: users, groups, roles, policies and more, and the account itself."""
 
 import secrets
 import string
@@ -43,13 +43,13 @@ class EntityExists(AlreadyExists):
 
 
 class NoSuchEntity(NotFound):
-    """There is no such user, role, policy or key."""
+    """The user, group, role, policy or other entity does not exist."""
 
     aws_code = "NoSuchEntity"
 
 
 class DeleteConflict(AlreadyExists):
-    """Something hangs on the entity still."""
+    """Something still depends on the entity."""
 
     aws_code = "DeleteConflict"
 
@@ -61,7 +61,7 @@ class AccountExists(AlreadyExists):
 
 
 class EntityKind(Enum):
-    """The kinds, as the store and error messages write them."""
+    """The kinds of entities, as the store and error messages write them."""
 
     USER = "user"
     ROLE = "role"
@@ -83,7 +83,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """What users, roles and policies have in common. ``id`` is unique for ever, ``path`` begins and ends with a slash."""
+    """What users, roles and policies have in common. ``id`` is never used again, ``path`` begins and ends with a slash."""
 
     account: str
     name: str
@@ -100,7 +100,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity(Entity):
-    """A user, group or role: what may be given policies. ``inline`` are texts by name, ``attached`` ARNs of managed ones."""
+    """A user, group or role, which has policies. ``inline`` are texts by name, ``attached`` ARNs of managed policies."""
 
     inline: Mapping[str, str] = field(default_factory=dict)
     attached: tuple[str, ...] = ()
@@ -108,14 +108,14 @@ class Identity(Entity):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal(Identity):
-    """A user or a role: what requests come from. ``boundary`` is the ARN of the policy that bounds what it may do."""
+    """A user or a role, which requests come from. ``boundary`` is the ARN of its permissions boundary."""
 
     boundary: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User(Principal):
-    """A person or a program with keys of its own. ``groups`` are names, as the groups write them."""
+    """A person or a program with its own keys. ``groups`` are names, spelled as the groups spell them."""
 
     groups: tuple[str, ...] = ()
 
@@ -126,7 +126,7 @@ class User(Principal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role(Principal):
-    """What others may assume for a while. ``trust`` says who; ``max_session`` is in seconds."""
+    """A principal that others may assume for a limited time. ``trust`` says who; ``max_session`` is in seconds."""
 
     trust: str
     description: str | None = None
@@ -139,7 +139,7 @@ class Role(Principal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group(Identity):
-    """Users that share policies. The users say which groups they are in."""
+    """Users that share policies. Membership is stored with the users."""
 
     @property
     def arn(self) -> str:
@@ -148,7 +148,7 @@ class Group(Identity):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceProfile(Entity):
-    """A container that hands a role to a machine; ``role`` is its name."""
+    """A container that passes a role to a machine; ``role`` is the role's name."""
 
     role: str | None = None
 
@@ -161,7 +161,7 @@ class InstanceProfile(Entity):
 class OidcProvider(Entity):
     """An issuer of web identity tokens that an account trusts; ``name`` is its URL without ``https://``.
 
-    ``client_ids`` are the audiences whose tokens are taken, ``thumbprints`` what clients said of its certificates.
+    ``client_ids`` are the audiences whose tokens are accepted, ``thumbprints`` those that clients gave of its certificates.
     """
 
     client_ids: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class OidcProvider(Entity):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVersion:
-    """One text of a managed policy; ``number`` counts from 1 and is never given twice."""
+    """One text of a managed policy; ``number`` counts from 1 and is never used twice."""
 
     number: int
     document: str
@@ -188,7 +188,7 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedPolicy(Entity):
-    """A policy that users and roles are given by its ARN; ``default`` is the number of the version that holds."""
+    """A policy that is attached by its ARN; ``default`` is the number of the version in force."""
 
     versions: tuple[PolicyVersion, ...]
     default: int
@@ -202,22 +202,22 @@ class ManagedPolicy(Entity):
 
     @property
     def document(self) -> str:
-        """The text that holds."""
+        """The text of the default version."""
         return next(version.document for version in self.versions if version.number == self.default)
 
 
 def new_id(prefix: str, letters: int = 17) -> str:
-    """A unique id such as IAM gives: ``AIDA`` for users, ``AGPA`` for groups, ``AROA`` for roles, ``ANPA`` for policies."""
+    """Return a unique id in IAM's form: ``AIDA`` for users, ``AGPA`` for groups, ``AROA`` roles, ``ANPA`` for policies."""
     return prefix + "".join(secrets.choice(_ID_LETTERS) for _ in range(letters))
 
 
 def kind_of(entity: Entity | type[Entity]) -> EntityKind:
-    """The kind that an entity, or a class of them, is of."""
+    """Return the kind of an entity or of a class of entities."""
     return _KINDS[entity if isinstance(entity, type) else type(entity)]
 
 
 def missing(kind: EntityKind, name: str) -> NoSuchEntity:
-    """The error for an entity that is not there, in IAM's words."""
+    """Return the error for an entity that does not exist, in IAM's words."""
     if kind is EntityKind.PROFILE:
         return NoSuchEntity(f"Instance Profile {name[:200]} cannot be found.")
     if kind is EntityKind.OIDC:
@@ -226,7 +226,7 @@ def missing(kind: EntityKind, name: str) -> NoSuchEntity:
 
 
 def taken(kind: EntityKind, name: str) -> EntityExists:
-    """The error for a name that is taken, in IAM's words."""
+    """Return the error for a name that is taken, in IAM's words."""
     if kind is EntityKind.PROFILE:
         return EntityExists(f"Instance Profile {name} already exists.")
     if kind is EntityKind.OIDC:

@@ -1,4 +1,4 @@
-"""Groups of users, whose policies are those of their users too. Source: IAM API reference."""
+"""Groups of users. A group's policies apply to its users. Source: IAM API reference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ _MAX_GROUPS_PER_USER = 10
 
 
 class Groups:
-    """Groups of any account. Who is in one is kept with the users; names mean it in any spelling of capitals."""
+    """Groups of any account. Membership is stored with the users; names are case-insensitive."""
 
     def __init__(
         self, store: AccessStore, identities: Identities, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -27,30 +27,30 @@ class Groups:
         self._now = now
 
     def create(self, account: str, name: str, *, path: str = "/") -> Group:
-        """A new group without users and rights; :class:`EntityExists`, :class:`LimitExceeded`."""
+        """Create a group without users and policies; raise :class:`EntityExists`, :class:`LimitExceeded`."""
         created = self._now().replace(microsecond=0)
         group = Group(account=account, name=name, id=new_id("AGPA"), created=created, path=path)
         self._store.add_entity(group, "CreateGroup", limit=_MAX_GROUPS)
         return group
 
     def get(self, account: str, name: str) -> Group:
-        """The group; :class:`NoSuchEntity`."""
+        """Return the group, or raise :class:`NoSuchEntity`."""
         return entity_named(self._store, Group, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[Group]:
-        """Groups by name, of the paths that begin with ``path_prefix``."""
+        """Return groups by name, with paths that begin with ``path_prefix``."""
         return entities_below(self._store, Group, account, path_prefix)
 
     def users(self, account: str, name: str) -> Sequence[User]:
-        """The users in the group, by name; :class:`NoSuchEntity`."""
+        """Return the users in the group, by name; raise :class:`NoSuchEntity`."""
         return _users(self._store, account, self.get(account, name).name)
 
     def of_user(self, account: str, user: str) -> Sequence[Group]:
-        """The groups that a user is in; :class:`NoSuchEntity`."""
+        """Return the groups that a user is in; raise :class:`NoSuchEntity`."""
         return [self.get(account, name) for name in entity_named(self._store, User, account, user).groups]
 
     def add_user(self, account: str, name: str, user: str) -> None:
-        """Put a user into the group, where it is not in yet; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Add a user to the group if it is not a member yet; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
         found: list[str] = []
 
         def check(entities: EntityReader) -> None:
@@ -71,7 +71,7 @@ class Groups:
         self._identities.change(EntityKind.USER, account, user, "AddUserToGroup", change, check=check)
 
     def remove_user(self, account: str, name: str, user: str) -> None:
-        """Take a user out of the group; :class:`NoSuchEntity`, also for a user that is not in."""
+        """Remove a user from the group; raise :class:`NoSuchEntity`, also for a user that is not a member."""
         group = self.get(account, name).name
 
         def change(identity: Identity) -> Identity:
@@ -83,7 +83,7 @@ class Groups:
         self._identities.change(EntityKind.USER, account, user, "RemoveUserFromGroup", change)
 
     def delete(self, account: str, name: str) -> None:
-        """Delete a group; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has users or policies."""
+        """Delete a group; raise :class:`NoSuchEntity`, :class:`DeleteConflict` while it has users or policies."""
 
         def check(entities: EntityReader) -> None:
             group = entities.get_entity(EntityKind.GROUP, account, name)

@@ -29,21 +29,21 @@ _OPERATION = {EntityKind.USER: "User", EntityKind.ROLE: "Role", EntityKind.GROUP
 
 
 class Identities:
-    """What users, groups and roles have in common. Each change makes ``authorizer`` read anew."""
+    """What users, groups and roles have in common. Each change clears the cache of ``authorizer``."""
 
     def __init__(self, store: AccessStore, authorizer: Authorizer) -> None:
         self._store = store
         self._authorizer = authorizer
 
     def get(self, kind: EntityKind, account: str, name: str) -> Identity:
-        """The user, group or role; :class:`NoSuchEntity`."""
+        """Return the user, group or role, or raise :class:`NoSuchEntity`."""
         found = self._store.get_entity(kind, account, name)
         if not isinstance(found, Identity):
             raise missing(kind, name)
         return found
 
     def put_inline(self, kind: EntityKind, account: str, name: str, policy: str, text: str) -> None:
-        """Add or replace an inline policy; :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
+        """Put an inline policy; raise :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
         parse_policy(text, Kind.IDENTITY)
 
         def change(identity: Identity) -> Identity:
@@ -55,14 +55,14 @@ class Identities:
         self.change(kind, account, name, f"Put{_OPERATION[kind]}Policy", change)
 
     def inline(self, kind: EntityKind, account: str, name: str, policy: str) -> str:
-        """An inline policy's text; :class:`NoSuchEntity`."""
+        """Return an inline policy's text, or raise :class:`NoSuchEntity`."""
         text = self.get(kind, account, name).inline.get(policy)
         if text is None:
             raise _no_inline(kind, policy)
         return text
 
     def delete_inline(self, kind: EntityKind, account: str, name: str, policy: str) -> None:
-        """Delete an inline policy; :class:`NoSuchEntity`."""
+        """Delete an inline policy, or raise :class:`NoSuchEntity`."""
 
         def change(identity: Identity) -> Identity:
             if policy not in identity.inline:
@@ -72,7 +72,7 @@ class Identities:
         self.change(kind, account, name, f"Delete{_OPERATION[kind]}Policy", change)
 
     def attach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
-        """Attach a managed policy of the account, or one of AWS's; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Attach a managed policy of the account or of AWS; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
 
         def check(entities: EntityReader) -> None:
             if not policy_exists(entities, account, arn):
@@ -88,7 +88,7 @@ class Identities:
         self.change(kind, account, name, f"Attach{_OPERATION[kind]}Policy", change, check=check)
 
     def detach(self, kind: EntityKind, account: str, name: str, arn: str) -> None:
-        """Detach a managed policy; :class:`NoSuchEntity`."""
+        """Detach a managed policy, or raise :class:`NoSuchEntity`."""
 
         def change(identity: Identity) -> Identity:
             if arn not in identity.attached:
@@ -98,7 +98,7 @@ class Identities:
         self.change(kind, account, name, f"Detach{_OPERATION[kind]}Policy", change)
 
     def bound(self, kind: EntityKind, account: str, name: str, arn: str | None) -> None:
-        """Set the permissions boundary of a user or role, or with None take it away; :class:`NoSuchEntity`."""
+        """Set the permissions boundary of a user or role, or with None remove it; raise :class:`NoSuchEntity`."""
 
         def check(entities: EntityReader) -> None:
             check_boundary(entities, account, arn)
@@ -113,7 +113,7 @@ class Identities:
     def tag(
         self, kind: EntityKind, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()
     ) -> None:
-        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+        """Add or replace tags, and remove others; raise :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(identity: Identity) -> Identity:
             return replace(identity, tags=changed_tags(identity.tags, add or {}, remove))
@@ -141,7 +141,7 @@ class Identities:
 
 
 def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
-    """Whether a managed policy is AWS's, or the account's own."""
+    """Return whether a managed policy exists, as AWS's or as the account's."""
     if arn in AWS_MANAGED:
         return True
     found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
@@ -149,20 +149,20 @@ def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
 
 
 def check_boundary(entities: EntityReader, account: str, arn: str | None) -> None:
-    """Raise :class:`NoSuchEntity` for a boundary that is no policy of the account or AWS's."""
+    """Raise :class:`NoSuchEntity` for a boundary that is not a policy of the account or of AWS."""
     if arn is not None and not policy_exists(entities, account, arn):
         raise NoSuchEntity(f"Scope ARN: {arn[:400]} does not exist or is not attachable.", remedy=_remedy(arn))
 
 
 def _remedy(arn: str) -> str | None:
-    """What helps against an ARN of AWS's that is none here; the account's own policies need no hint."""
+    """Return the remedy for an unknown ARN of AWS; None for the account's own policies."""
     if not arn.startswith("arn:aws:iam::aws:policy/"):
         return None
-    return "ListPolicies with Scope=AWS lists the ones of AWS that are here; CreatePolicy takes the text of another one."
+    return "ListPolicies with Scope=AWS lists the policies of AWS that exist here; create others by CreatePolicy."
 
 
 def check_empty(identity: Identity) -> None:
-    """Raise :class:`DeleteConflict` while it has policies."""
+    """Raise :class:`DeleteConflict` if the identity has policies."""
     if identity.inline:
         raise DeleteConflict("Cannot delete entity, must delete policies first.")
     if identity.attached:
@@ -170,7 +170,7 @@ def check_empty(identity: Identity) -> None:
 
 
 def dense_length(text: str) -> int:
-    """Characters that IAM's quotas count: all but white space."""
+    """Return the number of characters that IAM's quotas count: all but white space."""
     return len("".join(text.split()))
 
 

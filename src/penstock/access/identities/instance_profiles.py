@@ -1,6 +1,6 @@
-"""Instance profiles: containers of one role each, which tools make beside a role. Source: IAM API reference.
+"""Instance profiles: containers of one role each, which tools create along with a role. Source: IAM API reference.
 
-No machine gets credentials by one here: there is no instance metadata service.
+They give no credentials to machines here: there is no instance metadata service.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class InstanceProfiles:
         self._now = now
 
     def create(self, account: str, name: str, *, path: str = "/", tags: Mapping[str, str] | None = None) -> InstanceProfile:
-        """A new profile without a role; :class:`EntityExists`, :class:`LimitExceeded`."""
+        """Create a profile without a role; raise :class:`EntityExists`, :class:`LimitExceeded`."""
         profile = InstanceProfile(
             account=account,
             name=name,
@@ -39,27 +39,27 @@ class InstanceProfiles:
         return profile
 
     def get(self, account: str, name: str) -> InstanceProfile:
-        """The profile; :class:`NoSuchEntity`."""
+        """Return the profile, or raise :class:`NoSuchEntity`."""
         return entity_named(self._store, InstanceProfile, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[InstanceProfile]:
-        """Profiles by name, of the paths that begin with ``path_prefix``."""
+        """Return profiles by name, with paths that begin with ``path_prefix``."""
         return entities_below(self._store, InstanceProfile, account, path_prefix)
 
     def role(self, profile: InstanceProfile) -> Role | None:
-        """The role in a profile."""
+        """Return the role in a profile; None if it has none."""
         found = None if profile.role is None else self._store.get_entity(EntityKind.ROLE, profile.account, profile.role)
         return found if isinstance(found, Role) else None
 
     def of_role(self, account: str, role: str) -> Sequence[InstanceProfile]:
-        """The profiles that a role is in; :class:`NoSuchEntity`."""
+        """Return the profiles that a role is in; raise :class:`NoSuchEntity`."""
         found = self._store.get_entity(EntityKind.ROLE, account, role)
         if found is None:
             raise missing(EntityKind.ROLE, role)
         return [profile for profile in self.list(account) if profile.role == found.name]
 
     def add_role(self, account: str, name: str, role: str) -> None:
-        """Put a role into an empty profile; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Put a role into an empty profile; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
         found: list[str] = []
 
         def check(entities: EntityReader) -> None:
@@ -76,7 +76,7 @@ class InstanceProfiles:
         self._change(account, name, "AddRoleToInstanceProfile", change, check=check)
 
     def remove_role(self, account: str, name: str, role: str) -> None:
-        """Take the role out; :class:`NoSuchEntity`, also for a role that is not in."""
+        """Remove the role; raise :class:`NoSuchEntity`, also for a role that is not in the profile."""
 
         def change(profile: InstanceProfile) -> InstanceProfile:
             if profile.role is None or profile.role.lower() != role.lower():
@@ -86,7 +86,7 @@ class InstanceProfiles:
         self._change(account, name, "RemoveRoleFromInstanceProfile", change)
 
     def tag(self, account: str, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+        """Add or replace tags, and remove others; raise :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(profile: InstanceProfile) -> InstanceProfile:
             return replace(profile, tags=changed_tags(profile.tags, add or {}, remove))
@@ -94,7 +94,7 @@ class InstanceProfiles:
         self._change(account, name, "UntagInstanceProfile" if add is None else "TagInstanceProfile", change)
 
     def delete(self, account: str, name: str) -> None:
-        """Delete a profile; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has a role."""
+        """Delete a profile; raise :class:`NoSuchEntity`, :class:`DeleteConflict` while it has a role."""
 
         def change(profile: InstanceProfile) -> None:
             if profile.role is not None:

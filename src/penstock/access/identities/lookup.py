@@ -1,4 +1,4 @@
-"""Entities read by their class: one by its name, and all below a path."""
+"""Reads entities by class: one by its name, or all below a path."""
 
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ E = TypeVar("E", bound=Entity)
 
 
 def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) -> E:
-    """The entity of the class ``shape``; :class:`~penstock.access.identities.entities.NoSuchEntity`."""
+    """Return the entity of the class ``shape``; raise :class:`~penstock.access.identities.entities.NoSuchEntity`."""
     kind = kind_of(shape)
     found = reader.get_entity(kind, account, name)
     if not isinstance(found, shape):
@@ -20,6 +20,6 @@ def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) 
 
 
 def entities_below(reader: EntityReader, shape: type[E], account: str, path_prefix: str) -> list[E]:
-    """The account's entities of the class ``shape``, by name, of the paths that begin with ``path_prefix``."""
+    """Return the account's entities of the class ``shape``, by name, with paths that begin with ``path_prefix``."""
     found = reader.list_entities(kind_of(shape), account)
     return [each for each in found if isinstance(each, shape) and each.path.startswith(path_prefix)]

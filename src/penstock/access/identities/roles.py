@@ -40,9 +40,10 @@ class Roles:
         tags: Mapping[str, str] | None = None,
         boundary: str | None = None,
     ) -> Role:
-        """A new role without any rights, which those may assume whom ``trust`` names.
+        """Create a role without policies; the trust policy ``trust`` names who may assume it.
 
-        :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`; :class:`NoSuchEntity` for the boundary.
+        Raises :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`; :class:`NoSuchEntity` for the
+        boundary.
         """
         check_boundary(self._store, account, boundary)
         role = Role(
@@ -61,15 +62,15 @@ class Roles:
         return role
 
     def get(self, account: str, name: str) -> Role:
-        """The role; :class:`NoSuchEntity`."""
+        """Return the role, or raise :class:`NoSuchEntity`."""
         return entity_named(self._store, Role, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[Role]:
-        """Roles by name, of the paths that begin with ``path_prefix``."""
+        """Return roles by name, with paths that begin with ``path_prefix``."""
         return entities_below(self._store, Role, account, path_prefix)
 
     def update(self, account: str, name: str, *, description: str | None = None, max_session: int | None = None) -> Role:
-        """Change what is given, and return the role; :class:`NoSuchEntity`."""
+        """Change the given settings, and return the role; raise :class:`NoSuchEntity`."""
 
         def change(role: Identity) -> Identity:
             assert isinstance(role, Role)
@@ -83,7 +84,7 @@ class Roles:
         return self.get(account, name)
 
     def trust(self, account: str, name: str, text: str) -> None:
-        """Say anew who may assume the role; :class:`NoSuchEntity`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
+        """Replace the trust policy; raise :class:`NoSuchEntity`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
         checked = _checked_trust(text)
 
         def change(role: Identity) -> Identity:
@@ -93,7 +94,7 @@ class Roles:
         self._identities.change(EntityKind.ROLE, account, name, "UpdateAssumeRolePolicy", change)
 
     def delete(self, account: str, name: str) -> None:
-        """Delete a role, and with it all its sessions; :class:`NoSuchEntity`, :class:`DeleteConflict`."""
+        """Delete a role, and with it all its sessions; raise :class:`NoSuchEntity`, :class:`DeleteConflict`."""
 
         def check(entities: EntityReader) -> None:
             profiles = entities.list_entities(EntityKind.PROFILE, account)

@@ -1,4 +1,4 @@
-"""Tags of users, roles and policies: keys are unique in any spelling of capitals, and those with ``aws:`` are AWS's own.
+"""Tags of users, roles and policies: keys are case-insensitive, and those with ``aws:`` are reserved.
 
 Source: IAM user guide, "Tags for IAM resources".
 """
@@ -13,13 +13,13 @@ _MAX_TAGS = 50
 
 
 class InvalidTags(InvalidInput):
-    """A tag key that is given twice, or is reserved."""
+    """A tag key occurs twice, or is reserved."""
 
     aws_code = "InvalidInput"
 
 
 def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The pairs as a mapping; :class:`InvalidTags` where two keys differ in capitals alone, or not at all."""
+    """Return the pairs as a mapping; raise :class:`InvalidTags` if two keys are equal or differ only in case."""
     found: dict[str, str] = {}
     known: set[str] = set()
     for key, value in pairs:
@@ -34,7 +34,7 @@ def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def checked_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
-    """``tags`` of a new entity; :class:`InvalidTags`, :class:`LimitExceeded` for more than 50."""
+    """Return ``tags`` for a new entity; raise :class:`InvalidTags`, or :class:`LimitExceeded` for more than 50."""
     for key in tags:
         if key.lower().startswith("aws:"):
             raise InvalidTags(
@@ -47,9 +47,9 @@ def checked_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def changed_tags(old: Mapping[str, str], add: Mapping[str, str], remove: Sequence[str] = ()) -> Mapping[str, str]:
-    """``old`` without the keys of ``remove`` and with those of ``add``, which replace any spelling of theirs.
+    """Return ``old`` without the keys of ``remove`` and with those of ``add``, which replace keys in any case.
 
-    :class:`InvalidTags`, :class:`LimitExceeded`.
+    Raises :class:`InvalidTags`, :class:`LimitExceeded`.
     """
     gone = {key.lower() for key in (*remove, *checked_tags(add))}
     tags = {key: value for key, value in old.items() if key.lower() not in gone} | dict(add)

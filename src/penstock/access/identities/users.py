@@ -44,7 +44,7 @@ class Users:
         tags: Mapping[str, str] | None = None,
         boundary: str | None = None,
     ) -> User:
-        """A new user without any rights; :class:`EntityExists`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
+        """Create a user without policies; raise :class:`EntityExists`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
         check_boundary(self._store, account, boundary)
         user = User(
             account=account,
@@ -59,15 +59,15 @@ class Users:
         return user
 
     def get(self, account: str, name: str) -> User:
-        """The user; :class:`NoSuchEntity`."""
+        """Return the user, or raise :class:`NoSuchEntity`."""
         return entity_named(self._store, User, account, name)
 
     def list(self, account: str, path_prefix: str = "/") -> Sequence[User]:
-        """Users by name, of the paths that begin with ``path_prefix``."""
+        """Return users by name, with paths that begin with ``path_prefix``."""
         return entities_below(self._store, User, account, path_prefix)
 
     def delete(self, account: str, name: str) -> None:
-        """Delete a user; :class:`NoSuchEntity`, :class:`DeleteConflict` while it has keys or policies."""
+        """Delete a user; raise :class:`NoSuchEntity`, :class:`DeleteConflict` while it has keys or policies."""
         if self.keys(account, name):
             raise DeleteConflict("Cannot delete entity, must delete access keys first.")
 
@@ -80,7 +80,7 @@ class Users:
         self._identities.change(EntityKind.USER, account, name, "DeleteUser", change)
 
     def create_key(self, account: str, name: str | None) -> AccessKey:
-        """A new key, whose secret is never shown again; :class:`NoSuchEntity`, :class:`LimitExceeded`."""
+        """Create a key, whose secret is not returned again; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
         user = None if name is None else self.get(account, name)
         if len(self.keys(account, name)) >= _MAX_KEYS:
             raise LimitExceeded(f"Cannot exceed quota for AccessKeysPerUser: {_MAX_KEYS}")
@@ -96,7 +96,7 @@ class Users:
         return key
 
     def keys(self, account: str, name: str | None) -> Sequence[AccessKey]:
-        """Keys by id; :class:`NoSuchEntity`."""
+        """Return keys by id; raise :class:`NoSuchEntity`."""
         owner = "" if name is None else self.get(account, name).id
         principal = root_arn(account)
         return [
@@ -106,13 +106,13 @@ class Users:
         ]
 
     def set_active(self, account: str, name: str | None, access_key_id: str, active: bool) -> None:
-        """Let a key be taken, or not for now; :class:`AccessKeyNotFound`, :class:`NoSuchEntity`."""
+        """Activate or deactivate a key; raise :class:`AccessKeyNotFound`, :class:`NoSuchEntity`."""
         self._check_owned(account, name, access_key_id)
         self._store.set_active(access_key_id, active)
         self._keys_changed(access_key_id)
 
     def delete_key(self, account: str, name: str | None, access_key_id: str) -> None:
-        """Delete a key; :class:`AccessKeyNotFound`, :class:`NoSuchEntity`."""
+        """Delete a key; raise :class:`AccessKeyNotFound`, :class:`NoSuchEntity`."""
         self._check_owned(account, name, access_key_id)
         self._store.remove(access_key_id)
         self._keys_changed(access_key_id)

@@ -1,4 +1,4 @@
-"""What a Resource of a policy has to look like, beyond beginning with ``arn:``.
+"""The form of a policy's Resource, beyond its beginning with ``arn:``.
 
 Source: IAM user guide, "IAM JSON policy elements: Resource" (the partition and the service are written out; ARNs of IAM and
 S3 have no region), and "Actions, resources, and condition keys for IAM" for the kinds of IAM's resources.
@@ -21,25 +21,25 @@ _PARTS = 6
 
 
 def check_resource(place: str, text: str) -> None:
-    """Raise :class:`MalformedPolicy` where ``text``, which begins with ``arn:``, is not the ARN of anything."""
+    """Raise :class:`MalformedPolicy` if ``text``, which begins with ``arn:``, is not a valid ARN."""
     shown = f"'{text[:100]}'"
-    # A variable has a colon of its own.
+    # A variable contains a colon.
     parts = _VARIABLE.sub("v", text).split(":", _PARTS - 1)
     if parts[1] not in _PARTITIONS:
         raise MalformedPolicy(place, f"has the partition '{parts[1][:40]}', which is not valid, in {shown}")
     if len(parts) < 3 or _SERVICE.fullmatch(parts[2]) is None:
         raise MalformedPolicy(place, f"has to name its service in full, without wildcards: {shown}")
     if len(parts) in (4, 5) and parts[-1] != "*":
-        raise MalformedPolicy(place, f"{shown} is cut short: an ARN reads arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE")
+        raise MalformedPolicy(place, f"{shown} is cut short: an ARN is arn:aws:SERVICE:REGION:ACCOUNT:RESOURCE")
     if len(parts) == _PARTS:
         _check_regionless(place, parts, shown)
 
 
 def _check_regionless(place: str, parts: list[str], shown: str) -> None:
     service, region, account, resource = parts[2:]
-    # An access point of S3 is of a region and an account.
+    # An access point of S3 has a region and an account.
     if region not in ("", "*") and (service == "iam" or (service == "s3" and not account)):
-        raise MalformedPolicy(place, f"{shown} cannot contain a region: {service.upper()} is one for all of them")
+        raise MalformedPolicy(place, f"{shown} cannot contain a region: {service.upper()} is global")
     kind = resource.partition("/")[0]
     if service == "iam" and not resource.startswith(_IAM) and kind != "root" and not set(kind) & set("*?"):
-        raise MalformedPolicy(place, f"{shown} is no resource of IAM: one begins with {', '.join(_IAM)}, or is *")
+        raise MalformedPolicy(place, f"{shown} is not a resource of IAM: use one of {', '.join(_IAM)}, or *")

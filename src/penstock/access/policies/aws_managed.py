@@ -1,7 +1,7 @@
-"""AWS's own managed policies, those that concern what this server serves, by ARN.
+"""AWS's managed policies for the services of this server, by ARN.
 
-Source: AWS managed policy reference guide; the ones for Glue's registry as published on November 20, 2020,
-AWSGlueServiceRole with the rights on services that are not served, so that it reads as at AWS.
+Source: AWS managed policy reference guide; the ones for Glue's registry as published on November 20, 2020.
+AWSGlueServiceRole includes the actions of services that are not served, so that it is identical to AWS's.
 """
 
 import json
@@ -103,4 +103,4 @@ AWS_MANAGED: Mapping[str, str] = {
         "service-role/AWSGlueServiceRole": _GLUE_SERVICE_ROLE,
     }.items()
 }
-"""The documents, which cannot be changed."""
+"""The documents by ARN; they cannot be changed."""

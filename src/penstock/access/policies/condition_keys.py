@@ -1,8 +1,9 @@
-"""Which condition keys a request here can have, so that no Deny rests on one that it never has.
+"""Which condition keys a request here can have, so that a Deny cannot depend on a key that no request has.
 
-A Deny whose condition reads a missing key holds for nothing, in silence. AWS tells the tags of a resource, a secret's id and
-more; here such a Deny is refused when it is put. An Allow on a missing key allows nothing, and needs no such rule. Source:
-"AWS global condition context keys", and the condition keys of each service in the service authorization reference.
+A Deny whose condition reads a missing key silently applies to nothing. AWS has keys for the tags of a resource, a secret's
+id and more; here a Deny with such a key is rejected when it is put. An Allow on a missing key allows nothing, and needs no
+such rule. Source: "AWS global condition context keys", and the condition keys of each service in the service authorization
+reference.
 """
 
 from penstock.access.context_keys import SERVED_KEYS
@@ -20,7 +21,7 @@ _SERVED = SERVED_KEYS | {
     "sts:externalid",
     "sts:rolesessionname",
 }
-# Requests to AWS have these in networks, by devices and through services that are not here: to be without is right.
+# Requests to AWS have these only from networks, devices and services that do not exist here, so a missing key is correct.
 _ABSENT = frozenset(
     f"aws:{name}"
     for name in (
@@ -34,7 +35,7 @@ _TAGS_OF_CALLER = "aws:principaltag/"
 
 
 class _NoContextKeys:
-    """A request without any key."""
+    """The keys of a request that has none."""
 
     def get(self, _key: str) -> Values | None:
         return None
@@ -44,7 +45,7 @@ class _NoContextKeys:
 
 
 def never_matches(condition: Condition) -> bool:
-    """Whether the condition reads a key that AWS would know and this server does not, and holds for no request therefore."""
+    """Return whether the condition matches no request here, because it reads a key that AWS has and this server lacks."""
     key = condition.key
     if key in _SERVED or key in _ABSENT or key.startswith(_TAGS_OF_CALLER) or key.partition(":")[0] not in _SERVICES:
         return False

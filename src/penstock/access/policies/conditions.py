@@ -1,7 +1,7 @@
 """The Condition element: operators over the keys of a request.
 
-A condition holds where one of its values fits (operators that say Not: none of them). A key that the request has not makes
-it fail, except for Not, IfExists, ForAllValues and Null. Source: IAM user guide, "IAM JSON policy elements: Condition
+A condition matches if one of its values matches (with a Not operator: if none matches). It does not match if the request
+lacks the key, except with Not, IfExists, ForAllValues and Null. Source: IAM user guide, "IAM JSON policy elements: Condition
 operators" and "Set operators for multi-valued context keys".
 """
 
@@ -28,7 +28,7 @@ _MAX_CONDITIONS = 200
 _MAX_VALUES = 1_000
 
 Values = tuple[str, ...]
-# Whether one value of the request fits the policy's value that it was made of.
+# Whether one value of the request matches the policy's value that the test was made from.
 Test = Callable[[str, "ContextKeys"], bool]
 
 
@@ -36,10 +36,10 @@ class ContextKeys(Protocol):
     """The keys of one request, in lower case."""
 
     def get(self, key: str) -> Values | None:
-        """The key's values; None where the request has no such key."""
+        """Return the key's values; None if the request lacks the key."""
 
     def text(self, key: str) -> str | None:
-        """The value of a key that has exactly one."""
+        """Return the value of a key that has exactly one; else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +56,12 @@ class Condition:
     """For the operator Null: whether the key has to be absent."""
 
     def matches(self, context: ContextKeys) -> bool:
-        """Whether the condition holds for a request."""
+        """Return whether the condition matches a request."""
         values = context.get(self.key)
         if self.null is not None:
             return (values is None) == self.null
         if values is None:
-            # No value at all: all of them fit, and none does.
+            # With no value, all of them match, and none does.
             default = self.negated if self.quantifier is None else self.quantifier == _ALL
             return self.if_exists or default
         fits = (any(test(value, context) for test in self.tests) != self.negated for value in values)
@@ -69,7 +69,7 @@ class Condition:
 
 
 def parse_conditions(place: str, value: Any, *, variables: bool) -> tuple[Condition, ...]:
-    """The conditions of a statement, all of which have to hold; :class:`MalformedPolicy`."""
+    """Return the conditions of a statement, all of which have to match; raise :class:`MalformedPolicy`."""
     if not isinstance(value, dict):
         raise MalformedPolicy(place, "has to be an object")
     found: list[Condition] = []
@@ -86,21 +86,21 @@ def parse_conditions(place: str, value: Any, *, variables: bool) -> tuple[Condit
 def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) -> Condition:
     parts = _OPERATOR.fullmatch(name)
     if parts is None:
-        raise MalformedPolicy(place, "is no operator")
+        raise MalformedPolicy(place, "is not an operator")
     quantifier, plain, if_exists = parts.groups()
-    # A key that no request has is taken, as by AWS: its condition holds where the operator says IfExists, Not or Null.
+    # A key that no request has is accepted, as by AWS: its condition matches with IfExists, Not or Null.
     if not key or not key.isascii():
-        raise MalformedPolicy(place, f"'{key[:100]}' is no condition key: one reads SERVICE:KEY, such as aws:SourceIp")
+        raise MalformedPolicy(place, f"'{key[:100]}' is not a condition key: use SERVICE:KEY, such as aws:SourceIp")
     values = [_text(f"{place}.{key[:100]}", each) for each in (value if isinstance(value, list) else [value])]
     if len(values) > _MAX_VALUES:
         raise MalformedPolicy(f"{place}.{key[:100]}", f"has more than {_MAX_VALUES:,} values")
     if plain == "Null":
         if quantifier or if_exists or len(values) != 1 or values[0].lower() not in ("true", "false"):
-            raise MalformedPolicy(place, "takes true or false")
+            raise MalformedPolicy(place, "has to be true or false")
         return Condition(key=key.lower(), tests=(), null=values[0].lower() == "true")
     made = _OPERATORS.get(plain)
     if made is None:
-        raise MalformedPolicy(place, f"is no operator; known are {', '.join(sorted([*_OPERATORS, 'Null']))}")
+        raise MalformedPolicy(place, f"is not an operator; known are {', '.join(sorted([*_OPERATORS, 'Null']))}")
     make, negated = made
     return Condition(
         key=key.lower(),
@@ -118,7 +118,7 @@ def _text(place: str, value: Any) -> str:
         text = str(value)
         if "\x00" not in text:
             return text
-    raise MalformedPolicy(place, "has to be a text, a number or true or false, or a list of them")
+    raise MalformedPolicy(place, "has to be a string, a number or true or false, or a list of them")
 
 
 Maker = Callable[[str, str, bool], Test]
@@ -131,7 +131,7 @@ def _like(_place: str, wanted: str, variables: bool) -> Test:
 
 def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = False) -> Test:
     if variables and "${" in wanted:
-        # Wildcards in the policy's own text are plain characters for this operator.
+        # For this operator, wildcards in the policy's text are plain characters.
         parts = re.split(r"(\$\{[^{}]*\})", wanted)
         escaped = "".join(part if part.startswith("${") else _literal(part) for part in parts)
         glob = text_glob(escaped, variables=True, ignore_case=ignore_case)
@@ -152,7 +152,7 @@ def _equal_ignoring_case(place: str, wanted: str, variables: bool) -> Test:
 
 def _arn(place: str, wanted: str, variables: bool) -> Test:
     if not wanted.startswith("arn:") and wanted != "*" and not (variables and wanted.startswith("${")):
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is no ARN")
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is not an ARN")
     glob = arn_glob(wanted, variables=variables)
     return lambda value, context: glob.matches(value, context.text)
 
@@ -167,7 +167,7 @@ def _binary(place: str, wanted: str, _variables: bool) -> Test:
     try:
         decoded = base64.b64decode(wanted, validate=True)
     except (binascii.Error, ValueError):
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is no base64") from None
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is not base64") from None
     return lambda value, _: value.encode() == base64.b64encode(decoded)
 
 
@@ -175,7 +175,7 @@ def _address(place: str, wanted: str, _variables: bool) -> Test:
     try:
         network = _unmapped(ipaddress.ip_network(wanted, strict=False))
     except ValueError:
-        raise MalformedPolicy(place, f"'{wanted[:100]}' is no IP address or range") from None
+        raise MalformedPolicy(place, f"'{wanted[:100]}' is not an IP address or range") from None
 
     def test(value: str, _facts: ContextKeys) -> bool:
         address = _parsed_address(value)
@@ -187,7 +187,7 @@ def _address(place: str, wanted: str, _variables: bool) -> Test:
 def _unmapped(
     network: ipaddress.IPv4Network | ipaddress.IPv6Network,
 ) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """A range of IPv4 addresses that is written in IPv6, as what it is: clients' addresses are read so, too."""
+    """Return a range of IPv4-mapped IPv6 addresses as IPv4, as clients' addresses are read, too."""
     mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None
     return network if mapped is None or network.prefixlen < 96 else ipaddress.ip_network((mapped, network.prefixlen - 96))
 
@@ -206,7 +206,7 @@ def _numeric(compare: Callable[[Any, Any], bool]) -> Maker:
     def make(place: str, wanted: str, _variables: bool) -> Test:
         bound = _number(wanted)
         if bound is None:
-            raise MalformedPolicy(place, f"'{wanted[:100]}' is no number")
+            raise MalformedPolicy(place, f"'{wanted[:100]}' is not a number")
 
         def test(value: str, _facts: ContextKeys) -> bool:
             number = _number(value)
@@ -229,9 +229,7 @@ def _date(compare: Callable[[Any, Any], bool]) -> Maker:
     def make(place: str, wanted: str, _variables: bool) -> Test:
         bound = _moment(wanted)
         if bound is None:
-            raise MalformedPolicy(
-                place, f"'{wanted[:100]}' is no date: one reads 2026-11-21T10:00:00Z, or seconds since 1970"
-            )
+            raise MalformedPolicy(place, f"'{wanted[:100]}' is not a date: use 2026-11-21T10:00:00Z, or seconds since 1970")
 
         def test(value: str, _facts: ContextKeys) -> bool:
             moment = _moment(value)
@@ -280,4 +278,4 @@ _OPERATORS: dict[str, tuple[Maker, bool]] = {
     "DateGreaterThan": (_date(operator.gt), False),
     "DateGreaterThanEquals": (_date(operator.ge), False),
 }
-"""By operator: what makes a test of a policy's value, and whether the operator says Not."""
+"""By operator: the function that makes a test of a policy's value, and whether the operator is a Not."""

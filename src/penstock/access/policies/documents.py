@@ -1,8 +1,8 @@
-"""Policy documents: parsed once into values, refused with the place of what is wrong.
+"""Parses policy documents; an error names the place in the document.
 
-Source: IAM user guide, "Grammar of the IAM JSON policy language". A document is bounded in bytes before it is read, and its
-grammar bounds how deep it goes. Unknown members are refused, as IAM refuses them: a misspelt ``NotAction`` would otherwise
-allow what it was to forbid.
+Source: IAM user guide, "Grammar of the IAM JSON policy language". A document's size is checked before it is parsed, and the
+grammar bounds its depth. Unknown members are rejected, as IAM rejects them: a misspelt ``NotAction`` would otherwise allow
+what it was meant to forbid.
 """
 
 import json
@@ -29,19 +29,19 @@ _COMMON = {"Sid", "Effect", "Action", "NotAction", "Condition"}
 
 
 class Kind(Enum):
-    """Where a policy stands, which decides the elements that it has."""
+    """The kind of a policy, which determines its elements."""
 
     IDENTITY = "identity"
-    """On a user or role, or of a session: whom it is about is known."""
+    """Of a user, group, role or session: it has no principals."""
     RESOURCE = "resource"
-    """On a resource: principals and resources."""
+    """Of a resource: principals and resources."""
     TRUST = "trust"
-    """On a role, saying who may assume it: principals, and no resources."""
+    """Of a role, for who may assume it: principals, and no resources."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement. ``actions`` and ``resources`` None do not matter; ``not_`` turns their match round."""
+    """One statement. If ``resources`` or ``principals`` is None, any matches; the ``not_`` flags negate the match."""
 
     allows: bool
     actions: Sequence[Glob]
@@ -54,17 +54,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A whole policy; a ``constant`` one says the same whatever is known of a request beside action and resource."""
+    """A policy; a ``constant`` one depends on nothing of a request but action and resource."""
 
     statements: Sequence[Statement]
     constant: bool = False
 
 
 def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored: bool = False) -> Policy:
-    """The policy that ``text`` says; :class:`MalformedPolicy` names the place of what is wrong.
+    """Return the policy in ``text``; raise :class:`MalformedPolicy` with the place of the error.
 
-    ``limit`` is in bytes of UTF-8. A ``stored`` policy was checked when it came, perhaps by a release with fewer rules: it
-    is held to the grammar alone, so that an upgrade takes nobody's rights.
+    ``limit`` is in bytes of UTF-8. A ``stored`` policy was checked when it was put, perhaps by a release with fewer rules:
+    only its grammar is checked, so that an upgrade does not take away permissions.
     """
     if len(text.encode()) > limit:
         raise MalformedPolicy("the document", f"has more than {limit:,} bytes")
@@ -74,7 +74,7 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored
     if version not in _VERSIONS:
         raise MalformedPolicy("Version", f"has to be {_VERSIONS[0]}, not {_shown(version)}")
     if not isinstance(document.get("Id", ""), str):
-        raise MalformedPolicy("Id", "has to be a text")
+        raise MalformedPolicy("Id", "has to be a string")
     if "Statement" not in document:
         raise MalformedPolicy("Statement", "is missing")
     statements = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
@@ -90,7 +90,7 @@ def parse_policy(text: str, kind: Kind, *, limit: int = MAX_POLICY_BYTES, stored
 
 @lru_cache(maxsize=4096)
 def parsed_policy(text: str, kind: Kind) -> Policy:
-    """A policy that was checked when it was stored, parsed once."""
+    """Return a policy that was checked when it was stored; it is parsed once and cached."""
     return parse_policy(text, kind, limit=10 * MAX_POLICY_BYTES, stored=True)
 
 
@@ -103,7 +103,7 @@ def check_current_version(text: str) -> None:
 
 
 class _Reader:
-    """Reads the statements of one document."""
+    """Parses the statements of one document."""
 
     def __init__(self, kind: Kind, *, variables: bool, stored: bool) -> None:
         self._kind = kind
@@ -119,7 +119,7 @@ class _Reader:
             known |= {"Principal", "NotPrincipal"}
         _refuse_unknown(place, members, known)
         if not isinstance(members.get("Sid", ""), str):
-            raise MalformedPolicy(f"{place}.Sid", "has to be a text")
+            raise MalformedPolicy(f"{place}.Sid", "has to be a string")
         effect = members.get("Effect")
         if effect not in ("Allow", "Deny"):
             raise MalformedPolicy(f"{place}.Effect", f"has to be Allow or Deny, not {_shown(effect)}")
@@ -142,14 +142,14 @@ class _Reader:
         lost = next((each.key for each in found if deny and not self._stored and never_matches(each)), None)
         if lost is not None:
             raise MalformedPolicy(
-                place, f"reads {_shown(lost)}, which no request has here: the Deny would hold for nothing. Name resources"
+                place, f"reads {_shown(lost)}, which no request has here: the Deny would apply to nothing. Name resources"
             )
         return found
 
     def _either(
         self, place: str, members: Mapping[str, Any], name: str, read: Callable[[str, str], Glob]
     ) -> tuple[Sequence[Glob], bool]:
-        """The patterns of an element or of its ``Not`` form, and which of the two it is."""
+        """Return the patterns of an element or of its ``Not`` form, and whether it is the ``Not`` form."""
         chosen = _one_of(place, members, name)
         texts = texts_of(f"{place}.{chosen}", members[chosen])
         return tuple(read(f"{place}.{chosen}", text) for text in texts), chosen != name
@@ -157,7 +157,7 @@ class _Reader:
     def _action(self, place: str, text: str) -> Glob:
         service, colon, action = text.partition(":")
         if text != "*" and (not colon or not service or not action or text != "".join(text.split())):
-            raise MalformedPolicy(place, f"{_shown(text)} is no action: one reads SERVICE:ACTION, or * for all")
+            raise MalformedPolicy(place, f"{_shown(text)} is not an action: use SERVICE:ACTION, or * for all")
         if not self._stored:
             if ":" in action:
                 raise MalformedPolicy(place, f"{_shown(text)} has two colons: an action can contain only one")
@@ -209,7 +209,7 @@ def _refuse_unknown(place: str, members: Mapping[str, Any], known: set[str]) -> 
 
 
 def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
-    """``name`` or ``NotNAME``, whichever is there; not both, and not neither."""
+    """Return ``name`` or ``NotNAME``, whichever is present; raise for both, and for neither."""
     given = [each for each in (name, f"Not{name}") if each in members]
     if len(given) != 1:
         raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if given else ''}")

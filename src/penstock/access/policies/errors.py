@@ -1,4 +1,4 @@
-"""What is wrong with a policy document, and where in it."""
+"""The error of a policy document, with its place."""
 
 from penstock.errors import InvalidInput
 
@@ -11,5 +11,5 @@ class MalformedPolicy(InvalidInput):
     aws_code = "MalformedPolicyDocument"
 
     def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"The policy is malformed: {place} {problem}.", remedy="Correct it there; nothing was changed.")
+        super().__init__(f"The policy is malformed: {place} {problem}.", remedy="Correct the document; nothing was changed.")
         self.place = place

@@ -1,9 +1,9 @@
-"""Whether a request is allowed: pure functions over parsed policies.
+"""Evaluates policies: pure functions that decide whether a request is allowed.
 
-The order of IAM (user guide, "Policy evaluation logic"): an explicit deny anywhere decides; otherwise, within an account,
-either an identity-based or a resource-based policy has to allow it; across accounts, both; a permissions boundary bounds
-what the user or role may do, and a session policy what the session may do. Within an account, what a resource's policy gives
-to a user by its ARN a boundary bounds only by denying it; what it gives to a session by its ARN, a session policy likewise.
+The order of IAM (user guide, "Policy evaluation logic"): an explicit deny anywhere decides. Otherwise, within an account, an
+identity-based or a resource-based policy has to allow the request; across accounts, both have to. A permissions boundary
+limits what the user or role may do, and a session policy what the session may do. Within an account, if a resource's policy
+allows a user by its ARN, a boundary limits that only by denying it; the same holds for a session's ARN and session policies.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ __all__ = ["AccessRequest", "Decision", "decide"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessRequest:
-    """What is evaluated: whether ``caller`` may do ``action`` (``glue:GetSchema``) on ``resource``, an ARN.
+    """The request to evaluate: may ``caller`` do ``action`` (``glue:GetSchema``) on ``resource``, an ARN.
 
     ``resource`` is ``*`` for an action without resource types; ``context`` has the condition keys.
     """
@@ -31,12 +31,12 @@ class AccessRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Whether the request is allowed; ``reason`` is AWS's text for a refusal (``because no identity-based policy ...``)."""
+    """Whether the request is allowed; ``reason`` is AWS's text for a denial (``because no identity-based policy ...``)."""
 
     allowed: bool
     reason: str = ""
     explicit: bool = False
-    """Whether a statement denies it explicitly; False where none allows it."""
+    """Whether a statement denies the request explicitly; False if none allows it."""
 
 
 _ALLOWED = Decision(allowed=True)
@@ -53,10 +53,10 @@ def decide(
     must_grant: bool = False,
     must_name: bool = False,
 ) -> Decision:
-    """The decision on ``request``.
+    """Return the decision on ``request``.
 
     ``identity`` are the policies of the user or role, ``boundary`` its permissions boundary, ``session`` its session
-    policies; where one of the latter two is None, it does not apply. ``resource`` is the resource-based policy, or the trust
+    policies; if one of the latter two is None, it does not apply. ``resource`` is the resource-based policy, or the trust
     policy of a role. ``own_account`` says whether the resource belongs to the caller's account; with ``must_grant`` the
     resource's policy has to allow the request even then, as a trust policy does. Root needs no policy in its own account.
     With ``must_name`` the resource's policy has to allow the caller by name, not everybody.
@@ -89,7 +89,7 @@ def decide(
 def _missing(
     granted: Match, *, by_identity: bool, by_boundary: bool, by_session: bool, own_account: bool, must_grant: bool
 ) -> str | None:
-    """What would have had to allow it, or None."""
+    """Return the kind of policy that would have to allow the request, or None."""
     if own_account and granted is Match.SESSION:
         return None
     if not by_identity and not (own_account and granted >= Match.EVERYBODY):
@@ -102,7 +102,7 @@ def _missing(
 
 
 def _given_to_user(granted: Match, request: AccessRequest) -> bool:
-    """Whether the resource's policy means a user by its own ARN: a role's sessions stay bounded."""
+    """Return whether the resource's policy names a user by its own ARN. A role's boundary still limits its sessions."""
     return granted is Match.PRINCIPAL and request.caller.user_name is not None
 
 
@@ -117,7 +117,7 @@ def _allows(policies: Sequence[Policy], request: AccessRequest) -> bool:
 
 
 def _grant(policy: Policy, request: AccessRequest) -> Match:
-    """How closely the statements that allow it mean the caller."""
+    """Return how closely the statements that allow the request match the caller."""
     found = Match.NONE
     for statement in policy.statements:
         if statement.allows and statement.principals is not None and _applies(statement, request):

@@ -1,4 +1,4 @@
-"""IAM's wildcards: ``*`` any run of characters, ``?`` any one, and policy variables whose values are never wildcards.
+"""IAM's wildcards: ``*`` for any characters, ``?`` for any one, and policy variables, whose values are never wildcards.
 
 A pattern becomes a regular expression that never backtracks (:mod:`penstock.wildcards`).
 Source: IAM user guide, "IAM JSON policy elements: Resource" and "Variables and tags".
@@ -22,7 +22,7 @@ _SEGMENTS = 6  # arn:partition:service:region:account:resource
 
 
 class Glob:
-    """One pattern of a policy. ``variables`` says whether ``${...}`` in it is a variable (since version 2012-10-17)."""
+    """One pattern of a policy. ``variables``: ``${...}`` in it is a variable (since version 2012-10-17)."""
 
     __slots__ = ("_compile", "_folds", "_pieces", "_ready", "text")
 
@@ -36,18 +36,18 @@ class Glob:
     ) -> None:
         self.text = text
         self._compile = compile_with
-        # Which values are compared without regard to capitals.
+        # Which values are compared without regard to case.
         self._folds = folds
         self._pieces = _split(text) if variables and "${" in text else None
         self._ready = compile_with(text) if self._pieces is None else None
 
     @property
     def constant(self) -> bool:
-        """Whether it means the same in every request."""
+        """Whether it is the same for every request."""
         return self._pieces is None
 
     def matches(self, value: str, lookup: Lookup) -> bool:
-        """Whether the whole of ``value`` fits; a variable that ``lookup`` does not know makes it fit nothing."""
+        """Return whether the whole of ``value`` matches; a pattern with an unknown variable matches nothing."""
         folded = self._folds is not None and self._folds(value)
         pattern = self._ready
         if pattern is None or folded:
@@ -59,15 +59,15 @@ class Glob:
 
 
 def text_glob(text: str, *, variables: bool, ignore_case: bool = False) -> Glob:
-    """A pattern for a text: an action, or a condition's value."""
+    """Return a pattern for a string: an action, or a condition's value."""
     return Glob(text, variables=variables, compile_with=_ignoring_case if ignore_case else _exactly)
 
 
 def arn_glob(text: str, *, variables: bool) -> Glob:
-    """A pattern for an ARN, whose wildcards stay within one of its six parts; parts left out at the end are ``*``.
+    """Return a pattern for an ARN, whose wildcards match within one of its six parts; missing last parts are ``*``.
 
-    Names of databases, tables and functions have no capitals: Glue folds them, so that one name in any spelling is the same
-    thing, and a policy means it in any spelling.
+    Names of databases, tables and functions are case-insensitive: Glue converts them to lower case, so a policy matches them
+    in any case.
     """
     return Glob(text, variables=variables, compile_with=_arn, folds=_is_folded)
 
@@ -76,14 +76,14 @@ def _is_folded(value: str) -> bool:
     return _FOLDED.match(value) is not None
 
 
-# A colon of the pattern's own.
+# A colon that is not a marked literal.
 _COLON = re.compile(r"(?<!\x00):")
-# A literal character that came from ${*}, ${?}, ${$} or from a variable's value is kept behind this mark.
+# This mark stands before a literal character from ${*}, ${?}, ${$} or from a variable's value.
 _MARK = "\x00"
 
 
 def _split(text: str) -> tuple[tuple[bool, str], ...]:
-    """(is it a variable, text) in turn."""
+    """Return pairs of (is it a variable, text), in order."""
     pieces: list[tuple[bool, str]] = []
     end = 0
     for found in _VARIABLE.finditer(text):
@@ -135,8 +135,8 @@ def _arn(text: str) -> re.Pattern[str]:
 
 
 def _expression(pattern: str, any_one: str) -> str:
-    """The regular expression of one part, where ``any_one`` is what a wildcard stands for."""
-    chunks: list[str] = [""]  # what stands between two stars
+    """Return the regular expression of one part; ``any_one`` is the expression of a wildcard's character."""
+    chunks: list[str] = [""]  # the texts between stars
     position = 0
     while position < len(pattern):
         character = pattern[position]

@@ -34,14 +34,14 @@ _PUBLISHED = datetime(2020, 11, 20, 0, 19, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyUsage:
-    """Numbers by ARN, 0 for every other one: of users, roles and groups it is attached to, and of those it bounds."""
+    """Numbers by policy ARN: of identities that it is attached to, and of those whose boundary it is. Others have 0."""
 
     attached: Mapping[str, int]
     bounding: Mapping[str, int]
 
 
 class ManagedPolicies:
-    """Managed policies of any account, by ARN; AWS's own can be read and attached."""
+    """Managed policies of any account, by ARN; AWS's can be read and attached."""
 
     def __init__(
         self, store: AccessStore, authorizer: Authorizer, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -60,7 +60,7 @@ class ManagedPolicies:
         description: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> ManagedPolicy:
-        """A new policy with its version 1; :class:`EntityExists`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
+        """Create a policy with version 1; raise :class:`EntityExists`, :class:`MalformedPolicy`, :class:`LimitExceeded`."""
         now = self._now().replace(microsecond=0)
         first = PolicyVersion(number=1, document=_checked(text), created=now)
         policy = ManagedPolicy(
@@ -80,7 +80,7 @@ class ManagedPolicies:
         return policy
 
     def get(self, account: str, arn: str) -> ManagedPolicy:
-        """The policy of the account, or AWS's; :class:`NoSuchEntity`."""
+        """Return the policy of the account or of AWS; raise :class:`NoSuchEntity`."""
         if arn in AWS_MANAGED:
             return _aws(arn)
         found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
@@ -89,22 +89,22 @@ class ManagedPolicies:
         return found
 
     def list(self, account: str, *, local: bool = True, aws: bool = True, path_prefix: str = "/") -> Sequence[ManagedPolicy]:
-        """Policies by name: the account's own, AWS's, or both."""
+        """Return policies by name: the account's, AWS's, or both."""
         own = self._store.list_entities(EntityKind.POLICY, account) if local else ()
         found = [policy for policy in own if isinstance(policy, ManagedPolicy)]
         found += [_aws(arn) for arn in AWS_MANAGED] if aws else []
         return sorted((policy for policy in found if policy.path.startswith(path_prefix)), key=lambda policy: policy.arn)
 
     def attached_identities(self, account: str, arn: str) -> Sequence[Identity]:
-        """The users, roles and groups of the account that the policy is attached to."""
+        """Return the users, roles and groups of the account that the policy is attached to."""
         return [identity for identity in self._store.list_identities(account) if arn in identity.attached]
 
     def bounded(self, account: str, arn: str) -> Sequence[Principal]:
-        """The users and roles of the account whose permissions boundary the policy is."""
+        """Return the users and roles of the account whose permissions boundary is the policy."""
         return _bounded(self._store, account, arn)
 
     def usage(self, account: str) -> PolicyUsage:
-        """How often each policy of the account is used, by ARN."""
+        """Return how often each policy of the account is used, by ARN."""
         identities = self._store.list_identities(account)
         return PolicyUsage(
             attached=Counter(arn for identity in identities for arn in identity.attached),
@@ -112,7 +112,7 @@ class ManagedPolicies:
         )
 
     def delete(self, account: str, arn: str) -> None:
-        """Delete a policy; :class:`DeleteConflict` while it is attached or has other versions, :class:`NoSuchEntity`."""
+        """Delete a policy; raise :class:`NoSuchEntity`, :class:`DeleteConflict` if it is attached or has other versions."""
 
         def check(entities: EntityReader) -> None:
             attached = any(arn in identity.attached for identity in entities.list_identities(account))
@@ -126,7 +126,7 @@ class ManagedPolicies:
         self._change(account, arn, "DeletePolicy", change, check=check)
 
     def add_version(self, account: str, arn: str, text: str, *, default: bool) -> PolicyVersion:
-        """A new text, which holds from now on where ``default`` says so; :class:`LimitExceeded` for a sixth one."""
+        """Add a text, which is in force from now on if ``default``; raise :class:`LimitExceeded` for a sixth version."""
         checked, now = _checked(text), self._now().replace(microsecond=0)
         added: list[PolicyVersion] = []
 
@@ -150,11 +150,11 @@ class ManagedPolicies:
         return added[-1]
 
     def version(self, account: str, arn: str, number: int) -> PolicyVersion:
-        """A version; :class:`NoSuchEntity`."""
+        """Return a version, or raise :class:`NoSuchEntity`."""
         return _version(self.get(account, arn), number)
 
     def set_default(self, account: str, arn: str, number: int) -> None:
-        """Let another version hold; :class:`NoSuchEntity`."""
+        """Make another version the default; raise :class:`NoSuchEntity`."""
 
         def change(policy: ManagedPolicy) -> ManagedPolicy:
             return replace(policy, default=_version(policy, number).number)
@@ -162,7 +162,7 @@ class ManagedPolicies:
         self._change(account, arn, "SetDefaultPolicyVersion", change)
 
     def delete_version(self, account: str, arn: str, number: int) -> None:
-        """Delete a version; :class:`DeleteConflict` for the one that holds, :class:`NoSuchEntity`."""
+        """Delete a version; raise :class:`DeleteConflict` for the default one, :class:`NoSuchEntity`."""
 
         def change(policy: ManagedPolicy) -> ManagedPolicy:
             gone = _version(policy, number)
@@ -173,7 +173,7 @@ class ManagedPolicies:
         self._change(account, arn, "DeletePolicyVersion", change)
 
     def tag(self, account: str, arn: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, and remove others; :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
+        """Add or replace tags, and remove others; raise :class:`NoSuchEntity`, and the errors of :func:`changed_tags`."""
 
         def change(policy: ManagedPolicy) -> ManagedPolicy:
             return replace(policy, tags=changed_tags(policy.tags, add or {}, remove))
