@@ -30,6 +30,16 @@ def test_the_page_shows_a_registration_and_a_micro_batch() -> None:
 
 
 def test_files_that_the_page_names_exist() -> None:
-    named = re.findall(r"`((?:src|tests)/[^`]+)`", PAGE)
+    named = re.findall(r"`((?:src|tests|docs)/[^`]+)`", PAGE)
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("title", ["A new operation", "A new sink", "A new format", "A new error"])
+def test_each_step_of_a_recipe_names_a_file(title: str) -> None:
+    _, _, recipe = PAGE.partition(f"### {title}\n")
+    recipe = re.split(r"^##", recipe, maxsplit=1, flags=re.MULTILINE)[0]
+    steps = re.findall(r"^\d\. .*(?:\n   .*)*", recipe, re.MULTILINE)
+    assert len(steps) >= 4
+    assert [step for step in steps if not re.search(r"`(?:src|tests|docs)/", step)] == []
+    assert any("`tests/" in step for step in steps)

@@ -3,10 +3,13 @@
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaSource, ParquetSink, Transform, parse_pipeline
+from penstock import pipelines
+from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaSource, Transform, parse_pipeline
+from penstock.pipelines.model import Sink
 
 PAGE = (Path(__file__).parents[3] / "docs" / "pipelines" / "pipelines.md").read_text()
 
@@ -19,7 +22,15 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("section", [KafkaSource, Decode, Transform, ParquetSink, DeadLetters, CatalogTarget, Drift])
+# One class, or a union of several.
+SINKS: tuple[type, ...] = get_args(Sink) or (Sink,)
+
+
+def test_every_sink_is_public() -> None:
+    assert [kind.__name__ for kind in SINKS if not hasattr(pipelines, kind.__name__)] == []
+
+
+@pytest.mark.parametrize("section", [KafkaSource, Decode, Transform, *SINKS, DeadLetters, CatalogTarget, Drift])
 def test_every_setting_is_on_the_page(section: type) -> None:
     names = [WRITTEN.get(field.name, field.name) for field in fields(section)]
     assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", PAGE)] == []

@@ -8,11 +8,12 @@ from penstock.api.confluent.routes import RawText, Route
 from penstock.api.confluent.shapes import Shapes
 from penstock.registry.subjects.ids import SubjectIds
 from penstock.registry.subjects.names import SubjectName, parse_subject, subject_of
-from penstock.schema.formats import FORMATS
+from penstock.schema.format import DATA_FORMATS
 
 __all__ = ["routes"]
 
 _MOST_SCHEMAS = 1_000  # one answer of GET /schemas
+_FIRST_TYPES = ("JSON", "PROTOBUF", "AVRO")  # as Confluent's server lists them
 
 
 def routes(ids: SubjectIds, shapes: Shapes) -> list[Route]:
@@ -58,8 +59,7 @@ class _Schemas:
         return [self._shapes.version(version, request) for version in found]
 
     def list_types(self, _request: Request) -> Any:
-        # The order of Confluent's server.
-        return [name for name in ("JSON", "PROTOBUF", "AVRO") if name in FORMATS]
+        return [*_FIRST_TYPES, *(name for name in DATA_FORMATS if name not in _FIRST_TYPES)]
 
     def get_by_id(self, request: Request) -> Any:
         request.query.refuse("findTags", "referenceFormat", "reference_format")

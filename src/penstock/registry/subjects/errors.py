@@ -21,6 +21,7 @@ from typing import ClassVar
 from penstock.errors import InvalidInput, NotFound
 from penstock.schema.compatibility import CompatibilityVerdict
 from penstock.schema.errors import InvalidSchema
+from penstock.schema.format import DATA_FORMATS
 
 __all__ = [
     "BadLevel",
@@ -222,10 +223,10 @@ class EmptySchema(InvalidSchema):
 
 
 class UnknownSchemaType(InvalidSchema):
-    """A schemaType that is none of AVRO, JSON and PROTOBUF, in these letters."""
+    """A schemaType that is not one of :data:`~penstock.schema.format.DATA_FORMATS`."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Invalid schema type {_shown(name)}", remedy="There are AVRO, JSON and PROTOBUF, in capitals.")
+        super().__init__(f"Invalid schema type {_shown(name)}", remedy=f"There are {', '.join(DATA_FORMATS)}, in capitals.")
 
 
 class NotNextVersion(InvalidSchema):

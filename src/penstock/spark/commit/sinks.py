@@ -1,5 +1,7 @@
 """How the files of each kind of sink are written, and what the catalog says of them."""
 
+from typing import assert_never
+
 from pyspark.sql import DataFrame
 
 from penstock.pipelines.model import ParquetSink, Sink
@@ -13,6 +15,8 @@ def table_format(sink: Sink) -> TableFormat:
     match sink:
         case ParquetSink():
             return PARQUET
+        case _:
+            assert_never(sink)
 
 
 def write_files(rows: DataFrame, sink: Sink, folder: str) -> None:
@@ -21,3 +25,5 @@ def write_files(rows: DataFrame, sink: Sink, folder: str) -> None:
     match sink:
         case ParquetSink():
             writer.option("maxRecordsPerFile", sink.max_records_per_file).parquet(folder)
+        case _:
+            assert_never(sink)
