@@ -13,6 +13,7 @@ from penstock.cli.schema import command as schema_command
 from penstock.cli.schema import diff as schema_diff
 from penstock.cli.schema import diff_report as schema_diff_report
 from penstock.errors import EnvironmentProblem, NotFound
+from penstock.schema.format import DATA_FORMATS
 from penstock.schema.version import SchemaVersion
 
 FIRST = '{"type":"record","name":"F","fields":[{"name":"id","type":"int"}]}'
@@ -198,7 +199,7 @@ def test_rules_of_the_api() -> None:
         (["1", "9", *NAMED], "Schema r/flights has no version 9. It has: 1, 2, 3."),
         (["1", "latest", "--schema-name", "other"], "Schema is not found."),
         (["nothing.avsc", "2", *NAMED], "The file nothing.avsc does not exist."),
-        (["old", "old"], "The format of old is not clear from its name. Give --data-format AVRO, JSON, PROTOBUF."),
+        (["old", "old"], f"The format of old is not clear from its name. Give --data-format {', '.join(DATA_FORMATS)}."),
         (
             ["old.avsc", "new.proto"],
             "By their names old.avsc is AVRO and new.proto is PROTOBUF: they cannot be compared.",
