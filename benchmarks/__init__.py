@@ -1,1 +1,1 @@
-"""Measurements as ratios within one run; ``make bench`` runs them all and writes a Markdown table."""
+"""Benchmarks as ratios within one run; ``make bench`` runs them all and writes a Markdown table."""

@@ -1,4 +1,4 @@
-"""Runs the measurements named as arguments (all by default) and writes ``bench-results.md``."""
+"""Runs the benchmarks named as arguments (all by default) and writes ``bench-results.md``."""
 
 import sys
 from importlib import import_module
@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows in Markdown."""
+    """Render the rows as a Markdown table."""
     lines = ["| what | Penstock | other | ratio | aim | reached |", "|---|---|---|---|---|---|"]
     lines += [
         f"| {row.what} | {row.ours} | {row.other} | {row.ratio:.2f} | {row.aim} | {'yes' if row.reached else 'no'} |"

@@ -1,9 +1,9 @@
 """Kafka read + decode in Spark, against the bare read and against Python decoders in the same place.
 
-A real broker with SASL/SCRAM and Spark share the machine; records of two schema versions, 9 fields, in turn. All read the
-same topic in one session and write nowhere. The row decoder is a plain UDF over fastavro, the way such jobs are written;
-the batch decoder the same in ``mapInPandas``, the fastest that Python has without a native decoder. Read + decode is what a
-batch of a pipeline does before its transform: the checks of the frame, the reasons, the counts, the decode and the filter.
+A real broker with SASL/SCRAM and Spark share the machine. Records of two schema versions with 9 fields alternate. All
+candidates read the same topic in one session and write nothing. The row decoder is a plain UDF over fastavro, as in usual
+jobs; the batch decoder does the same in ``mapInPandas``, the fastest way in Python without a native decoder. Read + decode
+is the part of a pipeline's batch before its transform: checks of the frame, reasons, counts, decode and filter.
 """
 
 import io
@@ -68,7 +68,7 @@ class _Versions:
 
 
 def run() -> list[Row]:
-    """Three rows."""
+    """Return three rows: against the bare read, the row decoder and the batch decoder."""
     versions = _Versions()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         port, controller = free_ports(2)
@@ -167,14 +167,14 @@ def _measure(spark: SparkSession, broker: Broker, versions: _Versions) -> dict[s
     )
 
     def by_row() -> None:
-        # Spark leaves out a UDF whose result nobody reads: the struct is what is written.
+        # Spark skips a UDF whose result is not used, so the struct is written.
         _drain(read().select(udf(_row_decoder(versions), fields)("value").alias("row")))
 
     def by_batch() -> None:
         _drain(read().select("value").mapInPandas(_batch_decoder(versions), fields))
 
     candidates = {"bare": lambda: _drain(read().select("value")), "decode": decode, "by row": by_row, "by batch": by_batch}
-    # The Python decoders take half a minute for each round: fewer rounds for all.
+    # A round of the Python decoders takes half a minute, so all candidates have fewer rounds.
     return in_turn(candidates, rounds=3).seconds
 
 

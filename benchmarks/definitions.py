@@ -1,4 +1,4 @@
-"""Avro definitions for the measurements: a record of nine fields, different for each number and version."""
+"""Avro definitions for the benchmarks: a record of nine fields, different for each number and version."""
 
 import json
 
@@ -6,7 +6,7 @@ __all__ = ["definition"]
 
 
 def definition(number: int, version: int = 1) -> str:
-    """The text of schema ``number`` at ``version``; each version adds one optional field to the one before."""
+    """Return the text of schema ``number`` at ``version``; each version adds one optional field to the one before."""
     fields: list[dict[str, object]] = [
         {"name": "id", "type": "long"},
         {"name": "device", "type": "string"},

@@ -1,7 +1,7 @@
-"""The price of what is on the disk when it is acknowledged, against the same without a sync: registrations and batches.
+"""The cost of syncs before acknowledgement, against the same work without a sync: registrations and batches.
 
-Both ways run in turn in one run, on one disk. Registrations come over HTTP, signed, from 16 connections at once and from
-one, which waits for the disk each time. A batch is Spark's: eight partition folders written, then the ledger's commit.
+Both alternate in one run, on one disk. Registrations are signed and sent over HTTP, from 16 connections at once and from
+one, which waits for the disk each time. A batch is Spark's: it writes eight partition folders, then the ledger commits.
 """
 
 import sys
@@ -38,7 +38,7 @@ _MANY_AIM, _ONE_AIM, _BATCH_AIM = 0.7, 0.2, 0.8
 
 
 def run() -> list[Row]:
-    """Three rows."""
+    """Return three rows: registrations at 16 and at 1 at once, and batches."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", dir=Path.cwd()) as folder:
         return [*_registrations(Path(folder)), _batches(Path(folder))]
 
@@ -89,7 +89,7 @@ class _Load:
             )
 
     def register(self, connections: int) -> float:
-        """Registrations a second, each of a definition that was not seen before."""
+        """Return registrations a second, each of a new definition."""
         requests = []
         for _ in range(int(3_000 * _SECONDS)):
             self._next += 1
@@ -124,7 +124,7 @@ def _batches(folder: Path) -> Row:
 
 
 class _Stream:
-    """Batches of one table: staged, written down, renamed, committed, as penstock.spark does."""
+    """Batches of one table: staged, recorded in a manifest, renamed, committed, as in penstock.spark."""
 
     def __init__(self, spark: SparkSession, table: str) -> None:
         self._spark = spark

@@ -1,6 +1,6 @@
-"""A closed-loop HTTP load from one process: signed requests over kept-alive connections, one in flight on each.
+"""A closed-loop HTTP load generator in one process: signed requests over kept-alive connections, one in flight on each.
 
-Requests are signed before the clock starts, so that the client's own arithmetic is not measured.
+Requests are signed before the clock starts, so that the client's own work is not measured.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ __all__ = ["Rate", "measure", "sign"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Answers of one run: how many were 200, how many were not, and how long it took in seconds."""
+    """Answers of one run: the number with status 200, the number of others, and the seconds it took."""
 
     answered: int
     refused: int
@@ -30,12 +30,12 @@ class Rate:
 
     @property
     def per_second(self) -> float:
-        """Good answers a second."""
+        """Answers with status 200 per second."""
         return self.answered / self.seconds
 
 
 def sign(endpoint: str, operation: str, body: object, key: tuple[str, str], region: str = "us-east-1") -> bytes:
-    """The bytes of one signed Glue request."""
+    """Return the bytes of one signed Glue request."""
     address = urlsplit(endpoint).netloc
     payload = json.dumps(body).encode()
     headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": f"AWSGlue.{operation}", "Host": address}
@@ -59,7 +59,7 @@ class _Client(asyncio.Protocol):
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are of no asyncio class.
+        # uvloop's transports are not instances of an asyncio class.
         self.transport = cast(asyncio.Transport, transport)
         self._next()
 
@@ -114,7 +114,7 @@ async def _measure(endpoint: str, requests: Sequence[bytes], seconds: float, con
         clients.append(client)
 
     await asyncio.gather(*(connect() for _ in range(connections)))
-    # A server that closes after each answer (moto's does) gets new connections until the time is up.
+    # Some servers (moto's) close the connection after each answer: open new ones until the time is up.
     while time.perf_counter() < started + seconds:
         pending = [future for future in futures if not future.done()]
         if not pending and not repeat:

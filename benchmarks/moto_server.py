@@ -1,4 +1,4 @@
-"""moto's server with schemas already in its memory. Arguments: port, number of schemas."""
+"""moto's server, started with schemas in its memory. Arguments: port, number of schemas."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""The registry over HTTP with signatures verified, against moto's server; start-up and memory with as many schemas stored.
+"""The registry over HTTP with signatures verified, against moto's server; start-up and memory with the same schemas.
 
 Both servers hold the same number of schemas and answer the same signed requests from the same client, one after the other.
-moto's schemas are put into its memory directly, ours through the registry's own service into the server's SQLite file.
-Ready is when /readyz says so.
+moto's schemas are put into its memory directly, ours are written by the registry's service to the server's SQLite file.
+A server is ready when /readyz says so.
 """
 
 import contextlib
@@ -44,10 +44,10 @@ _READS_AIM, _WRITES_AIM, _READY_AIM, _MEMORY_AIM = 30, 5, 2.0, 300.0
 
 
 def run() -> list[Row]:
-    """Four rows: reads, registrations, time to ready, memory."""
+    """Return four rows: reads, registrations, time to ready, memory."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         home = Path(folder)
-        # The first start migrates, and writes the bytecode of what an installer would have compiled.
+        # The first start migrates the store, and writes the bytecode that an installer would have compiled.
         start_server(home, environment=_COMPILED).stop()
         _fill(home)
         began = time.monotonic()
@@ -114,7 +114,7 @@ def await_ready(endpoint: str) -> None:
     """Wait until the server at ``endpoint`` says that it is ready."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        # An answer that is no 200 raises HTTPError, which is an OSError.
+        # An answer with another status than 200 raises HTTPError, which is an OSError.
         with contextlib.suppress(OSError), urllib.request.urlopen(f"{endpoint}/readyz", timeout=5):
             return
         time.sleep(0.02)
@@ -132,7 +132,7 @@ def _rates(endpoint: str, key: tuple[str, str]) -> tuple[Rate, Rate]:
     ]
     reads = [sign(endpoint, "GetSchemaVersion", {"SchemaVersionId": version}, key) for version in ids]
     read = _good(measure(endpoint, reads, seconds=_SECONDS, connections=_CONNECTIONS, repeat=True))
-    # More requests than any server here answers in the time, each for a definition that was not seen before.
+    # More requests than either server answers in the time, each for a new definition.
     writes = [
         sign(
             endpoint,

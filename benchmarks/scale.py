@@ -1,7 +1,7 @@
-"""The registry with very many versions stored, against itself with hardly any: reads, start, memory; and long histories.
+"""The registry with very many versions stored, against itself with few: reads, start, memory; and long histories.
 
-PENSTOCK_BENCH_VERSIONS sets how many versions are stored (default: a million, ten a schema). They are written as rows, by
-the store's own tables: registering them one by one would take most of the time. Ready is when /readyz says so.
+PENSTOCK_BENCH_VERSIONS sets the number of stored versions (default: a million, ten for each schema). They are written as
+rows of the store's tables, because registering them would take most of the time. Ready is when /readyz says so.
 """
 
 import json
@@ -46,11 +46,11 @@ _READ_AIM, _READY_AIM, _MEMORY_AIM, _HISTORY_AIM = 0.8, 2.0, 400.0, 2.0
 
 
 def run() -> list[Row]:
-    """Four rows: reads, time to ready, memory, registration late in a long history."""
+    """Return four rows: reads, time to ready, memory, registration late in a long history."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         small, large = Path(folder, "small"), Path(folder, "large")
         for home, count in ((small, _SAMPLE), (large, VERSIONS)):
-            # The first start migrates, and writes the bytecode of what an installer would have compiled.
+            # The first start migrates the store, and writes the bytecode that an installer would have compiled.
             start_server(home, environment=_COMPILED).stop()
             _fill(home, count)
         began = time.monotonic()
@@ -150,7 +150,7 @@ def _numbered(schema: int, number: int) -> str:
 
 
 def _reads(server: RunningServer, count: int) -> float:
-    """Good answers a second for as many different versions, spread over all of them."""
+    """Return answers with status 200 per second, for a sample of versions spread over all ``count``."""
     step = max(1, count // _SAMPLE)
     key = (server.access_key_id, server.secret_access_key)
     requests = [
@@ -164,7 +164,7 @@ def _reads(server: RunningServer, count: int) -> float:
 
 
 def _history() -> tuple[float, float]:
-    """Median seconds of a registration among the first and among the last of a long history."""
+    """Return the median seconds of a registration, among the first and among the last of a long history."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         database = Database(f"sqlite:///{folder}/penstock.db")
         database.create_all()
@@ -179,7 +179,7 @@ def _history() -> tuple[float, float]:
 
 
 def _register(service: RegistryService, number: int, count: int) -> list[float]:
-    """Seconds of each registration of ``count`` versions of one schema."""
+    """Register ``count`` versions of one schema; return the seconds of each registration."""
     key = SchemaKey("bench", f"schema-{number}")
     service.schemas.create(
         NewSchema(registry="bench", name=key.name, data_format="AVRO", compatibility=CompatibilityMode.BACKWARD)

@@ -46,7 +46,7 @@ Work = Callable[[], object]
 
 
 class _Source:
-    """A registry of one version, so that the network is not measured."""
+    """A registry with one version, so that the network is not measured."""
 
     def __init__(self, definition: str, data_format: str) -> None:
         self._version = OurVersion(
@@ -67,7 +67,7 @@ class _Source:
 
 
 class _CommunityClient:
-    """What the community's serde asks of its client."""
+    """The methods of a client that the community's serde calls."""
 
     def __init__(self, definition: str, data_format: Any) -> None:
         self._version = SchemaVersion("s", _ID, definition, data_format, "AVAILABLE", 1)
@@ -80,7 +80,7 @@ class _CommunityClient:
 
 
 def run() -> list[Row]:
-    """To bytes and back in each format, one row a peer."""
+    """Return one row for each format, direction and peer."""
     records = load_flights(_RECORDS).to_pylist()
     plain = [{name: _plain(value) for name, value in record.items()} for record in records]
     return [*_avro(records), *_json(plain), *_protobuf(plain)]
@@ -219,7 +219,7 @@ def _confluent() -> SchemaRegistryClient:
 
 
 def _fields() -> list[tuple[str, str, bool]]:
-    """Name, Avro type and whether it may be null."""
+    """Return name, Avro type and whether it may be null, for each field."""
     found = []
     for part in json.loads(SECOND_SCHEMA)["fields"]:
         kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]

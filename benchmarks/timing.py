@@ -1,4 +1,4 @@
-"""Comparing two ways of doing the same: rounds in turn, so that both meet the same machine, and the best of each."""
+"""Compares candidates that do the same work: rounds alternate, so that all see the same machine; the best round counts."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ __all__ = ["Measured", "Row", "in_turn"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the report: what, ours and theirs with unit, the ratio, what was aimed for, whether it was reached."""
+    """One line of the report: what, ours and the other's figure with unit, the ratio, the aim, whether it was reached."""
 
     what: str
     ours: str
@@ -31,7 +31,7 @@ def in_turn(
 ) -> Measured:
     """Run the candidates one after the other, ``rounds`` times; the first round warms up and does not count.
 
-    ``clock`` is :func:`time.process_time` for work of one thread: others on the machine then count for little.
+    For work of one thread use :func:`time.process_time` as ``clock``: it is hardly affected by other processes.
     """
     best = dict.fromkeys(candidates, float("inf"))
     for number in range(rounds + 1):

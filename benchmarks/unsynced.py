@@ -1,6 +1,6 @@
-"""``python -m benchmarks.unsynced``: ``penstock`` that acknowledges what is not on the disk yet, to compare with.
+"""``python -m benchmarks.unsynced``: a ``penstock`` that acknowledges writes before they are synced, for comparison.
 
-As it was before: SQLite's level NORMAL, files renamed without a sync.
+SQLite's level is NORMAL, and files are renamed without a sync.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["forget_to_sync"]
 
 
 def forget_to_sync() -> None:
-    """Make every commit of this process's stores, and every file of :mod:`penstock.durable`, one that is not synced."""
+    """Switch off the syncs of this process's stores and of :mod:`penstock.durable`."""
 
     def lower(connection: Any, _record: Any) -> None:
         connection.execute("PRAGMA synchronous=NORMAL")

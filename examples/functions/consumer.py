@@ -1,7 +1,7 @@
 """Reads the sensors' messages with a role in the producer's account, and writes them to a DynamoDB table of its own.
 
-Runs on AWS Lambda and under ``penstock functions`` alike. Environment: TABLE_NAME; SCHEMA_ROLE_ARN is the role in the
-account that has the schemas, EXTERNAL_ID what that account agreed on with this one.
+Runs on AWS Lambda and under ``penstock functions``. Environment: TABLE_NAME; SCHEMA_ROLE_ARN, the role in the
+account that has the schemas; EXTERNAL_ID, the external id that the two accounts agreed on.
 """
 
 import base64
@@ -19,19 +19,19 @@ _readers = {}
 
 
 def _reader(session_name):
-    """A deserialiser that acts as the role; made anew before its credentials run out."""
-    kept = _readers.get("reader")
-    if kept is None or kept[1] < datetime.now(UTC) + timedelta(minutes=5):
+    """Return a deserialiser that uses the role; a new one five minutes before the credentials expire."""
+    cached = _readers.get("reader")
+    if cached is None or cached[1] < datetime.now(UTC) + timedelta(minutes=5):
         granted = boto3.client("sts").assume_role(
             RoleArn=os.environ["SCHEMA_ROLE_ARN"], RoleSessionName=session_name, ExternalId=os.environ["EXTERNAL_ID"]
         )["Credentials"]
         session = boto3.session.Session(granted["AccessKeyId"], granted["SecretAccessKey"], granted["SessionToken"])
-        kept = _readers["reader"] = GlueDeserializer(source=RegistryClient(session=session)), granted["Expiration"]
-    return kept[0]
+        cached = _readers["reader"] = GlueDeserializer(source=RegistryClient(session=session)), granted["Expiration"]
+    return cached[0]
 
 
 def handler(event, context):
-    """Store each record under its place in the topic, so that one which is delivered twice is stored once."""
+    """Store each record by its topic, partition and offset, so that a record which is delivered twice is stored once."""
     read = _reader(context.function_name)
     stored = 0
     with _table.batch_writer(overwrite_by_pkeys=["id"]) as batch:

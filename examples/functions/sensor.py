@@ -1,7 +1,7 @@
-"""A simulated IoT sensor: each event becomes a message, its schema derived from the event and registered as it is needed.
+"""A simulated IoT sensor: each event becomes a message, whose schema is derived from the event and registered if needed.
 
-Runs on AWS Lambda and under ``penstock functions`` alike. Environment: BOOTSTRAP_SERVERS, TOPIC, DEVICE_ID, REGISTRY_NAME,
-SCHEMA_NAME; KAFKA_SECRET names the secret with the broker's user name and password, SECURITY_PROTOCOL how to log in.
+Runs on AWS Lambda and under ``penstock functions``. Environment: BOOTSTRAP_SERVERS, TOPIC, DEVICE_ID, REGISTRY_NAME,
+SCHEMA_NAME; KAFKA_SECRET, the secret with the broker's user name and password; SECURITY_PROTOCOL, Kafka's protocol.
 """
 
 import json
@@ -34,7 +34,7 @@ def _kafka():
 
 
 def _topic(settings):
-    """Make the topic where it does not exist yet."""
+    """Create the topic if it does not exist."""
     admin = AdminClient(settings)
     if TOPIC not in admin.list_topics(timeout=10).topics:
         admin.create_topics([NewTopic(TOPIC, 3)])[TOPIC].result(10)
@@ -57,7 +57,7 @@ _producer = Producer({**_settings, "enable.idempotence": True})
 
 
 def handler(event, context):
-    """Send one measurement: what ``event`` has, the device's id and the time."""
+    """Send one measurement: the members of ``event``, the device's id and the time."""
     measurement = {"deviceId": os.environ["DEVICE_ID"], "timestamp": int(time.time() * 1000), **event}
     sent = []
     _producer.produce(
