@@ -47,8 +47,9 @@ class VersionCache:
         self._alone = isinstance(database.engine.pool, StaticPool)
 
     def read(self, key: Hashable, query: Prepared, named: Row) -> Version | None:
-        """The version that ``key`` names: the one in memory, or the first row of ``query``."""
-        cached, stamp = self.get(key)
+        """The version that ``key`` names: from memory, unless something was deleted since, or the first row of ``query``."""
+        stamp = self.stamp()
+        cached = self._versions.peek(key)
         if cached is not None:
             return cached
         row = self._direct.first(query, named)
@@ -57,11 +58,6 @@ class VersionCache:
         version = to_version(row)
         self.put(key, version, stamp)
         return version
-
-    def get(self, key: Hashable) -> tuple[Version | None, int]:
-        """The version, unless something was deleted since it was put, and the stamp for one that is read now."""
-        stamp = self.stamp()
-        return self._versions.peek(key), stamp
 
     def put(self, key: Hashable, version: Version, stamp: int) -> None:
         """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""
